@@ -1,0 +1,1 @@
+"""Frozen values that describe a materialized table; they know neither Spark nor dbt."""

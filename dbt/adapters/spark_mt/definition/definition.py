@@ -1,0 +1,125 @@
+"""A materialized table's definition: as asked, as resolved, as stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, Constraint, PrimaryKey
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.freshness import Freshness
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.start_mode import ResolvedStartMode, StartMode
+    from dbt.adapters.spark_mt.definition.state_retention import StateRetention
+
+Pairs = tuple[tuple[str, str], ...]
+"""A mapping as a sorted tuple, so that the values which hold it stay hashable."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDefinition:
+    """Everything the user wrote; a clause that was left out is None or empty.
+
+    Args:
+        query: The text after AS, trimmed, comments and case kept.
+        options: WITH (…) in the order written.
+    """
+
+    query: str
+    columns: tuple[ColumnSpec, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    comment: str | None = None
+    partitioned_by: tuple[str, ...] = ()
+    clustered_by: tuple[str, ...] = ()
+    options: Pairs = ()
+    freshness: Freshness | None = None
+    refresh_mode: LogicalRefreshMode | None = None
+    start_mode: StartMode | None = None
+    state_retention: StateRetention | None = None
+
+    @property
+    def logical_refresh_mode(self) -> LogicalRefreshMode:
+        """The asked mode, AUTOMATIC where the clause is absent."""
+        return self.refresh_mode or LogicalRefreshMode.AUTOMATIC
+
+    @property
+    def primary_key(self) -> PrimaryKey | None:
+        """The declared key, if there is one."""
+        return next((c for c in self.constraints if isinstance(c, PrimaryKey)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """Where and under which settings a query was analysed; refreshes run it there again.
+
+    Args:
+        catalog: The current catalog.
+        schema: The current schema.
+        confs: The SQL confs that change what a query means, with their values.
+    """
+
+    catalog: str
+    schema: str
+    confs: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedDefinition:
+    """A definition in which nothing is left open.
+
+    Args:
+        asked: What the user wrote.
+        columns: The table's columns in its own order.
+        expanded_query: The query with every relation by its full name; what refreshes run.
+        context: Where it was analysed.
+        freshness: Never absent.
+        refresh_mode: Never absent.
+        start_mode: Never absent, with its instant.
+        state_retention: Never absent.
+        derived_from: The threshold and defaults that were used, for people and for re-deriving.
+    """
+
+    asked: AskedDefinition
+    columns: tuple[Column, ...]
+    expanded_query: str
+    context: QueryContext
+    freshness: Freshness
+    refresh_mode: RefreshMode
+    start_mode: ResolvedStartMode
+    state_retention: StateRetention
+    derived_from: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDefinition:
+    """A definition in the catalog, with its place and state.
+
+    Args:
+        table_id: Our identity of the table, for its whole life.
+        name: The full name under which it was defined last.
+        generation: Grows with every change of the definition.
+        resolved: The definition.
+        status: Where the table is in its life.
+        status_reason: Why, when we set the status and not the user.
+        handler: The serialized refresh handler, empty without one.
+        query_generation: The generation in which the query changed last; rows written before hold
+            the result of an older query.
+        owner: Who declares it: for dbt the project and the model, else empty.
+    """
+
+    table_id: str
+    name: TableName
+    generation: int
+    resolved: ResolvedDefinition
+    status: RefreshStatus = RefreshStatus.ACTIVATED
+    status_reason: str = ""
+    handler: bytes = b""
+    query_generation: int = 1
+    owner: Pairs = field(default=())
+
+    @property
+    def asked(self) -> AskedDefinition:
+        """What the user wrote."""
+        return self.resolved.asked

@@ -1,0 +1,71 @@
+"""Up to where a table has read its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedPosition:
+    """A state of a table with versions.
+
+    Args:
+        version: The table's version; grows with each of its commits.
+        commit: The identity of that commit. A table that was dropped and created again may reach
+            the same version number, never the same commit.
+        committed_at_ms: When the commit was made, milliseconds since the epoch, UTC.
+    """
+
+    version: int
+    commit: str
+    committed_at_ms: int = 0
+
+    def same_state(self, other: Position) -> bool:
+        """Whether both name one and the same commit."""
+        return isinstance(other, VersionedPosition) and (self.version, self.commit) == (
+            other.version,
+            other.commit,
+        )
+
+    def __str__(self) -> str:
+        """For people: `version 7`."""
+        return f"version {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionPosition:
+    """A view or function on the path: it counts by a hash of what defines it."""
+
+    fingerprint: str
+
+    def same_state(self, other: Position) -> bool:
+        """Whether the definition is the same."""
+        return self == other
+
+    def __str__(self) -> str:
+        """For people: `definition 1a2b3c4d`."""
+        return f"definition {self.fingerprint[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownPosition:
+    """A source without versions: nobody can tell whether it moved."""
+
+    def same_state(self, other: Position) -> bool:  # noqa: ARG002 - the answer is the same for all
+        """Never: what cannot be compared must be read again."""
+        return False
+
+    def __str__(self) -> str:
+        """For people: `unknown`."""
+        return "unknown"
+
+
+Position = VersionedPosition | DefinitionPosition | UnknownPosition
+Positions = Mapping[str, Position]
+"""Positions by the full name of the source."""
+
+
+def same_positions(one: Positions, other: Positions) -> bool:
+    """Whether two sets of positions name the same sources, each in the same known state."""
+    return one.keys() == other.keys() and all(one[name].same_state(other[name]) for name in one)

@@ -1,0 +1,1 @@
+"""Carries plans out through ports; knows no engine."""

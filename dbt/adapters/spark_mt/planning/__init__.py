@@ -1,0 +1,1 @@
+"""What has to be done, as values that can be explained or executed."""

@@ -1,0 +1,1 @@
+"""From a statement to a definition in which nothing is left open."""

@@ -1,0 +1,1 @@
+"""The ports on PySpark and Delta Lake; the only package that imports pyspark."""

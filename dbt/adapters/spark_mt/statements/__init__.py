@@ -1,0 +1,1 @@
+"""The statement language: nodes, parser, renderer and routing; `parse(render(x)) == x`."""

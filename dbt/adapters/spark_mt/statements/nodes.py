@@ -1,0 +1,207 @@
+"""The statements of semantics section 2, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.definition import AskedDefinition, Pairs
+    from dbt.adapters.spark_mt.definition.freshness import Freshness
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+    from dbt.adapters.spark_mt.definition.start_mode import StartMode
+    from dbt.adapters.spark_mt.definition.state_retention import StateRetention
+
+
+class CreateForm(Enum):
+    """The three forms of CREATE; the value is the statement's head."""
+
+    CREATE = "CREATE"
+    CREATE_OR_ALTER = "CREATE OR ALTER"
+    CREATE_OR_REPLACE = "CREATE OR REPLACE"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """CREATE [OR ALTER | OR REPLACE] MATERIALIZED TABLE [IF NOT EXISTS] name … AS query.
+
+    `query_offset` is where the query begins in the statement, in characters; it does not count
+    when nodes are compared.
+    """
+
+    form: CreateForm
+    name: TableName
+    asked: AskedDefinition
+    if_not_exists: bool = False
+    query_offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """ALTER MATERIALIZED TABLE name SUSPEND."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """ALTER MATERIALIZED TABLE name RESUME [WITH (…)]."""
+
+    name: TableName
+    options: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionValue:
+    """`column = literal`; `literal` is the text as written, or None for NULL."""
+
+    column: str
+    literal: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """ALTER MATERIALIZED TABLE name REFRESH [PARTITION (k = literal, …)]."""
+
+    name: TableName
+    partition: tuple[PartitionValue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SetFreshness:
+    """ALTER … SET FRESHNESS = …; None stands for RESET FRESHNESS."""
+
+    name: TableName
+    freshness: Freshness | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetRefreshMode:
+    """ALTER … SET REFRESH_MODE = …."""
+
+    name: TableName
+    refresh_mode: LogicalRefreshMode
+
+
+@dataclass(frozen=True, slots=True)
+class SetOptions:
+    """ALTER … SET ('k' = 'v', …)."""
+
+    name: TableName
+    options: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class ResetOptions:
+    """ALTER … RESET ('k', …)."""
+
+    name: TableName
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetComment:
+    """ALTER … SET COMMENT 'text'."""
+
+    name: TableName
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlterQuery:
+    """ALTER … [WITH (…)] [SET START_MODE = …] [SET STATE_RETENTION = …] AS query."""
+
+    name: TableName
+    query: str
+    options: Pairs = ()
+    start_mode: StartMode | None = None
+    state_retention: StateRetention | None = None
+    query_offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AddQuery:
+    """ALTER … ADD query."""
+
+    name: TableName
+    query: str
+    query_offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """DROP MATERIALIZED TABLE [IF EXISTS] name."""
+
+    name: TableName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTables:
+    """SHOW MATERIALIZED TABLES [FROM schema] [[NOT] LIKE 'pattern'].
+
+    `schema` is one or two parts, outermost first; empty means the current schema.
+    """
+
+    schema: tuple[str, ...] = ()
+    pattern: str | None = None
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCreate:
+    """SHOW CREATE [OR ALTER] MATERIALIZED TABLE name."""
+
+    name: TableName
+    or_alter: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTable:
+    """DESC [EXTENDED] MATERIALIZED TABLE [EXTENDED] name."""
+
+    name: TableName
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeJob:
+    """DESC JOB 'job-id'."""
+
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowJobs:
+    """SHOW JOBS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """EXPLAIN of a statement that would change a definition."""
+
+    statement: CreateTable | AlterQuery
+
+
+Statement = (
+    CreateTable
+    | Suspend
+    | Resume
+    | Refresh
+    | SetFreshness
+    | SetRefreshMode
+    | SetOptions
+    | ResetOptions
+    | SetComment
+    | AlterQuery
+    | AddQuery
+    | DropTable
+    | ShowTables
+    | ShowCreate
+    | DescribeTable
+    | DescribeJob
+    | ShowJobs
+    | Explain
+)
