@@ -1,0 +1,48 @@
+# Every target sets up what it needs by itself. `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help setup lint format types test unit functional conformance demo bench docs clean
+
+python := .venv/bin/python
+# Suites of tests/functional; each runs in a process (and a JVM) of its own.
+functional_suites = $(filter-out %/__pycache__/,$(sort $(wildcard tests/functional/*/)))
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1: /p' $(MAKEFILE_LIST) | column -t -s: 2>/dev/null || true
+
+setup: ## make .venv with the pinned packages, fetch the jars; quick when done
+	@tools/setup.sh
+
+lint: setup ## ruff: rules and format
+	$(python) -m ruff check .
+	$(python) -m ruff format --check .
+
+format: setup ## let ruff mend what it can
+	$(python) -m ruff check --fix .
+	$(python) -m ruff format .
+
+types: setup ## mypy --strict
+	$(python) -m mypy
+
+test: setup ## all tests that CI runs
+	@tools/test.sh -m "not conformance" -- tests/unit $(functional_suites)
+
+unit: setup ## the fast tests, no JVM
+	@tools/test.sh -- tests/unit
+
+functional: setup ## the tests on real Spark and Delta
+	@tools/test.sh -m "not conformance" -- $(functional_suites)
+
+conformance: setup ## the whole of dbt's adapter tests
+	@tools/test.sh -- tests/functional/adapter/
+
+demo: setup ## the flights example on real data, from start to end
+	@$(python) examples/flights/demo.py
+
+bench: setup ## measure against dbt-spark's own table materialization
+	@$(python) -m benchmarks
+
+docs: setup ## write the pages of docs/ that are generated from the code
+	$(python) tools/generate_docs.py
+
+clean: ## remove .venv and caches
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .work

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Makes .venv with the pinned packages and brings Delta's jars into Spark's ivy cache.
+# Run by `make setup`; quick when there is nothing to do. PYTHON and JAVA_HOME are honoured.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+    printf '%s\n' "$1" >&2
+    exit 1
+}
+
+check_java() {
+    local java="${JAVA_HOME:+$JAVA_HOME/bin/}java" banner major
+    banner=$("$java" -version 2>&1) || fail \
+        "Spark needs Java 17 or newer and none was found${JAVA_HOME:+ in JAVA_HOME=$JAVA_HOME}: install one (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or point JAVA_HOME at it."
+    major=$(sed -n 's/.* version "\([0-9]*\).*/\1/p' <<<"$banner" | head -n 1)
+    [ "${major:-0}" -ge 17 ] || fail \
+        "Spark needs Java 17 or newer, but $java is version ${major:-unknown}: install one (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) and point JAVA_HOME at it."
+}
+
+fits() {
+    "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+}
+
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:-python3.11 python3.12 python3.13 python3 python3.10}; do
+        if fits "$candidate"; then
+            printf '%s' "$candidate"
+            return
+        fi
+    done
+    fail "Python 3.10 to 3.13 is needed and none was found: install Python 3.11 (Debian, Ubuntu: apt-get install python3.11 python3.11-venv; macOS: brew install python@3.11) or name yours with make setup PYTHON=/path/to/python."
+}
+
+# The pins need Python 3.11; on 3.10 pip chooses the newest versions that pyproject.toml allows.
+constrain() {
+    if "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+        export PIP_CONSTRAINT="$PWD/constraints.txt"
+    fi
+}
+
+make_venv() {
+    local python
+    python=$(find_python)
+    echo "Making .venv with $("$python" --version) …"
+    "$python" -m venv .venv || fail \
+        "$python cannot make virtual environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)."
+    constrain .venv/bin/python
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+}
+
+inputs=$(cat pyproject.toml constraints.txt tools/setup.sh tools/fetch_jars.py | cksum)
+stamp=.venv/.ready
+check_java
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && .venv/bin/python -c '' 2>/dev/null; then
+    exit 0
+fi
+make_venv
+.venv/bin/python tools/fetch_jars.py
+printf '%s' "$inputs" >"$stamp"
+echo "Ready."
