@@ -11,7 +11,7 @@ from pathlib import Path
 
 def main() -> int:
     """Start a session with Delta's package, let it read one Delta table, stop it."""
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - pyspark is imported late everywhere
+    from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.spark.versions import delta_package  # noqa: PLC0415
 

@@ -1,0 +1,23 @@
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+
+class TableIsOddError(MaterializedTableError):
+    condition = "TABLE_IS_ODD"
+    text = "{table} is odd."
+    remedy = "Make {table} even."
+
+
+def test_holds_the_facts_and_prints_condition_violations_and_remedy():
+    error = TableIsOddError(table="db.t", violations=["one", "two {braces}"])
+    assert error.parameters == {"table": "db.t"}
+    assert error.violations == ("one", "two {braces}")
+    assert str(error).splitlines() == [
+        "[TABLE_IS_ODD] db.t is odd.",
+        "  - one",
+        "  - two {braces}",
+        "Make db.t even.",
+    ]
+
+
+def test_facts_may_hold_braces():
+    assert "{x} is odd" in str(TableIsOddError(table="{x}"))

@@ -1,0 +1,97 @@
+import pytest
+
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.freshness import (
+    Freshness,
+    InvalidFreshnessError,
+    InvalidFreshnessUnitError,
+    TimeUnit,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "unit"),
+    [
+        ("3 minutes", 3, TimeUnit.MINUTE),
+        ("3 minute", 3, TimeUnit.MINUTE),
+        ("  1 DAY  ", 1, TimeUnit.DAY),
+        ("30m", 30, TimeUnit.MINUTE),
+        ("30 min", 30, TimeUnit.MINUTE),
+        ("45s", 45, TimeUnit.SECOND),
+        ("2h", 2, TimeUnit.HOUR),
+        ("7d", 7, TimeUnit.DAY),
+        ("2w", 2, TimeUnit.WEEK),
+        ("PT30M", 30, TimeUnit.MINUTE),
+        ("pt5s", 5, TimeUnit.SECOND),
+        ("P2D", 2, TimeUnit.DAY),
+        ("P1W", 1, TimeUnit.WEEK),
+        ("PT1H30M", 5400, TimeUnit.SECOND),
+        ("INTERVAL '3' MINUTE", 3, TimeUnit.MINUTE),
+        ("interval ' 3 ' minutes", 3, TimeUnit.MINUTE),
+    ],
+)
+def test_reads_every_spelling(text, count, unit):
+    assert Freshness.parse(text) == Freshness(count, unit)
+
+
+@pytest.mark.parametrize(
+    "text", ["abc", "", "0 minutes", "-3 minutes", "1.5 hours", "INTERVAL '0' DAY", "PT", "P", "3"]
+)
+def test_refuses_what_is_no_positive_whole_number(text):
+    with pytest.raises(InvalidFreshnessError) as caught:
+        Freshness.parse(text)
+    assert caught.value.condition == "MATERIALIZED_TABLE_INVALID_FRESHNESS"
+
+
+def test_names_the_value_it_was_given():
+    with pytest.raises(InvalidFreshnessError) as caught:
+        Freshness.of("abc", "MINUTE")
+    assert caught.value.parameters == {"value": "abc"}
+    assert (
+        "The freshness interval currently only supports positive integer type values. But was: abc"
+    ) in str(caught.value)
+
+
+@pytest.mark.parametrize("unit", ["MONTH", "YEAR", "fortnight", "MILLISECOND"])
+def test_refuses_other_units(unit):
+    with pytest.raises(InvalidFreshnessUnitError) as caught:
+        Freshness.of("3", unit)
+    assert caught.value.condition == "MATERIALIZED_TABLE_INVALID_FRESHNESS_UNIT"
+    assert caught.value.parameters == {"unit": unit}
+
+
+def test_a_digit_of_another_script_is_no_number():
+    with pytest.raises(InvalidFreshnessError):
+        Freshness.of("٣", "MINUTE")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("60 seconds", "1 minute"), ("7 days", "1 week"), ("24h", "1 day"), ("PT1H30M", "90 minutes")],
+)
+def test_equal_durations_have_equal_seconds(one, other):
+    assert Freshness.parse(one).seconds == Freshness.parse(other).seconds
+    assert Freshness.parse(one) != Freshness.parse(other)
+
+
+@pytest.mark.parametrize("unit", list(TimeUnit))
+@pytest.mark.parametrize("count", [1, 2, 90])
+def test_sql_and_text_read_back_the_same(count, unit):
+    freshness = Freshness(count, unit)
+    assert Freshness.parse(freshness.sql) == freshness
+    assert Freshness.parse(str(freshness)) == freshness
+
+
+def test_is_printed_in_the_singular_and_the_plural():
+    assert str(Freshness(1, TimeUnit.DAY)) == "1 day"
+    assert str(Freshness(3, TimeUnit.MINUTE)) == "3 minutes"
+
+
+def test_errors_are_ours_and_value_errors():
+    assert issubclass(InvalidFreshnessError, MaterializedTableError)
+    assert issubclass(InvalidValueError, ValueError)
+
+
+def test_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        Freshness(1, TimeUnit.DAY).count = 2

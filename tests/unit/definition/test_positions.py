@@ -1,0 +1,50 @@
+import pytest
+
+from dbt.adapters.spark_mt.definition.positions import (
+    DefinitionPosition,
+    UnknownPosition,
+    VersionedPosition,
+    same_positions,
+)
+
+AT_7 = VersionedPosition(7, "commit-a", 1000)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (VersionedPosition(7, "commit-a", 1000), True),
+        (VersionedPosition(7, "commit-a", 2000), True),
+        (VersionedPosition(8, "commit-b", 1000), False),
+        (VersionedPosition(7, "commit-b", 1000), False),
+        (DefinitionPosition("commit-a"), False),
+        (UnknownPosition(), False),
+    ],
+)
+def test_a_version_is_the_same_by_number_and_commit(other, same):
+    assert AT_7.same_state(other) is same
+
+
+def test_a_definition_is_the_same_by_fingerprint():
+    assert DefinitionPosition("ab").same_state(DefinitionPosition("ab"))
+    assert not DefinitionPosition("ab").same_state(DefinitionPosition("cd"))
+    assert not DefinitionPosition("ab").same_state(AT_7)
+
+
+def test_what_is_unknown_is_never_the_same():
+    assert not UnknownPosition().same_state(UnknownPosition())
+    assert not same_positions({"a": UnknownPosition()}, {"a": UnknownPosition()})
+
+
+def test_sets_are_compared_source_by_source():
+    assert same_positions({}, {})
+    assert same_positions({"a": AT_7}, {"a": AT_7})
+    assert not same_positions({"a": AT_7}, {"a": AT_7, "b": AT_7})
+    assert not same_positions({"a": AT_7}, {"b": AT_7})
+    assert not same_positions({"a": AT_7}, {"a": VersionedPosition(8, "commit-b")})
+
+
+def test_positions_are_printed_for_people():
+    assert str(AT_7) == "version 7"
+    assert str(DefinitionPosition("0123456789")) == "definition 01234567"
+    assert str(UnknownPosition()) == "unknown"
