@@ -79,6 +79,8 @@ class ResolvedDefinition:
         start_mode: Never absent, with its instant.
         state_retention: Never absent.
         derived_from: The threshold and defaults that were used, for people and for re-deriving.
+        query_columns: The names of the query's own columns in their order, before the column list
+            renames and sorts them.
     """
 
     asked: AskedDefinition
@@ -90,6 +92,7 @@ class ResolvedDefinition:
     start_mode: ResolvedStartMode
     state_retention: StateRetention
     derived_from: Pairs = ()
+    query_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
