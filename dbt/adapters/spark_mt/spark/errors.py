@@ -1,0 +1,254 @@
+"""Whatever PySpark raises, as one small value that code can decide on.
+
+Classic sessions raise `PySparkException`, or py4j's `Py4JJavaError` for everything that Spark's
+Python side has no class for (Delta's conflicts, violated constraints, cancelled jobs). Connect
+raises `PySparkException` with the facts inside, or a gRPC error when the server is gone. Decisions
+go by condition or by Java class, never by the wording of a message.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_Foreign: TypeAlias = Any
+"""An object of py4j or PySpark: its attributes exist on the other side only."""
+
+_CONDITION_BY_CLASS = {
+    "ConcurrentTransactionException": "DELTA_CONCURRENT_TRANSACTION",
+    "ConcurrentAppendException": "DELTA_CONCURRENT_APPEND",
+    "ConcurrentDeleteReadException": "DELTA_CONCURRENT_DELETE_READ",
+    "ConcurrentDeleteDeleteException": "DELTA_CONCURRENT_DELETE_DELETE",
+    "ConcurrentWriteException": "DELTA_CONCURRENT_WRITE",
+    "MetadataChangedException": "DELTA_METADATA_CHANGED",
+    "ProtocolChangedException": "DELTA_PROTOCOL_CHANGED",
+    "InterruptedException": "OPERATION_CANCELED",
+    "ClosedByInterruptException": "OPERATION_CANCELED",
+    "FileNotFoundException": "FILE_NOT_FOUND",
+}
+_CONFLICTS = frozenset(
+    {
+        "DELTA_CONCURRENT_TRANSACTION",
+        "DELTA_CONCURRENT_APPEND",
+        "DELTA_CONCURRENT_DELETE_READ",
+        "DELTA_CONCURRENT_DELETE_DELETE",
+        "DELTA_CONCURRENT_WRITE",
+        "DELTA_METADATA_CHANGED",
+        "DELTA_PROTOCOL_CHANGED",
+    }
+)
+_CANCELLED = frozenset({"SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_ABANDONED"})
+_NO_TABLE = frozenset(
+    {
+        "TABLE_OR_VIEW_NOT_FOUND",
+        "SCHEMA_NOT_FOUND",
+        "NO_SUCH_CATALOG_EXCEPTION",
+        "CATALOG_NOT_FOUND",
+        "DELTA_TABLE_NOT_FOUND",
+        "DELTA_MISSING_DELTA_TABLE",
+        "DELTA_PATH_DOES_NOT_EXIST",
+        "PATH_NOT_FOUND",
+    }
+)
+_CONSTRAINT = frozenset(
+    {
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+        "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+        "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION",
+        "DELTA_NEW_NOT_NULL_VIOLATION",
+        "NOT_NULL_ASSERT_VIOLATION",
+        "CHECK_CONSTRAINT_VIOLATION",
+    }
+)
+_SCHEMA = frozenset(
+    {
+        "DELTA_METADATA_MISMATCH",
+        "DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+        "DELTA_FAILED_TO_MERGE_FIELDS",
+        "DELTA_MERGE_INCOMPATIBLE_DATATYPE",
+        "DELTA_SCHEMA_CHANGED",
+        "DELTA_SCHEMA_CHANGED_WITH_VERSION",
+        "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS",
+        "INCOMPATIBLE_DATA_FOR_TABLE",
+        "INCOMPATIBLE_VIEW_SCHEMA_CHANGE",
+        "INSERT_COLUMN_ARITY_MISMATCH",
+    }
+)
+_STACK = "\n\nJVM stacktrace:\n"
+_MAX_CAUSES = 8
+_PREFIX = re.compile(r"^\s*(?:\([\w.$]+\)\s+)?\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*")
+_LINE_AND_COLUMN = re.compile(r"\(line (\d+), pos (\d+)\)")
+_TAIL = re.compile(r"\s*(?:;?\n'?\S+ ?\[|\n== SQL|\n\tat |; line \d+ pos \d+)")
+_JAVA_CLASS = re.compile(r"(?:[a-z_][\w]*\.)+([A-Z][\w$]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFailure:
+    """What went wrong in Spark.
+
+    Args:
+        condition: Spark's or Delta's error condition (`DELTA_CONCURRENT_APPEND.WITHOUT_HINT`), for
+            errors without one the Java or Python class.
+        sql_state: The SQLSTATE, empty where there is none.
+        message: One line without the condition and without Java stacks.
+        parameters: The condition's parameters.
+        offset: Where in the statement's text the wrong part starts, in characters from 0.
+        line_and_column: The same as line and column, both from 1; syntax errors have only this.
+        cause: What was raised.
+    """
+
+    condition: str
+    sql_state: str
+    message: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    offset: int | None = None
+    line_and_column: tuple[int, int] | None = None
+    cause: BaseException | None = None
+
+    @property
+    def main_condition(self) -> str:
+        """The condition without its sub-condition."""
+        return self.condition.partition(".")[0]
+
+    @property
+    def is_conflict(self) -> bool:
+        """Another writer's commit came first: read again and plan again."""
+        return self.main_condition in _CONFLICTS
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Somebody interrupted the operation."""
+        return self.main_condition in _CANCELLED
+
+    @property
+    def is_missing_table(self) -> bool:
+        """The table, its schema, its catalog or its directory is not there."""
+        return self.main_condition in _NO_TABLE
+
+    @property
+    def is_constraint_violated(self) -> bool:
+        """A row breaks a CHECK or NOT NULL."""
+        return self.main_condition in _CONSTRAINT
+
+    @property
+    def is_schema_mismatch(self) -> bool:
+        """The written columns do not fit the table's."""
+        return self.main_condition in _SCHEMA
+
+    @property
+    def is_syntax_error(self) -> bool:
+        """Spark's parser refused the text."""
+        return self.main_condition == "PARSE_SYNTAX_ERROR"
+
+    @property
+    def is_temporary_object(self) -> bool:
+        """Something persistent refers to a temporary view, function or session variable."""
+        return self.main_condition == "INVALID_TEMP_OBJ_REFERENCE"
+
+    def parameter(self, name: str) -> str:
+        """The parameter `name` of the condition, empty where it has none."""
+        return dict(self.parameters).get(name, "")
+
+
+def failure_of(error: BaseException) -> SparkFailure:
+    """Say what `error` means, whichever PySpark raised it; never raises itself."""
+    java = getattr(error, "java_exception", None)
+    if java is not None:
+        return _of_java(java, error)
+    if hasattr(error, "getCondition"):
+        return _of_pyspark(error)
+    if hasattr(error, "code") and callable(error.code):  # grpc.RpcError
+        status = str(getattr(error.code(), "name", "UNKNOWN"))
+        details = getattr(error, "details", str)
+        return SparkFailure(f"GRPC_{status}", "", _one_line(str(details() or "")), cause=error)
+    return SparkFailure(type(error).__name__, "", _one_line(str(error)), cause=error)
+
+
+def is_spark_error(error: BaseException) -> bool:
+    """Whether `error` was raised by PySpark rather than by a mistake of ours."""
+    return type(error).__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"}
+
+
+def _of_pyspark(error: _Foreign) -> SparkFailure:
+    text = str(error).partition(_STACK)[0]
+    prefix = _PREFIX.match(text)
+    condition = error.getCondition() or (prefix.group(1) if prefix else "")
+    if not condition:
+        named = _JAVA_CLASS.search(text)
+        name = named.group(1) if named else type(error).__name__
+        condition = _CONDITION_BY_CLASS.get(name, name)
+    position = _LINE_AND_COLUMN.search(text)
+    return SparkFailure(
+        condition,
+        _safely(error.getSqlState) or "",
+        _one_line(text),
+        _pairs(_safely(error.getMessageParameters)),
+        _offset(error),
+        (int(position[1]), int(position[2]) + 1) if position else None,
+        error,
+    )
+
+
+def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
+    """Take the innermost exception that has a condition, or whose class we know."""
+    best: SparkFailure | None = None
+    for each in _causes(java):
+        condition = _safely(each.getCondition) or _safely(each.getErrorClass)
+        condition = condition or _CONDITION_BY_CLASS.get(_class(each), "")
+        if condition:
+            message = _one_line(str(each.getMessage() or ""))
+            state = _safely(each.getSqlState) or ""
+            parameters = _pairs(_safely(each.getMessageParameters))
+            best = SparkFailure(condition, state, message, parameters, cause=error)
+    if best is not None:
+        return best
+    return SparkFailure(_class(java), "", _one_line(str(java.getMessage() or "")), cause=error)
+
+
+def _causes(java: _Foreign) -> Iterator[Any]:
+    for _ in range(_MAX_CAUSES):
+        if java is None:
+            return
+        yield java
+        java = java.getCause()
+
+
+def _class(java: _Foreign) -> str:
+    return str(java.getClass().getSimpleName())
+
+
+def _safely(call: _Foreign) -> _Foreign:
+    """Ask an exception for a fact; some have the method and fail in it, some do not have it."""
+    try:
+        return call()
+    except Exception as error:
+        if is_spark_error(error):
+            return None
+        raise
+
+
+def _pairs(parameters: _Foreign) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((str(k), str(v)) for k, v in dict(parameters or {}).items()))
+
+
+def _offset(error: _Foreign) -> int | None:
+    """The start of the wrong part; DataFrame contexts have none."""
+    for context in _safely(error.getQueryContext) or ():
+        start = _safely(context.startIndex) if context.contextType().name == "SQL" else None
+        if start is not None and start >= 0:
+            return int(start)
+    return None
+
+
+def _one_line(text: str) -> str:
+    """The first paragraph of a message, without condition, plan, SQL echo and Java stack."""
+    text = _PREFIX.sub("", text.partition(_STACK)[0].strip())
+    text = re.split(r"\s*(?:;?\n'?\S+ ?\[|\n== SQL|\n\tat |; line \d+ pos \d+)", text, maxsplit=1)[
+        0
+    ]
+    text = re.sub(r"\s*SQLSTATE: \w{5}", "", text)
+    return re.sub(r"\s+", " ", _LINE_AND_COLUMN.sub("", text)).strip()

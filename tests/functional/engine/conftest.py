@@ -1,0 +1,68 @@
+"""One Spark with Delta for all tests of the engine; each test gets a schema of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+_CONFS = {
+    "spark.jars.packages": "io.delta:delta-spark_4.2_2.13:4.4.0",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.driver.memory": "1g",
+    "spark.log.level": "OFF",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+@pytest.fixture(scope="session")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The absolute path of the directory that holds the tables of this test run."""
+    return str(tmp_path_factory.mktemp("warehouse"))
+
+
+@pytest.fixture(scope="session")
+def spark(warehouse: str) -> Iterator[SparkSession]:
+    """A classic session with Delta and an in-memory catalog; starting it takes about 15 s."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(logger).disabled = True
+    builder = SparkSession.builder.master("local[2]").appName("dbt-spark-mt tests")
+    for key, value in _CONFS.items():
+        builder = builder.config(key, value)
+    session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> SparkSession:
+    """A session whose temporary objects, confs and current schema no other test sees."""
+    return spark.newSession()
+
+
+@pytest.fixture
+def schema(session: SparkSession) -> Iterator[str]:
+    """A fresh schema that is the current one of `session`, dropped at the end."""
+    name = f"s_{uuid4().hex[:10]}"
+    session.sql(f"CREATE SCHEMA {name}")
+    session.sql(f"USE {name}")
+    yield name
+    session.sql("USE spark_catalog.default")
+    session.sql(f"DROP SCHEMA {name} CASCADE")
