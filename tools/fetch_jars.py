@@ -1,37 +1,20 @@
-"""Brings the jars that a session needs into Spark's ivy cache, by starting one session."""
+"""Brings the jars that a session needs into Ivy's cache, by starting one session and using it."""
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
+
+from dbt.adapters.spark_mt.spark.session import classic_spark
 
 
 def main() -> int:
-    """Start a session with Delta's package, let it read one Delta table, stop it."""
-    from pyspark.sql import SparkSession
-
-    from dbt.adapters.spark_mt.spark.versions import delta_package  # noqa: PLC0415
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    package = delta_package(version("pyspark"))
-    print(f"Fetching {package} …")  # noqa: T201 - this is a command
+    """Start Spark as dbt would, write and read one Delta table, stop it."""
     with tempfile.TemporaryDirectory() as scratch:
-        os.chdir(scratch)
-        spark = (
-            SparkSession.builder.master("local[1]")
-            .config("spark.jars.packages", package)
-            .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-            .config(
-                "spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-            )
-            .config("spark.ui.enabled", "false")
-            .config("spark.log.level", "OFF")
-            .getOrCreate()
-        )
-        table = Path(scratch, "table").as_posix()
+        home = Path(scratch)
+        spark = classic_spark({}, home, home / "spark.log").spark
+        table = (home / "table").as_uri()
         spark.range(1).write.format("delta").save(table)
         rows = spark.read.format("delta").load(table).count()
         spark.stop()

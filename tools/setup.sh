@@ -50,6 +50,14 @@ make_venv() {
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 }
 
+# Ivy and the JVM print a hundred lines; they matter only when something went wrong.
+fetch_jars() {
+    local log
+    echo "Fetching Delta's jars …"
+    log=$(.venv/bin/python tools/fetch_jars.py 2>&1) || fail "$log
+The jars could not be fetched: check that Maven Central is reachable, or configure a mirror for Ivy, and run make setup again."
+}
+
 inputs=$(cat pyproject.toml constraints.txt tools/setup.sh tools/fetch_jars.py | cksum)
 stamp=.venv/.ready
 check_java
@@ -57,6 +65,6 @@ if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && .venv/bin/python -c '
     exit 0
 fi
 make_venv
-.venv/bin/python tools/fetch_jars.py
+fetch_jars
 printf '%s' "$inputs" >"$stamp"
 echo "Ready."

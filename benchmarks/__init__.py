@@ -1,0 +1,1 @@
+"""Measures what the project promises; `make bench` runs all of it and prints one table."""

@@ -1,0 +1,7 @@
+select
+    time_hour,
+    origin,
+    count(*) as departures,
+    round(avg(dep_delay), 1) as mean_delay
+from {{ source('landing', 'flights') }}
+group by time_hour, origin
