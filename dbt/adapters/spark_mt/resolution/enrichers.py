@@ -1,0 +1,246 @@
+"""What decides about the clauses that a definition leaves out (seed 551, semantics 5)."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.freshness import Freshness
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode
+from dbt.adapters.spark_mt.definition.start_mode import StartMode, StartModeType
+from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
+from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+    from dbt.adapters.spark_mt.definition.definition import AskedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.resolution.analysis import Source
+    from dbt.adapters.spark_mt.resolution.settings import Settings
+
+ENTRY_POINT_GROUP = "dbt_spark_mt.enrichers"
+
+
+class UnknownEnricherError(MaterializedTableError):
+    """No enricher can be loaded under the configured name."""
+
+    condition = "MATERIALIZED_TABLE_UNKNOWN_ENRICHER"
+    text = "The enricher '{enricher}' cannot be loaded: {problem}."
+    remedy = (
+        "Set spark.materialized-table.enricher to `default`, `upstream-freshness`, the name of an "
+        "entry point in the group " + ENTRY_POINT_GROUP + ", or `module:Class`."
+    )
+
+
+class EnricherFailedError(MaterializedTableError):
+    """An enricher gave no usable answer."""
+
+    condition = "MATERIALIZED_TABLE_ENRICHER_FAILED"
+    text = "The enricher '{enricher}' failed for materialized table {table}: {problem}."
+    remedy = (
+        "Correct the enricher, or set spark.materialized-table.enricher back to `default`; "
+        "nothing was changed."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamSource:
+    """A source of the query and, if it is a materialized table, its definition."""
+
+    source: Source
+    definition: StoredDefinition | None
+
+
+@dataclass(frozen=True, slots=True)
+class EnrichmentContext:
+    """What an enricher may look at beside the definition.
+
+    Args:
+        settings: The settings in force.
+        sources: Every source of the query.
+        stored: The table's definition so far, None for a new table.
+        now: The clock, aware.
+        time_zone: The session's time zone.
+    """
+
+    settings: Settings
+    sources: tuple[UpstreamSource, ...]
+    stored: StoredDefinition | None
+    now: datetime
+    time_zone: tzinfo
+
+
+@dataclass(frozen=True, slots=True)
+class EnrichmentResult:
+    """The clauses with nothing left open."""
+
+    freshness: Freshness
+    refresh_mode: RefreshMode
+    start_mode: StartMode
+
+
+@runtime_checkable
+class MaterializedTableEnricher(Protocol):
+    """Decides about freshness, refresh mode and start mode where they were left out.
+
+    Implementations are built without arguments. What the user wrote wins in any case: it is put
+    over the result afterwards.
+    """
+
+    def enrich(self, definition: AskedDefinition, context: EnrichmentContext) -> EnrichmentResult:
+        """Return the three values for `definition`."""
+        ...
+
+
+class DefaultMaterializedTableEnricher:
+    """Decides by the settings alone (seed 551 2.2.2).
+
+    An omitted FRESHNESS becomes the default of the mode that was asked for. An omitted or AUTOMATIC
+    REFRESH_MODE becomes CONTINUOUS where the freshness is strictly below the threshold, otherwise
+    FULL. An omitted START_MODE becomes the default one.
+    """
+
+    def enrich(self, definition: AskedDefinition, context: EnrichmentContext) -> EnrichmentResult:
+        """Return the three values for `definition`."""
+        freshness = definition.freshness or self.omitted_freshness(definition, context)
+        return EnrichmentResult(
+            freshness=freshness,
+            refresh_mode=_mode(definition.logical_refresh_mode, freshness, context.settings),
+            start_mode=definition.start_mode or _omitted_start_mode(definition, context.settings),
+        )
+
+    def omitted_freshness(
+        self,
+        definition: AskedDefinition,
+        context: EnrichmentContext,
+    ) -> Freshness:
+        """Return the freshness of a definition that names none."""
+        if definition.logical_refresh_mode is LogicalRefreshMode.FULL:
+            return context.settings.default_freshness_full
+        return context.settings.default_freshness_continuous
+
+
+class UpstreamFreshnessEnricher(DefaultMaterializedTableEnricher):
+    """Lets a table inherit its freshness from the materialized tables that it reads.
+
+    An omitted FRESHNESS becomes the largest freshness among them: the table cannot be fresher than
+    its slowest source. Without such a source, and for everything else, it decides as the default
+    enricher does.
+    """
+
+    def omitted_freshness(
+        self,
+        definition: AskedDefinition,
+        context: EnrichmentContext,
+    ) -> Freshness:
+        """Return the freshness of a definition that names none."""
+        upstream = [s.definition.resolved.freshness for s in context.sources if s.definition]
+        if not upstream:
+            return super().omitted_freshness(definition, context)
+        return max(upstream, key=lambda freshness: freshness.seconds)
+
+
+def _mode(logical: LogicalRefreshMode, freshness: Freshness, settings: Settings) -> RefreshMode:
+    if logical is not LogicalRefreshMode.AUTOMATIC:
+        return RefreshMode[logical.name]
+    below = freshness.seconds < settings.freshness_threshold.total_seconds()
+    return RefreshMode.CONTINUOUS if below else RefreshMode.FULL
+
+
+def _omitted_start_mode(definition: AskedDefinition, settings: Settings) -> StartMode:
+    """START_MODE omitted beside ALL or PTF_ONLY means to go on (semantics 7)."""
+    retention = definition.state_retention
+    if retention is not None and retention.type is not StateRetentionType.NONE:
+        return StartMode(StartModeType.RESUME_OR_FROM_BEGINNING)
+    return settings.default_start_mode
+
+
+ENRICHERS: dict[str, type[MaterializedTableEnricher]] = {
+    "default": DefaultMaterializedTableEnricher,
+    "upstream-freshness": UpstreamFreshnessEnricher,
+}
+"""The enrichers that ship with the package, by the name under which a setting chooses them."""
+
+
+def load_enricher(spec: str) -> MaterializedTableEnricher:
+    """Build the enricher that the setting names.
+
+    Args:
+        spec: A name in `ENRICHERS`, the name of an entry point, or `module:Class`.
+
+    Raises:
+        UnknownEnricherError: There is none, it cannot be imported or built, or it cannot enrich.
+    """
+    try:
+        factory = _find(spec)
+        enricher = factory() if callable(factory) else factory
+    except UnknownEnricherError:
+        raise
+    except Exception as error:  # a user's module may raise anything when it is imported or built
+        raise UnknownEnricherError(enricher=spec, problem=_what(error)) from error
+    if not isinstance(enricher, MaterializedTableEnricher):
+        raise UnknownEnricherError(enricher=spec, problem="it has no method enrich")
+    return enricher
+
+
+def _find(spec: str) -> object:
+    if spec in ENRICHERS:
+        return ENRICHERS[spec]
+    module, colon, name = spec.partition(":")
+    if colon:
+        return getattr(importlib.import_module(module), name)
+    registered = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+    if spec in registered:
+        return registered[spec].load()
+    known = {**ENRICHERS, **registered}
+    raise UnknownEnricherError(
+        enricher=spec, problem="no enricher has this name" + did_you_mean(spec, known).rstrip("?")
+    )
+
+
+def _what(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(".: ")
+
+
+def enrich(definition: AskedDefinition, context: EnrichmentContext, table: str) -> EnrichmentResult:
+    """Ask the configured enricher, then put over its answer what the user wrote.
+
+    Raises:
+        UnknownEnricherError: The configured enricher cannot be loaded.
+        EnricherFailedError: It raised, or returned something else than three values.
+    """
+    spec = context.settings.enricher
+    enricher = load_enricher(spec)
+    try:
+        result: object = enricher.enrich(definition, context)
+    except Exception as error:  # a user's enricher may raise anything
+        raise EnricherFailedError(enricher=spec, table=table, problem=_what(error)) from error
+    if not isinstance(result, EnrichmentResult):
+        problem = f"it returned {result!r} instead of an EnrichmentResult"
+        raise EnricherFailedError(enricher=spec, table=table, problem=problem)
+    if problem := _wrong_fields(result):
+        raise EnricherFailedError(enricher=spec, table=table, problem=problem)
+    return _with_explicit(result, definition)
+
+
+def _wrong_fields(result: EnrichmentResult) -> str:
+    wanted = {"freshness": Freshness, "refresh_mode": RefreshMode, "start_mode": StartMode}
+    wrong = [f"{f} = {getattr(result, f)!r}" for f, t in wanted.items() if not _is(result, f, t)]
+    return f"it returned {', '.join(wrong)}" if wrong else ""
+
+
+def _is(result: EnrichmentResult, field: str, wanted: type) -> bool:
+    return isinstance(getattr(result, field), wanted)
+
+
+def _with_explicit(result: EnrichmentResult, definition: AskedDefinition) -> EnrichmentResult:
+    logical = definition.logical_refresh_mode
+    explicit = logical is not LogicalRefreshMode.AUTOMATIC
+    return EnrichmentResult(
+        freshness=definition.freshness or result.freshness,
+        refresh_mode=RefreshMode[logical.name] if explicit else result.refresh_mode,
+        start_mode=definition.start_mode or result.start_mode,
+    )

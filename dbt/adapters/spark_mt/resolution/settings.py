@@ -1,0 +1,202 @@
+"""Settings of materialized tables, read from Spark confs (semantics 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError, TimeUnit
+from dbt.adapters.spark_mt.definition.start_mode import FROM_BEGINNING, StartMode
+from dbt.adapters.spark_mt.resolution.durations import parse_duration
+from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
+from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PREFIX = "spark.materialized-table."
+
+
+class InvalidSettingsError(MaterializedTableError):
+    """Settings of the session cannot be used; every one of them is named."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_SETTINGS"
+    text = "The session's settings for materialized tables are not valid:"
+    remedy = (
+        "Correct them in spark-defaults.conf, in the profile's server_side_parameters or by SET; "
+        "docs/configuration.md lists all of them."
+    )
+
+
+class InvalidSettingError(InvalidValueError):
+    """A setting's value is readable, and out of range."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_SETTING"
+
+
+def _freshness(text: str) -> Freshness:
+    try:
+        return Freshness.parse(text)
+    except InvalidFreshnessError:
+        return freshness_of(parse_duration(text))
+
+
+def freshness_of(duration: timedelta) -> Freshness:
+    """Return the freshness of the same length, in the largest unit that fits.
+
+    Raises:
+        InvalidSettingError: The duration is no positive number of whole seconds.
+    """
+    if duration <= timedelta() or duration % timedelta(seconds=1):
+        raise InvalidSettingError(detail="A freshness is a positive number of whole seconds.")
+    seconds = duration // timedelta(seconds=1)
+    unit = next(u for u in reversed(TimeUnit) if seconds % u.value == 0)
+    return Freshness(seconds // unit.value, unit)
+
+
+def _positive(text: str) -> timedelta:
+    duration = parse_duration(text)
+    if duration <= timedelta():
+        raise InvalidSettingError(detail=f"'{text}' is not positive.")
+    return duration
+
+
+def _text(text: str) -> str:
+    if not text.strip():
+        raise InvalidSettingError(detail="The value is empty.")
+    return text.strip()
+
+
+_THREE_MINUTES = Freshness(3, TimeUnit.MINUTE)
+_ONE_HOUR = Freshness(1, TimeUnit.HOUR)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What applies to materialized tables where their definition says nothing.
+
+    Args:
+        freshness_threshold: AUTOMATIC: a freshness strictly below it is refreshed continuously.
+        default_freshness_continuous: For mode CONTINUOUS or AUTOMATIC.
+        default_freshness_full: For mode FULL.
+        default_start_mode: For an omitted START_MODE.
+        enricher: The name of the enricher, or `module:Class`.
+        checkpoint_location: Root of the checkpoints; None for a place under the warehouse.
+        trigger_interval: How often CONTINUOUS looks for changes; None for half of the freshness.
+        scheduler: The name of the workflow scheduler for FULL.
+    """
+
+    freshness_threshold: timedelta = timedelta(minutes=30)
+    default_freshness_continuous: Freshness = _THREE_MINUTES
+    default_freshness_full: Freshness = _ONE_HOUR
+    default_start_mode: StartMode = FROM_BEGINNING
+    enricher: str = "default"
+    checkpoint_location: str | None = None
+    trigger_interval: timedelta | None = None
+    scheduler: str = "embedded"
+
+    @classmethod
+    def from_confs(cls, confs: Mapping[str, str]) -> Settings:
+        """Read the settings among a session's confs; other confs do not matter.
+
+        Raises:
+            InvalidSettingsError: A value cannot be read, or a key under our prefix is unknown.
+        """
+        known = {doc.key: doc for doc in SETTINGS}
+        values: dict[str, Any] = {}
+        violations = []
+        for key in sorted(k for k in confs if k.startswith(PREFIX)):
+            if key not in known:
+                violations.append(f"{key} is not a setting.{did_you_mean(key, known)}")
+                continue
+            try:
+                values[known[key].field] = known[key].parse(confs[key])
+            except InvalidValueError as error:
+                violations.append(f"{key} = {confs[key]}: {error}".replace("\n", " "))
+        if violations:
+            raise InvalidSettingsError(violations=violations)
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDoc:
+    """A setting: how it is called, read and explained.
+
+    Args:
+        key: The Spark conf's name.
+        field: The attribute of `Settings` that holds it.
+        default: The default, for people.
+        meaning: One or two sentences.
+        parse: Reads a value; raises `InvalidValueError`.
+    """
+
+    key: str
+    field: str
+    default: str
+    meaning: str
+    parse: Callable[[str], object]
+
+
+SETTINGS: tuple[SettingDoc, ...] = (
+    SettingDoc(
+        PREFIX + "refresh-mode.freshness-threshold",
+        "freshness_threshold",
+        "30 min",
+        "Mode AUTOMATIC: a freshness strictly below the threshold is refreshed continuously, any "
+        "other one by full refreshes.",
+        parse_duration,
+    ),
+    SettingDoc(
+        PREFIX + "default-freshness.continuous",
+        "default_freshness_continuous",
+        "3 min",
+        "The freshness of a table that names none, where its mode is CONTINUOUS or AUTOMATIC.",
+        _freshness,
+    ),
+    SettingDoc(
+        PREFIX + "default-freshness.full",
+        "default_freshness_full",
+        "1 h",
+        "The freshness of a table that names none, where its mode is FULL.",
+        _freshness,
+    ),
+    SettingDoc(
+        PREFIX + "default-start-mode",
+        "default_start_mode",
+        "FROM_BEGINNING",
+        "The START_MODE of a table that names none, in any of the six forms of the clause.",
+        parse_start_mode,
+    ),
+    SettingDoc(
+        PREFIX + "enricher",
+        "enricher",
+        "default",
+        "What decides about clauses that were left out: the name of an enricher, or `module:Class` "
+        "of your own.",
+        _text,
+    ),
+    SettingDoc(
+        PREFIX + "checkpoint-location",
+        "checkpoint_location",
+        "under the warehouse",
+        "The root directory of the checkpoints of continuous refreshes.",
+        _text,
+    ),
+    SettingDoc(
+        PREFIX + "continuous.trigger-interval",
+        "trigger_interval",
+        "freshness / 2",
+        "How often a continuous refresh looks for changes. A table's option "
+        "`continuous.trigger-interval` wins over it.",
+        _positive,
+    ),
+    SettingDoc(
+        PREFIX + "scheduler",
+        "scheduler",
+        "embedded",
+        "The workflow scheduler that runs full refreshes.",
+        _text,
+    ),
+)

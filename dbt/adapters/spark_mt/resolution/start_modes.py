@@ -1,0 +1,128 @@
+"""Start modes read from a setting, and the instants that they mean (semantics 7)."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from datetime import datetime, timedelta, tzinfo
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.start_mode import (
+    IntervalUnit,
+    InvalidStartModeError,
+    ResolvedStartMode,
+    StartInterval,
+    StartMode,
+    StartModeType,
+)
+from dbt.adapters.spark_mt.resolution.zones import epoch_milliseconds, parse_timestamp
+
+
+class FutureStartError(MaterializedTableError):
+    """A start lies after the moment in which the statement is executed."""
+
+    condition = "MATERIALIZED_TABLE_START_IN_THE_FUTURE"
+    text = "{startMode} of materialized table {table} lies in the future; it is {now} now."
+    remedy = "Choose an instant in the past, or FROM_NOW; nothing was changed."
+
+
+class StartBeforeTimeError(MaterializedTableError):
+    """An interval reaches back beyond the first year that a timestamp can hold."""
+
+    condition = "MATERIALIZED_TABLE_START_BEFORE_TIME"
+    text = "{startMode} of materialized table {table} reaches back before the year 1."
+    remedy = "Choose a shorter interval, or FROM_BEGINNING; nothing was changed."
+
+
+_FORM = re.compile(r"(\w+)\s*(?:\(\s*(.*?)\s*\))?", re.DOTALL)
+_INTERVAL = re.compile(r"interval\s+'?\s*(\d+)\s*'?\s+(\w+)", re.IGNORECASE)
+_TIMESTAMP = re.compile(r"(?:timestamp\s+)?'([^']*)'", re.IGNORECASE)
+
+
+def parse_start_mode(text: str) -> StartMode:
+    """Read one of the six forms, in any case, as the clause START_MODE takes it.
+
+    Raises:
+        InvalidStartModeError: The text is none of them.
+    """
+    match = _FORM.fullmatch(text.strip())
+    if match is None or match[1].upper() not in StartModeType.__members__:
+        raise InvalidStartModeError(startMode=text.strip(), problem="is none of the six forms")
+    form, argument = StartModeType[match[1].upper()], match[2]
+    if argument is None:
+        return StartMode(form)
+    if interval := _INTERVAL.fullmatch(argument):
+        unit = interval[2].upper().removesuffix("S")
+        if unit in IntervalUnit.__members__:
+            return StartMode(form, interval=StartInterval(int(interval[1]), IntervalUnit[unit]))
+    elif timestamp := _TIMESTAMP.fullmatch(argument):
+        return StartMode(form, timestamp=timestamp[1])
+    raise InvalidStartModeError(
+        startMode=text.strip(), problem=f"has an argument that cannot be read: {argument}"
+    )
+
+
+_CALENDAR_DAYS = {IntervalUnit.DAY: 1, IntervalUnit.WEEK: 7}
+_CALENDAR_MONTHS = {IntervalUnit.MONTH: 1, IntervalUnit.YEAR: 12}
+_SECONDS = {IntervalUnit.SECOND: 1, IntervalUnit.MINUTE: 60, IntervalUnit.HOUR: 3600}
+
+
+def subtract(now: datetime, interval: StartInterval, zone: tzinfo) -> datetime:
+    """Return the instant `interval` before `now`, as Spark subtracts intervals.
+
+    Days and longer units are counted on the calendar of `zone` (a day may have 23 hours, a month
+    ends on its last day), shorter ones in elapsed time.
+
+    Raises:
+        OverflowError: The result lies before the first year.
+    """
+    if interval.unit in _SECONDS:
+        return now - timedelta(seconds=interval.count * _SECONDS[interval.unit])
+    local = now.astimezone(zone)
+    if interval.unit in _CALENDAR_DAYS:
+        return local - timedelta(days=interval.count * _CALENDAR_DAYS[interval.unit])
+    months = local.year * 12 + local.month - 1 - interval.count * _CALENDAR_MONTHS[interval.unit]
+    year, month = divmod(months, 12)
+    if year < 1:
+        raise OverflowError
+    last_day = calendar.monthrange(year, month + 1)[1]
+    return local.replace(year=year, month=month + 1, day=min(local.day, last_day))
+
+
+def resolve_start_mode(
+    mode: StartMode, stored: ResolvedStartMode | None, now: datetime, zone: tzinfo, table: str
+) -> ResolvedStartMode:
+    """Give `mode` its instant.
+
+    Args:
+        mode: What applies, after defaults.
+        stored: The table's start mode so far; the same mode keeps the instant that it meant.
+        now: The clock, aware.
+        zone: The session's time zone, in which a literal without a zone is read.
+        table: The table's name, for errors.
+
+    Raises:
+        FutureStartError: The instant lies after `now`.
+        StartBeforeTimeError: The interval is longer than time.
+        InvalidTimestampError: The literal is no timestamp.
+    """
+    if stored is not None and stored.mode == mode:
+        return stored
+    base = mode.type.fallback
+    if base is StartModeType.FROM_BEGINNING:
+        return ResolvedStartMode(mode)
+    try:
+        instant = _instant(mode, now, zone)
+    except OverflowError:
+        raise StartBeforeTimeError(startMode=mode.sql, table=table) from None
+    if instant > now:
+        raise FutureStartError(
+            startMode=mode.sql, table=table, now=f"{now.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+        )
+    return ResolvedStartMode(mode, epoch_milliseconds(instant))
+
+
+def _instant(mode: StartMode, now: datetime, zone: tzinfo) -> datetime:
+    if mode.timestamp is not None:
+        return parse_timestamp(mode.timestamp, zone)
+    return now if mode.interval is None else subtract(now, mode.interval, zone)
