@@ -12,13 +12,14 @@ from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode
 from dbt.adapters.spark_mt.definition.start_mode import StartMode, StartModeType
 from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
+from dbt.adapters.spark_mt.resolution.analysis import SourceKind
 from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from dbt.adapters.spark_mt.definition.definition import AskedDefinition, StoredDefinition
-    from dbt.adapters.spark_mt.resolution.analysis import Source
+    from dbt.adapters.spark_mt.resolution.analysis import Source, UpstreamDefinitions
     from dbt.adapters.spark_mt.resolution.settings import Settings
 
 ENTRY_POINT_GROUP = "dbt_spark_mt.enrichers"
@@ -47,30 +48,31 @@ class EnricherFailedError(MaterializedTableError):
 
 
 @dataclass(frozen=True, slots=True)
-class UpstreamSource:
-    """A source of the query and, if it is a materialized table, its definition."""
-
-    source: Source
-    definition: StoredDefinition | None
-
-
-@dataclass(frozen=True, slots=True)
 class EnrichmentContext:
     """What an enricher may look at beside the definition.
 
     Args:
         settings: The settings in force.
         sources: Every source of the query.
+        upstream: Finds the definitions of sources that are materialized tables; each look-up reads
+            the catalog, so it is left to those enrichers that need one.
         stored: The table's definition so far, None for a new table.
         now: The clock, aware.
         time_zone: The session's time zone.
     """
 
     settings: Settings
-    sources: tuple[UpstreamSource, ...]
+    sources: tuple[Source, ...]
+    upstream: UpstreamDefinitions
     stored: StoredDefinition | None
     now: datetime
     time_zone: tzinfo
+
+    def upstream_definitions(self) -> tuple[StoredDefinition, ...]:
+        """Return the definitions of the materialized tables among the sources."""
+        tables = (s for s in self.sources if s.kind is SourceKind.VERSIONED)
+        found = (self.upstream.definition_of(table.name) for table in tables)
+        return tuple(definition for definition in found if definition is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class UpstreamFreshnessEnricher(DefaultMaterializedTableEnricher):
         context: EnrichmentContext,
     ) -> Freshness:
         """Return the freshness of a definition that names none."""
-        upstream = [s.definition.resolved.freshness for s in context.sources if s.definition]
+        upstream = [d.resolved.freshness for d in context.upstream_definitions()]
         if not upstream:
             return super().omitted_freshness(definition, context)
         return max(upstream, key=lambda freshness: freshness.seconds)

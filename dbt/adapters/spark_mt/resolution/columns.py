@@ -1,0 +1,229 @@
+"""The table's columns: the query's, as its column list names, sorts and types them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec
+from dbt.adapters.spark_mt.definition.identifier import quote
+from dbt.adapters.spark_mt.resolution.types import InvalidTypeError, canonical_type, parse_type
+from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
+from dbt.adapters.spark_mt.resolution.widening import casts_losslessly
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dbt.adapters.spark_mt.definition.definition import QueryContext
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+CASE_SENSITIVE = "spark.sql.caseSensitive"
+TIMESTAMP_TYPE = "spark.sql.timestampType"
+
+
+class DuplicateColumnError(InvalidDefinitionError):
+    """Two columns of the table would have the same name."""
+
+    condition = "MATERIALIZED_TABLE_DUPLICATE_COLUMN"
+    text = "Materialized table {table} would have {count} columns named `{column}`."
+    remedy = "Give each column its own alias in the query, or list the names behind the table's."
+
+
+class ColumnListLengthError(InvalidDefinitionError):
+    """A list of bare names has another length than the query's result."""
+
+    condition = "MATERIALIZED_TABLE_COLUMN_LIST_LENGTH"
+    text = (
+        "The column list of materialized table {table} has {listed} names, but its query has "
+        "{actual} columns: [{columns}]."
+    )
+    remedy = "List one name for each column of the query, in its order."
+
+
+class ColumnNotInQueryError(InvalidDefinitionError):
+    """A typed list names a column that the query does not produce."""
+
+    condition = "MATERIALIZED_TABLE_COLUMN_NOT_IN_QUERY"
+    text = (
+        "Column '{column}' of the column list of materialized table {table} is not in the query's "
+        "schema. Available columns: [{columns}]."
+    )
+    remedy = "A typed list names the query's columns: add an alias to the query, or correct it."
+
+
+class ColumnNotListedError(InvalidDefinitionError):
+    """The query produces a column that its typed list leaves out."""
+
+    condition = "MATERIALIZED_TABLE_COLUMN_NOT_LISTED"
+    text = (
+        "Column '{column}' of the query is missing in the column list of materialized table "
+        "{table}."
+    )
+    remedy = "List every column of the query with its type, or remove the column from the query."
+
+
+class ColumnTypeError(InvalidDefinitionError):
+    """A listed type does not hold what the query produces."""
+
+    condition = "MATERIALIZED_TABLE_COLUMN_TYPE"
+    text = (
+        "Column '{column}' of materialized table {table} is listed as {listed}, but the query "
+        "produces {actual}, which Spark cannot cast to it without loss."
+    )
+    remedy = "List a type that holds every value of {actual}, or CAST the column in the query."
+
+
+class UnknownTypeError(InvalidDefinitionError):
+    """A listed type is none of Spark's."""
+
+    condition = "MATERIALIZED_TABLE_UNKNOWN_TYPE"
+    text = "Column '{column}' of materialized table {table}: '{type}' is not a data type."
+    remedy = "Write the type as Spark's DDL does, such as DECIMAL(10,2) or STRUCT<a: INT>."
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How a session compares names: without case, unless it says otherwise."""
+
+    case_sensitive: bool = False
+
+    @classmethod
+    def of(cls, context: QueryContext) -> Names:
+        """Return what `spark.sql.caseSensitive` says in `context`."""
+        return cls(dict(context.confs).get(CASE_SENSITIVE, "false").lower() == "true")
+
+    def fold(self, name: str) -> str:
+        """Bring names that are the same to the same spelling."""
+        return name if self.case_sensitive else name.lower()
+
+    def find(self, name: str, among: Iterable[Column]) -> Column | None:
+        """Return the column of that name."""
+        return next((c for c in among if self.fold(c.name) == self.fold(name)), None)
+
+
+def listed(columns: Iterable[Column]) -> str:
+    """Return names for an error: `'a', 'b'`."""
+    return ", ".join(f"'{c.name}'" for c in columns)
+
+
+def canonical_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """Return `columns` with canonical types; a type that is not understood stays as it is."""
+    return tuple(replace(c, type=_canonical_or_raw(c.type)) for c in columns)
+
+
+def _canonical_or_raw(text: str) -> str:
+    try:
+        return canonical_type(text)
+    except InvalidTypeError:
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnList:
+    """What a column list is applied to.
+
+    Args:
+        table: The table's name, for errors.
+        query: The query's columns, types canonical.
+        context: The session that analysed the query.
+    """
+
+    table: str
+    query: tuple[Column, ...]
+    context: QueryContext
+
+    @property
+    def names(self) -> Names:
+        """How names are compared."""
+        return Names.of(self.context)
+
+    def apply(
+        self, specs: tuple[ColumnSpec, ...]
+    ) -> tuple[tuple[Column, ...], list[MaterializedTableError]]:
+        """Return the table's columns, and everything that is wrong with them.
+
+        Where something is wrong, the columns are as near as possible to what was meant, so that
+        what is said about keys and partitions still makes sense.
+        """
+        errors: list[MaterializedTableError] = []
+        columns = self.query
+        if any(spec.type is not None for spec in specs):
+            columns, errors = self._typed(specs)
+        elif specs:
+            columns, errors = self._renamed(specs)
+        return columns, [*self._duplicates(columns), *errors]
+
+    def _duplicates(self, columns: tuple[Column, ...]) -> Iterator[MaterializedTableError]:
+        counts = Counter(self.names.fold(c.name) for c in columns)
+        for name, count in counts.items():
+            if count > 1:
+                yield DuplicateColumnError(table=self.table, column=name, count=count)
+
+    def _renamed(
+        self, specs: tuple[ColumnSpec, ...]
+    ) -> tuple[tuple[Column, ...], list[MaterializedTableError]]:
+        if len(specs) != len(self.query):
+            error = ColumnListLengthError(
+                table=self.table,
+                listed=len(specs),
+                actual=len(self.query),
+                columns=listed(self.query),
+            )
+            return tuple(Column(s.name, "STRING") for s in specs), [error]
+        pairs = zip(self.query, specs, strict=True)
+        return tuple(replace(c, name=s.name, comment=s.comment) for c, s in pairs), []
+
+    def _typed(
+        self, specs: tuple[ColumnSpec, ...]
+    ) -> tuple[tuple[Column, ...], list[MaterializedTableError]]:
+        errors: list[MaterializedTableError] = []
+        columns = []
+        for spec in specs:
+            given = self.names.find(spec.name, self.query)
+            if given is None:
+                errors.append(
+                    ColumnNotInQueryError(
+                        table=self.table, column=spec.name, columns=listed(self.query)
+                    )
+                )
+            column, error = self._typed_column(spec, given)
+            columns.append(column)
+            errors += [error] if error else []
+        in_list = {self.names.fold(s.name) for s in specs}
+        for column in self.query:
+            if self.names.fold(column.name) not in in_list:
+                errors.append(ColumnNotListedError(table=self.table, column=column.name))
+        return tuple(columns), errors
+
+    def _typed_column(
+        self, spec: ColumnSpec, given: Column | None
+    ) -> tuple[Column, MaterializedTableError | None]:
+        written = spec.type or (given.type if given else "STRING")
+        column = Column(spec.name, written, nullable=not spec.not_null, comment=spec.comment)
+        timestamp = dict(self.context.confs).get(TIMESTAMP_TYPE, "TIMESTAMP")
+        try:
+            wanted = parse_type(written, timestamp=timestamp if spec.type else "TIMESTAMP")
+        except InvalidTypeError:
+            error = UnknownTypeError(table=self.table, column=spec.name, type=written)
+            return column, error
+        column = replace(column, type=wanted.ddl)
+        if given is None or _holds(given.type, wanted.ddl):
+            return column, None
+        return column, ColumnTypeError(
+            table=self.table, column=spec.name, listed=wanted.ddl, actual=given.type
+        )
+
+
+def _holds(given: str, wanted: str) -> bool:
+    if given == wanted:
+        return True
+    try:
+        return casts_losslessly(parse_type(given), parse_type(wanted))
+    except InvalidTypeError:
+        return False
+
+
+def quoted_names(names: Iterable[str]) -> str:
+    """Return names in backticks, separated by commas."""
+    return ", ".join(quote(name) for name in names)

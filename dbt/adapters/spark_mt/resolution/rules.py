@@ -1,0 +1,181 @@
+"""What a definition must fulfil beside its columns: keys, partitioning, modes, start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode
+from dbt.adapters.spark_mt.definition.start_mode import StartModeType
+from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
+from dbt.adapters.spark_mt.resolution.columns import listed
+from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+    from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
+    from dbt.adapters.spark_mt.resolution.columns import Names
+
+
+class PrimaryKeyColumnError(InvalidDefinitionError):
+    """A key names a column that the table does not have."""
+
+    condition = "MATERIALIZED_TABLE_PRIMARY_KEY_COLUMN"
+    text = (
+        "Primary key column '{column}' of materialized table {table} is not in the query's schema. "
+        "Available columns: [{columns}]."
+    )
+    remedy = "Name columns that the query produces, each once."
+
+
+class PartitionColumnError(InvalidDefinitionError):
+    """The table is partitioned by a column that it does not have (message of Flink)."""
+
+    condition = "MATERIALIZED_TABLE_PARTITION_COLUMN"
+    text = (
+        "Materialized table {table}: Partition column '{column}' not defined in the query's "
+        "schema. Available columns: [{columns}]."
+    )
+    remedy = "Name columns that the query produces, each once."
+
+
+class ClusterColumnError(InvalidDefinitionError):
+    """The table is clustered by a column that it does not have."""
+
+    condition = "MATERIALIZED_TABLE_CLUSTER_COLUMN"
+    text = (
+        "Materialized table {table}: Clustering column '{column}' not defined in the query's "
+        "schema. Available columns: [{columns}]."
+    )
+    remedy = "Name columns that the query produces, each once."
+
+
+class RepeatedColumnError(InvalidDefinitionError):
+    """A key, partitioning or clustering names a column twice."""
+
+    condition = "MATERIALIZED_TABLE_REPEATED_COLUMN"
+    text = "{clause} of materialized table {table} names column '{column}' twice."
+    remedy = "Name each column once."
+
+
+class OnlyPartitionColumnsError(InvalidDefinitionError):
+    """Every column is a partition column."""
+
+    condition = "MATERIALIZED_TABLE_ONLY_PARTITION_COLUMNS"
+    text = "All columns of materialized table {table} are partition columns: [{columns}]."
+    remedy = "Leave at least one column out of PARTITIONED BY."
+
+
+class NondeterministicQueryError(InvalidDefinitionError):
+    """A query whose result differs from run to run cannot be refreshed continuously."""
+
+    condition = "MATERIALIZED_TABLE_NONDETERMINISTIC_QUERY"
+    text = (
+        "The query of materialized table {table} uses {functions}, whose value differs from run to "
+        "run, so it cannot be refreshed in mode CONTINUOUS."
+    )
+    remedy = (
+        "Set REFRESH_MODE = FULL, which computes the whole table anew at each refresh, or remove "
+        "the function."
+    )
+
+
+class StreamInFullModeError(InvalidDefinitionError):
+    """A query over a STREAM cannot be computed as a whole."""
+
+    condition = "MATERIALIZED_TABLE_STREAM_IN_FULL_MODE"
+    text = (
+        "The query of materialized table {table} reads a STREAM, which only mode CONTINUOUS can, "
+        "but its refresh mode is FULL ({reason})."
+    )
+    remedy = (
+        "Set REFRESH_MODE = CONTINUOUS, or read the table without STREAM; the model config "
+        "`watermark` bounds state while the query stays plain SQL."
+    )
+
+
+class UnsupportedStartModeError(InvalidDefinitionError):
+    """A start mode would take effect that this release cannot do."""
+
+    condition = "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"
+    text = "START_MODE = {startMode} of materialized table {table} is not supported yet: {problem}."
+    remedy = (
+        "Use START_MODE = FROM_BEGINNING, which computes the whole table from all source data, or "
+        "REFRESH_MODE = FULL, where the start mode has no effect."
+    )
+
+
+def check_keys(
+    table: str, definition: ResolvedDefinition, names: Names
+) -> Iterator[MaterializedTableError]:
+    """Yield what is wrong with key, partitioning and clustering."""
+    asked = definition.asked
+    key = asked.primary_key.columns if asked.primary_key else ()
+    clauses = (
+        ("PRIMARY KEY", key, PrimaryKeyColumnError),
+        ("PARTITIONED BY", asked.partitioned_by, PartitionColumnError),
+        ("CLUSTER BY", asked.clustered_by, ClusterColumnError),
+    )
+    for clause, columns, missing in clauses:
+        seen: set[str] = set()
+        for column in columns:
+            if names.fold(column) in seen:
+                yield RepeatedColumnError(clause=clause, table=table, column=column)
+            elif names.find(column, definition.columns) is None:
+                available = listed(definition.columns)
+                yield missing(table=table, column=column, columns=available)
+            seen.add(names.fold(column))
+    yield from _check_partitioning(table, definition.columns, asked.partitioned_by, names)
+
+
+def _check_partitioning(
+    table: str, columns: tuple[Column, ...], partitioned_by: tuple[str, ...], names: Names
+) -> Iterator[MaterializedTableError]:
+    partitions = {names.fold(c) for c in partitioned_by}
+    if columns and all(names.fold(c.name) in partitions for c in columns):
+        yield OnlyPartitionColumnsError(table=table, columns=listed(columns))
+
+
+def check_modes(
+    table: str, definition: ResolvedDefinition, query: AnalyzedQuery
+) -> Iterator[MaterializedTableError]:
+    """Yield what the refresh mode forbids (semantics 7, FULL mode)."""
+    if definition.refresh_mode is RefreshMode.CONTINUOUS:
+        if query.nondeterministic:
+            functions = ", ".join(f"{name}()" for name in query.nondeterministic)
+            yield NondeterministicQueryError(table=table, functions=functions)
+    elif query.streaming:
+        asked = definition.asked.logical_refresh_mode is LogicalRefreshMode.FULL
+        reason = "as asked" if asked else f"its freshness of {definition.freshness} asks for that"
+        yield StreamInFullModeError(table=table, reason=reason)
+
+
+def check_first_start(
+    table: str, definition: ResolvedDefinition
+) -> Iterator[UnsupportedStartModeError]:
+    """Yield the start mode of a new table, unless it is the beginning or has no effect.
+
+    On the CREATE path RESUME_OR_* means its fallback (semantics 7).
+    """
+    mode = definition.start_mode.mode
+    beginning = mode.type.fallback is StartModeType.FROM_BEGINNING
+    if definition.refresh_mode is RefreshMode.CONTINUOUS and not beginning:
+        problem = "a new table is filled from all source data"
+        yield UnsupportedStartModeError(table=table, startMode=mode.sql, problem=problem)
+
+
+def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool) -> Iterator[str]:
+    """Yield what the user should know about a definition that is valid."""
+    if definition.refresh_mode is RefreshMode.FULL:
+        for name in query.nondeterministic:
+            yield f"The query uses {name}(): each refresh may compute other rows."
+        if definition.asked.start_mode is not None:
+            yield "START_MODE is stored and has no effect in mode FULL."
+    for name in query.time_dependent:
+        yield f"The query uses {name}(), which has one value for each refresh: it is never skipped."
+    retention = definition.asked.state_retention
+    if retention is not None and retention.type is not StateRetentionType.NONE and new:
+        yield f"STATE_RETENTION = {retention.sql} has no effect on a new table: it has no state."
