@@ -1,0 +1,249 @@
+"""Shows materialized tables on real data: `make demo`.
+
+Works in a copy of this project (.work/flights unless told otherwise), in which the tables and the
+metastore stay afterwards. All dbt commands run in this process, so that Spark starts once; each
+one is what `dbt` does in a shell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import land
+import yaml
+from dbt.cli.main import dbtRunner
+
+from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.spark.session import classic_spark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+EXAMPLE = Path(__file__).parent
+DEFAULT_FOLDER = EXAMPLE.parents[1] / ".work" / "flights"
+NEW_YORK = ZoneInfo("America/New_York")
+RESULT_LINES = {"LogModelResult", "LogTestResult", "LogUnitTestResult", "LogSkipBecauseError"}
+ERROR_LINES = {"RunResultError", "MainEncounteredError"}
+HOURLY = "models/hourly_departures.sql"
+DELAY = "    round(avg(dep_delay), 1) as mean_delay"
+CANCELLED = DELAY + ",\n    count_if(dep_time is null) as cancelled"
+
+
+class UnexpectedOutcomeError(RuntimeError):
+    """A step of the demo did not do what it should."""
+
+    def __init__(self, what: str, wanted: object, got: object) -> None:
+        super().__init__(f"{what}: {wanted} was expected, but was {got}")
+
+
+def expect(what: str, wanted: object, got: object) -> None:
+    """Compare what a step did with what it should do.
+
+    Raises:
+        UnexpectedOutcomeError: They differ.
+    """
+    if wanted != got:
+        raise UnexpectedOutcomeError(what, wanted, got)
+
+
+def say(text: str = "") -> None:
+    """Print a line at once."""
+    print(text, flush=True)  # noqa: T201 - this is a command
+
+
+@dataclass
+class Demo:
+    """The copy of the project, the Spark that works in it, and what has been done so far."""
+
+    project: Path
+    spark: SparkSession
+    done: list[tuple[str, str, float]] = field(default_factory=list)
+
+    def dbt(self, *arguments: str, succeeds: bool = True) -> None:
+        """Run dbt, show the lines that tell results, and note what became of the models."""
+        say(f"$ dbt {' '.join(arguments)}")
+        outcome = dbtRunner(callbacks=[show_result]).invoke(["--quiet", *arguments])
+        for result in _results(outcome.result):
+            if result.node.resource_type == "model":
+                self.note(result.node.name, _told(result), result.execution_time)
+        if outcome.exception is not None:
+            say(f"  {outcome.exception}")
+        expect(f"success of dbt {' '.join(arguments)}", succeeds, outcome.success)
+
+    def note(self, what: str, outcome: str, seconds: float) -> None:
+        """Keep a line for the summary."""
+        self.done.append((what, outcome, seconds))
+
+    def land(self, month: int) -> None:
+        """Let a month arrive in the landing tables."""
+        say(f"$ python land.py {month}")
+        for table, rows in land.land(self.spark, month).items():
+            say(f"  {land.SCHEMA}.{table}: {rows:,} rows")
+
+    def edit(self, file: str, before: str, after: str) -> None:
+        """Replace a part of a model in the copy of the project and show it."""
+        path = self.project / file
+        text = path.read_text(encoding="utf-8")
+        expect(f"how often {file} holds what is edited", 1, text.count(before))
+        path.write_text(text.replace(before, after), encoding="utf-8")
+        say(f"edited {file}:")
+        say("\n".join(f"  - {line.strip()}" for line in before.splitlines()))
+        say("\n".join(f"  + {line.strip()}" for line in after.splitlines()))
+
+    def show(self, sql: str) -> None:
+        """Run a query or one of our statements and show its rows."""
+        say(f"> {sql}")
+        MaterializedTables(self.spark).sql(sql).show(truncate=60)
+
+    def count(self, query: str) -> int:
+        """The number that a query returns."""
+        return int(self.spark.sql(query).collect()[0][0])
+
+
+def show_result(event: Any) -> None:  # noqa: ANN401 - dbt's events are generated classes
+    """Print the lines in which dbt says what became of a node."""
+    if event.info.name in RESULT_LINES:
+        say("  " + event.info.msg)
+    elif event.info.name in ERROR_LINES:
+        say("\n".join("    " + line for line in event.info.msg.splitlines() if line.strip()))
+
+
+def _results(result: Any) -> Iterator[Any]:  # noqa: ANN401 - dbt's result is a union of everything
+    yield from getattr(result, "results", None) or []
+
+
+def _told(result: Any) -> str:  # noqa: ANN401 - as above
+    message = str(result.message or result.status).strip()
+    return message if result.status == "success" else f"{result.status}: {message.splitlines()[0]}"
+
+
+def january(demo: Demo) -> None:
+    """January arrives and every table is built."""
+    demo.land(1)
+    demo.dbt("build")
+
+
+def again(demo: Demo) -> None:
+    """Nothing has changed, so nothing is done."""
+    demo.dbt("run")
+
+
+def february(demo: Demo) -> None:
+    """February arrives; a scheduled run writes one day of the report, dbt the rest."""
+    demo.land(2)
+    report = "flights.daily_report"
+    scheduled = datetime(2013, 2, 2, tzinfo=NEW_YORK)
+    say(f'$ python: MaterializedTables(spark).refresh("{report}", scheduled_at={scheduled:%F %R})')
+    outcome = MaterializedTables(demo.spark).refresh(report, scheduled_at=scheduled)
+    say(f"  {outcome.status.value}: {outcome.rows} rows in {', '.join(outcome.partitions)}")
+    demo.note("daily_report, scheduled", outcome.status.value, outcome.duration_ms / 1000)
+    demo.show(f"SELECT count(DISTINCT ds) AS days, max(ds) AS last_day FROM {report}")
+    demo.dbt("build")
+
+
+def append_column(demo: Demo) -> None:
+    """A model gets one more column at the end."""
+    demo.edit(HOURLY, DELAY, CANCELLED)
+    demo.dbt("build", "--select", "hourly_departures+")
+
+
+def drop_column(demo: Demo) -> None:
+    """A model loses a column: refused, with the reason, and the table stays as it is."""
+    before = demo.count("SELECT sum(departures) FROM flights.hourly_departures")
+    demo.edit(HOURLY, CANCELLED, "    count_if(dep_time is null) as cancelled")
+    demo.dbt("run", "--select", "hourly_departures", succeeds=False)
+    after = demo.count("SELECT sum(departures) FROM flights.hourly_departures")
+    say(f"the table still holds {after:,} departures and its column mean_delay")
+    expect("departures after the refused change", before, after)
+    demo.edit(HOURLY, "    count_if(dep_time is null) as cancelled", CANCELLED)
+
+
+def final_tables(demo: Demo) -> None:
+    """What there is now."""
+    demo.show("SHOW MATERIALIZED TABLES IN flights")
+    demo.show("SELECT * FROM flights.hourly_departures ORDER BY time_hour DESC, origin LIMIT 5")
+    demo.show("SELECT * FROM flights.busiest_hours ORDER BY departures DESC LIMIT 5")
+    demo.show("SELECT * FROM flights.daily_report ORDER BY punctual_percent LIMIT 5")
+    demo.show(
+        "SELECT airline, count(*) AS flights, round(avg(arr_delay), 1) AS mean_delay, "
+        "count_if(cancelled) AS cancelled FROM flights.flights_wide "
+        "GROUP BY airline ORDER BY flights DESC LIMIT 5"
+    )
+    for table in ("flights_wide", "hourly_departures", "daily_report"):
+        check_complete(demo, table)
+
+
+def check_complete(demo: Demo, table: str) -> None:
+    """Compare a table with what landed: no flight is missing or counted twice."""
+    counted = {"hourly_departures": "sum(departures)", "daily_report": "sum(scheduled)"}
+    landed = demo.count(f"SELECT count(*) FROM {land.SCHEMA}.flights")
+    held = demo.count(f"SELECT {counted.get(table, 'count(*)')} FROM flights.{table}")
+    say(f"flights.{table} accounts for {held:,} of {landed:,} flights")
+    expect(f"flights in flights.{table}", landed, held)
+
+
+STEPS: tuple[Callable[[Demo], None], ...] = (
+    january,
+    again,
+    february,
+    append_column,
+    drop_column,
+    final_tables,
+)
+
+
+def prepare(folder: Path) -> Path:
+    """Make a fresh copy of the project, without Python files and without what dbt wrote."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    ignored = shutil.ignore_patterns("*.py", "__pycache__", "target", "logs", "spark-warehouse")
+    shutil.copytree(EXAMPLE, folder, ignore=ignored)
+    return folder
+
+
+def start_spark(project: Path) -> SparkSession:
+    """Start Spark with the confs of the profile, as dbt would; dbt uses it then."""
+    profile = yaml.safe_load((project / "profiles.yml").read_text(encoding="utf-8"))
+    confs = profile["flights"]["outputs"]["dev"]["server_side_parameters"]
+    return classic_spark(confs, project, project / "logs" / "spark.log").spark
+
+
+def summary(demo: Demo) -> None:
+    """What each step did."""
+    width = max(len(what) for what, _, _ in demo.done)
+    say("== What was done")
+    for what, outcome, seconds in demo.done:
+        say(f"  {what:<{width}}  {seconds:5.1f} s  {outcome}")
+
+
+def main() -> int:
+    """Run every step, then say where everything is."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=DEFAULT_FOLDER, help="where to work")
+    project = prepare(parser.parse_args().folder.resolve())
+    os.chdir(project)
+    started = time.monotonic()
+    say("Starting Spark …")
+    demo = Demo(project, start_spark(project))
+    for number, step in enumerate(STEPS, 1):
+        say(f"\n== {number}. {(step.__doc__ or '').splitlines()[0]}")
+        step(demo)
+    summary(demo)
+    say(f"\nDone in {time.monotonic() - started:.0f} s. The project and its tables: {project}")
+    demo.spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
