@@ -1,0 +1,128 @@
+"""Relations of an analysed plan, as `EXPLAIN EXTENDED` prints it.
+
+The plan is Spark's own answer to which relations a query reads and through which views. It is text
+for people, so it never decides alone: names that it shows are looked up in the catalog, and
+a query whose text names other relations than its plan is not rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_HEADER = "== Analyzed Logical Plan =="
+_NEXT_HEADER = "\n== Optimized Logical Plan =="
+_LINE = re.compile(r"^(?P<indent>(?:   |:  )*)(?:\+- |:- )(?P<stream>~?)(?P<node>\S.*)$")
+_ALIAS = re.compile(r"SubqueryAlias (?P<name>.+)$")
+_VIEW = re.compile(r"View \((?P<name>.+?), \[")
+_FUNCTION = re.compile(r"SQLFunctionNode (?P<name>.+)$")
+_LEAF = re.compile(
+    r"(?:Relation|RelationV2|HiveTableRelation|LogicalRDD|DataSourceV2\w*|Streaming\w*Relation\w*)\b"
+)
+_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^`.]+)")
+_TRUNCATED = re.compile(r"\.\.\. \d+ more fields")
+
+Parts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRelation:
+    """A relation of a catalog in a plan.
+
+    Args:
+        name: Its full name; a single part is a temporary view.
+        via: The views and table functions around it, outermost first.
+        kind: `table`, `view` or `function`.
+    """
+
+    name: Parts
+    via: tuple[Parts, ...] = ()
+    kind: str = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an analysed plan shows.
+
+    Args:
+        relations: In the plan's order.
+        unnamed: How many relations have no name in a catalog (``parquet.`/path` ``).
+        streaming: Whether any part of it is a stream.
+        text: The plan's text.
+    """
+
+    relations: tuple[PlanRelation, ...]
+    unnamed: int
+    streaming: bool
+    text: str
+
+    @property
+    def truncated(self) -> bool:
+        """Whether expressions were left out of the text (`spark.sql.debug.maxToStringFields`)."""
+        return _TRUNCATED.search(self.text) is not None
+
+    def within(self, via: tuple[Parts, ...]) -> frozenset[Parts]:
+        """Names of the relations read right there, not through further views."""
+        return frozenset(r.name for r in self.relations if r.via == via)
+
+
+def read_plan(explained: str) -> Plan | None:
+    """Read the analysed plan out of `EXPLAIN EXTENDED`; None when the analysis failed."""
+    _, header, rest = explained.partition(_HEADER)
+    text = rest.partition(_NEXT_HEADER)[0]
+    lines = [match for line in text.splitlines() if (match := _LINE.match(line))]
+    if not header or not lines:
+        return None
+    reader = _Reader()
+    for line in lines:
+        reader.read(len(line["indent"]) // 3, line["node"])
+    streaming = any(line["stream"] for line in lines)
+    return Plan(tuple(reader.relations), reader.unnamed, streaming, text)
+
+
+def parts_of(name: str) -> Parts:
+    """Split a dotted name as Spark prints it, with backticks only where they are needed."""
+    return tuple(
+        match["plain"] if match["plain"] is not None else match["quoted"].replace("``", "`")
+        for match in _PART.finditer(name)
+    )
+
+
+class _Reader:
+    """Walks the lines of a plan and keeps the views around each."""
+
+    def __init__(self) -> None:
+        self.relations: list[PlanRelation] = []
+        self.unnamed = 0
+        self._views: list[tuple[int, Parts]] = []
+        self._named_at = -1
+
+    def read(self, depth: int, node: str) -> None:
+        self._views = [view for view in self._views if view[0] < depth]
+        if (alias := _ALIAS.match(node)) is not None:
+            self._read_alias(depth, parts_of(alias["name"]))
+        elif (view := _VIEW.match(node)) is not None:
+            self._read_view(depth, parts_of(view["name"]))
+        elif (function := _FUNCTION.match(node)) is not None:
+            name = parts_of(function["name"])
+            self.relations.append(PlanRelation(name, self._via, "function"))
+            self._views.append((depth, name))
+        elif _LEAF.match(node) is not None and self._named_at != depth - 1:
+            self.unnamed += 1
+        if _ALIAS.match(node) is None:
+            self._named_at = -1
+
+    def _read_alias(self, depth: int, name: Parts) -> None:
+        self._named_at = depth if len(name) > 1 else -1
+        if len(name) > 1:
+            self.relations.append(PlanRelation(name, self._via))
+
+    def _read_view(self, depth: int, name: Parts) -> None:
+        if self._named_at == depth - 1:
+            self.relations.pop()
+        self.relations.append(PlanRelation(name, self._via, "view"))
+        self._views.append((depth, name))
+
+    @property
+    def _via(self) -> tuple[Parts, ...]:
+        return tuple(name for _, name in self._views)
