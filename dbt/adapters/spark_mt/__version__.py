@@ -1,0 +1,3 @@
+"""The version of dbt-spark-mt."""
+
+version = "0.1.0"

@@ -1,0 +1,97 @@
+"""What a profile of `type: spark_mt` says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from dbt.adapters.contracts.connection import Credentials
+from dbt_common.dataclass_schema import StrEnum
+from dbt_common.exceptions import DbtRuntimeError
+
+
+class ConnectionMethod(StrEnum):
+    """How dbt gets at Spark."""
+
+    session = "session"
+    connect = "connect"
+
+
+@dataclass
+class SparkMTCredentials(Credentials):
+    """A target of the profile; `schema` is all that it needs.
+
+    Args:
+        database: The catalog, called `catalog` in the profile.
+        schema: Where models go that name no schema of their own.
+        method: `session` runs Spark in dbt's own process, `connect` uses a Spark Connect server.
+        host: Of the Spark Connect server, as a name or as `sc://name`.
+        port: Of the Spark Connect server.
+        token: What the Spark Connect server asks for, if it does.
+        use_ssl: Whether the Spark Connect server speaks TLS.
+        server_side_parameters: Spark confs by name, for the Spark that is started or the session
+            that is opened.
+    """
+
+    _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
+
+    database: str = "spark_catalog"
+    schema: str = ""
+    method: ConnectionMethod = ConnectionMethod.session
+    host: str | None = None
+    port: int = 15002
+    token: str | None = None
+    use_ssl: bool = False
+    server_side_parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the values against each other.
+
+        Raises:
+            DbtRuntimeError: The profile cannot work; everything that is wrong with it is named.
+        """
+        problems = list(self._problems())
+        if problems:
+            raise DbtRuntimeError("; ".join(problems))
+        self.server_side_parameters = {
+            str(key): _conf_value(value) for key, value in self.server_side_parameters.items()
+        }
+
+    def _problems(self) -> list[str]:
+        problems = []
+        if not self.schema:
+            problems.append("the profile needs `schema`, the schema that models go to")
+        if "." in self.schema:
+            catalog, _, schema = self.schema.partition(".")
+            problems.append(
+                f"`schema: {self.schema}` holds a catalog; write `catalog: {catalog}` and "
+                f"`schema: {schema}`"
+            )
+        if self.method == ConnectionMethod.connect and not self.host:
+            problems.append("`method: connect` needs `host`, where the Spark Connect server runs")
+        return problems
+
+    @property
+    def type(self) -> str:
+        """The adapter's name in profiles."""
+        return "spark_mt"
+
+    @property
+    def unique_field(self) -> str:
+        """What dbt hashes to tell installations apart."""
+        return self.host or self.method.value
+
+    @property
+    def connect_url(self) -> str:
+        """The Spark Connect URL, with the token in it."""
+        host = (self.host or "").removeprefix("sc://").rstrip("/")
+        url = f"sc://{host}:{self.port}/;use_ssl={str(self.use_ssl).lower()}"
+        return f"{url};token={self.token}" if self.token else url
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        """What `dbt debug` prints."""
+        return ("method", "host", "port", "database", "schema", "server_side_parameters")
+
+
+def _conf_value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

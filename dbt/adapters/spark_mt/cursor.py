@@ -1,0 +1,177 @@
+"""A DB-API cursor over a Spark session, and the connection handle that gives it out.
+
+A statement of ours goes to `MaterializedTables`, any other to Spark byte for byte.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from itertools import islice
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dbt.adapters.spark_mt.api import MaterializedTables
+    from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
+
+Row = tuple[Any, ...]
+Description = list[tuple[str, str, None, None, None, None, bool]]
+_INTERRUPT_EVERY_S = 0.2
+_INTERRUPT_FOR_S = 30.0
+
+
+class SparkHandle:
+    """One dbt connection: a Spark session of its own, and what runs in it.
+
+    Args:
+        spark: The connection's session.
+        owner: Names the dbt node whose statement is about to run.
+        on_close: Ends the session where that takes more than forgetting it.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        *,
+        owner: Callable[[], tuple[tuple[str, str], ...]] = tuple,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
+        self.spark = spark
+        self._owner = owner
+        self._on_close = on_close
+        self._tables: MaterializedTables | None = None
+        self._idle = Event()
+        self._idle.set()
+        self._cancelled = False
+
+    def cursor(self) -> Cursor:
+        """A cursor for one statement."""
+        return Cursor(self)
+
+    def tables(self) -> MaterializedTables:
+        """The materialized tables of this session, in the name of the node that runs now."""
+        from dbt.adapters.spark_mt.api import MaterializedTables  # noqa: PLC0415 - loads PySpark
+
+        self._tables = MaterializedTables(self.spark, owner=self._owner())
+        return self._tables
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Mark that Spark works for this connection, so that `cancel` knows when it stopped.
+
+        Raises:
+            DbtRuntimeError: The connection was cancelled before.
+        """
+        if self._cancelled:
+            raise DbtRuntimeError("[OPERATION_CANCELED] dbt cancelled this connection.")  # noqa: EM101, TRY003 - dbt's error class takes a text
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._idle.set()
+
+    def cancel(self) -> None:
+        """Interrupt what runs until it has stopped; nothing runs on this connection after it.
+
+        One interrupt is not enough: it hits the jobs of that moment, and a statement may be between
+        two jobs.
+        """
+        self._cancelled = True
+        deadline = time.monotonic() + _INTERRUPT_FOR_S
+        while not self._idle.is_set() and time.monotonic() < deadline:
+            self.spark.interruptAll()
+            if self._tables is not None:
+                self._tables.cancel()
+            self._idle.wait(_INTERRUPT_EVERY_S)
+
+    def close(self) -> None:
+        """Let go of the session."""
+        self._tables = None
+        if self._on_close is not None:
+            self._on_close()
+
+    def rollback(self) -> None:
+        """Nothing: Spark has no transactions over statements."""
+
+
+class Cursor:
+    """Runs one statement at a time and hands out its rows."""
+
+    def __init__(self, handle: SparkHandle) -> None:
+        self._handle = handle
+        self._frame: DataFrame | None = None
+        self._result: StatementResult | None = None
+        self._rows: Iterator[Row] | None = None
+
+    @property
+    def outcome(self) -> StatementOutcome | None:
+        """What the last statement did, when it was one of ours."""
+        return self._result.outcome if self._result is not None else None
+
+    @property
+    def description(self) -> Description:
+        """Name and type of each column, in the shape of PEP 249."""
+        if self._result is not None:
+            return [(c.name, c.type, None, None, None, None, True) for c in self._result.columns]
+        if self._frame is None:
+            return []
+        return [
+            (field.name, field.dataType.simpleString(), None, None, None, None, field.nullable)
+            for field in self._frame.schema.fields
+        ]
+
+    def execute(self, sql: str, bindings: Sequence[object] | None = None) -> None:
+        """Run a statement.
+
+        Args:
+            sql: The statement.
+            bindings: Values for its `?` markers; only Spark's own statements have them.
+        """
+        self._frame = self._result = self._rows = None
+        with self._handle.busy():
+            if bindings:
+                self._frame = self._handle.spark.sql(sql, args=list(bindings))
+                return
+            try:
+                self._result = self._handle.tables().execute(sql)
+            except ModuleNotFoundError:
+                self._result = None
+            if self._result is None:
+                self._frame = self._handle.spark.sql(sql)
+
+    def fetchone(self) -> Row | None:
+        """The next row, None after the last."""
+        return next(iter(self.fetchmany(1)), None)
+
+    def fetchmany(self, size: int = 1) -> list[Row]:
+        """The next `size` rows, fewer at the end."""
+        with self._handle.busy():
+            if self._rows is None:
+                self._rows = self._iterate()
+            return list(islice(self._rows, size))
+
+    def fetchall(self) -> list[Row]:
+        """All rows that were not fetched yet."""
+        with self._handle.busy():
+            if self._rows is None and self._frame is not None:
+                self._rows = iter(())
+                return [tuple(row) for row in self._frame.collect()]
+            return list(self._rows if self._rows is not None else self._iterate())
+
+    def close(self) -> None:
+        """Forget the rows."""
+        self._frame = self._result = self._rows = None
+
+    def _iterate(self) -> Iterator[Row]:
+        if self._result is not None:
+            return iter(self._result.rows)
+        if self._frame is None:
+            return iter(())
+        return (tuple(row) for row in self._frame.toLocalIterator())

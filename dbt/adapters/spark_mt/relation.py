@@ -1,0 +1,76 @@
+"""Relations with three-part names and a type of their own for materialized tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dbt.adapters.base.relation import SerializableIterable  # noqa: TC002 - read at run time
+from dbt.adapters.contracts.relation import Policy
+from dbt.adapters.spark.relation import SparkQuotePolicy, SparkRelation
+from dbt.adapters.utils import classproperty
+from dbt_common.dataclass_schema import StrEnum
+
+
+class SparkMTRelationType(StrEnum):
+    """dbt's relation types and ours; an enum with members cannot be extended."""
+
+    Table = "table"
+    View = "view"
+    CTE = "cte"
+    MaterializedView = "materialized_view"
+    External = "external"
+    Ephemeral = "ephemeral"
+    PointerTable = "pointer_table"
+    Function = "function"
+    MaterializedTable = "materialized_table"
+
+
+_RelationTypes = type[SparkMTRelationType]
+
+
+@dataclass
+class SparkMTIncludePolicy(Policy):
+    """Catalog, schema and name are all printed."""
+
+    database: bool = True
+    schema: bool = True
+    identifier: bool = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkMTRelation(SparkRelation):
+    """A table, view or materialized table as `catalog.schema.name`."""
+
+    type: SparkMTRelationType | None = None  # type: ignore[assignment]
+    quote_policy: Policy = field(default_factory=SparkQuotePolicy)
+    include_policy: Policy = field(default_factory=SparkMTIncludePolicy)
+    renameable_relations: SerializableIterable = field(
+        default_factory=lambda: frozenset({SparkMTRelationType.Table, SparkMTRelationType.View})
+    )
+    replaceable_relations: SerializableIterable = field(
+        default_factory=lambda: frozenset(
+            {SparkMTRelationType.View, SparkMTRelationType.MaterializedTable}
+        )
+    )
+
+    def __post_init__(self) -> None:
+        """Nothing to check: unlike dbt-spark's relation, ours may have a catalog."""
+
+    def render(self) -> str:
+        """The name as it stands in SQL."""
+        return ".".join(part for _, part in self._render_iterator() if part is not None)
+
+    @classproperty
+    def MaterializedTable(cls) -> str:  # noqa: N802, N805 - dbt's way of naming a type
+        """The type's name, as `this.MaterializedTable` in Jinja."""
+        return str(SparkMTRelationType.MaterializedTable)
+
+    @classproperty
+    def get_relation_type(cls) -> _RelationTypes:  # noqa: N805
+        """The enum of types."""
+        return SparkMTRelationType
+
+    @property
+    def is_materialized_table(self) -> bool:
+        """Whether this is one of ours."""
+        return self.type == SparkMTRelationType.MaterializedTable

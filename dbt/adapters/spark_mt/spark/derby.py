@@ -1,0 +1,81 @@
+"""Who holds the Derby metastore, asked before a JVM starts.
+
+Derby, Spark's default metastore, serves one process. A second one hangs for more than 20 seconds a
+statement and then says nothing of the reason. The lock is a POSIX record lock on
+`metastore_db/dbex.lck`, so the kernel knows its holder.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+from pathlib import Path
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+_LOCK_FILE = "dbex.lck"
+
+
+class MetastoreInUseError(MaterializedTableError):
+    """Another process has the Derby metastore open."""
+
+    condition = "MATERIALIZED_TABLE_METASTORE_IN_USE"
+    text = "The metastore {metastore} is in use by {holder}; Derby serves one process at a time."
+    remedy = (
+        "Wait until it ends or stop it, or use a metastore that several processes can share: "
+        "`spark.hadoop.hive.metastore.uris: thrift://...` under `server_side_parameters` in the "
+        "profile, or `method: connect` to a Spark that is running already."
+    )
+
+
+def check_metastore_is_free(metastore: Path) -> None:
+    """Make sure that no other process has the Derby database `metastore` open.
+
+    Raises:
+        MetastoreInUseError: One has; it is named.
+    """
+    holder = lock_holder(metastore / _LOCK_FILE)
+    if holder is not None:
+        raise MetastoreInUseError(metastore=metastore, holder=_describe(holder))
+
+
+def lock_holder(path: Path) -> int | None:
+    """The id of the process that holds a record lock on `path`.
+
+    Returns:
+        None when the file is not locked or not there, or where the system has no such locks; 0 when
+        the holder lives outside of this container.
+    """
+    try:
+        import fcntl  # noqa: PLC0415 - Unix only
+    except ImportError:
+        return None
+    # struct flock: Linux (type, whence, start, len, pid), BSD (start, len, pid, type, whence)
+    bsd = sys.platform != "linux"
+    layout, pid_at, type_at = ("qqihh", 2, 3) if bsd else ("hhqqi", 4, 0)
+    ask = [0, 0, 0, fcntl.F_WRLCK, 0] if bsd else [fcntl.F_WRLCK, 0, 0, 0, 0]
+    try:
+        with path.open("rb+") as file:
+            answer = fcntl.fcntl(file, fcntl.F_GETLK, struct.pack(layout, *ask))
+    except (FileNotFoundError, PermissionError):
+        return None
+    found = struct.unpack(layout, answer)
+    return None if found[type_at] == fcntl.F_UNLCK else max(found[pid_at], 0)
+
+
+def _describe(pid: int) -> str:
+    if pid == 0:
+        return "a process outside of this container"
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return f"process {pid}"
+    program = os.fsdecode(words[0]).rpartition("/")[2]
+    return f"process {pid} ({program}, started by process {_parent(pid)})"
+
+
+def _parent(pid: int) -> str:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+    return fields.get("PPid", "?").strip()

@@ -1,0 +1,139 @@
+"""Sessions for dbt: the process's own Spark, or one that is reached over Spark Connect."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark.derby import check_metastore_is_free
+from dbt.adapters.spark_mt.spark.session_confs import SessionConfs, session_confs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "pyspark.sql.connect")
+_LOG_TAIL = 12
+_starting = Lock()
+
+
+class JavaMissingError(MaterializedTableError):
+    """There is no Java to run Spark with."""
+
+    condition = "MATERIALIZED_TABLE_JAVA_MISSING"
+    text = (
+        "Spark needs Java, and there is none: JAVA_HOME is {javaHome}, `java` is not on the path."
+    )
+    remedy = (
+        "Install Java 17 (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: "
+        "brew install openjdk@17), or set JAVA_HOME to the one you have."
+    )
+
+
+class SparkStartError(MaterializedTableError):
+    """Spark's JVM ended before it was ready."""
+
+    condition = "MATERIALIZED_TABLE_SPARK_DID_NOT_START"
+    text = "Spark did not start. The end of {log}:"
+
+
+def classic_spark(asked: Mapping[str, str], home: Path, log: Path) -> SparkSession:
+    """Return the first session of the process's Spark, which is started when there is none.
+
+    Args:
+        asked: The user's confs; they win over ours.
+        home: Where warehouse and metastore are unless the user's confs say otherwise.
+        log: The file that gets what Spark's JVM writes to its standard error.
+
+    Raises:
+        JavaMissingError: Java is not installed.
+        MetastoreInUseError: Another process holds the Derby metastore.
+        UnsupportedSparkError: No Delta is known for the installed PySpark.
+        SparkStartError: The JVM ended at once.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with _starting:
+        quiet_python_loggers()
+        if SparkContext._active_spark_context is None:  # noqa: SLF001 - no public way to ask
+            _start(session_confs(asked, home), log)
+        return SparkSession.builder.getOrCreate()
+
+
+def connect_spark(url: str, asked: Mapping[str, str]) -> SparkSession:
+    """Open a session of its own on a Spark Connect server.
+
+    Args:
+        url: `sc://host:port/;token=...`.
+        asked: Confs to set in the session.
+    """
+    from pyspark.sql import SparkSession
+
+    quiet_python_loggers()
+    spark: SparkSession = SparkSession.builder.remote(url).create()
+    apply_confs(spark, asked)
+    return spark
+
+
+def apply_confs(spark: SparkSession, asked: Mapping[str, str]) -> tuple[str, ...]:
+    """Set in a running session what can still be set.
+
+    Returns:
+        The keys that are fixed since Spark started and have another value than the asked one.
+    """
+    fixed = []
+    for key, value in asked.items():
+        if spark.conf.isModifiable(key):
+            spark.conf.set(key, value)
+        elif not (spark.conf.get(key, None) or "").startswith(value):  # ours may be appended
+            fixed.append(key)
+    return tuple(fixed)
+
+
+def quiet_python_loggers() -> None:
+    """Stop PySpark from printing every failed statement as JSON with a Java stack."""
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _start(confs: SessionConfs, log: Path) -> None:
+    from pyspark import SparkConf, SparkContext
+
+    _require_java()
+    if confs.derby is not None:
+        check_metastore_is_free(confs.derby)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf().setAll(list(confs.confs.items()))
+    SparkContext(conf=conf, gateway=_launch_quietly(conf, log))
+
+
+def _launch_quietly(conf: SparkConf, log: Path) -> object:
+    """Launch the JVM with what it prints, Ivy's report among it, in `log`."""
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as output:
+        redirected = {"stdout": output, "stderr": output}
+        try:
+            gateway: object = launch_gateway(conf, popen_kwargs=redirected)  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError as error:
+            tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
+            raise SparkStartError(log=log, violations=tail) from error
+    return gateway
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    at_home = home is not None and (Path(home) / "bin" / "java").exists()
+    if not at_home and shutil.which("java") is None:
+        raise JavaMissingError(javaHome=home or "not set")
