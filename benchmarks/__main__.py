@@ -59,7 +59,7 @@ def start(folder: Path) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.databricks.delta.snapshotPartitions": "2",
     }
-    return classic_spark(confs, folder, folder / "spark.log").spark
+    return classic_spark(confs, folder, folder / "spark.log")
 
 
 if __name__ == "__main__":

@@ -21,14 +21,14 @@ QUERY = f"""
 select
     c.country,
     o.customer_id,
-    o.ordered_on,
+    trunc(o.ordered_on, 'MM') as month,
     count(*) as orders,
     sum(o.amount) as amount,
     avg(o.amount) as mean_amount,
     max(o.note) as last_note
 from {SCHEMA}.orders as o
 join {SCHEMA}.customers as c on c.customer_id = o.customer_id
-group by c.country, o.customer_id, o.ordered_on
+group by c.country, o.customer_id, trunc(o.ordered_on, 'MM')
 """
 TABLE = "{{ config(materialized='table', file_format='delta') }}\n" + QUERY
 MATERIALIZED = "{{ config(materialized='materialized_table', freshness='1 hour') }}\n" + QUERY

