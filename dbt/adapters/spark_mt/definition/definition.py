@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, Constraint, PrimaryKey
@@ -107,8 +107,6 @@ class StoredDefinition:
         status: Where the table is in its life.
         status_reason: Why, when we set the status and not the user.
         handler: The serialized refresh handler, empty without one.
-        query_generation: The generation in which the query changed last; rows written before hold
-            the result of an older query.
         owner: Who declares it: for dbt the project and the model, else empty.
     """
 
@@ -119,8 +117,7 @@ class StoredDefinition:
     status: RefreshStatus = RefreshStatus.ACTIVATED
     status_reason: str = ""
     handler: bytes = b""
-    query_generation: int = 1
-    owner: Pairs = field(default=())
+    owner: Pairs = ()
 
     @property
     def asked(self) -> AskedDefinition:

@@ -1,0 +1,171 @@
+"""Materialized tables from Python: notebooks, jobs, and the dbt adapter itself.
+
+from dbt.adapters.spark_mt.api import MaterializedTables
+MaterializedTables(spark).sql("CREATE OR ALTER MATERIALIZED TABLE hourly AS SELECT …").show()
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.changes.configuration import configuration_changes, keep_configuration
+from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
+from dbt.adapters.spark_mt.execution.results import StatementOutcome
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
+from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
+from dbt.adapters.spark_mt.statements.renderer import render
+from dbt.adapters.spark_mt.statements.routing import parse_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.execution.results import RefreshOutcome, StatementResult
+
+
+@dataclass(frozen=True, slots=True)
+class KeptConfiguration:
+    """A statement with everything but the query as it is stored.
+
+    Args:
+        statement: The statement's text.
+        left: The changes that it leaves out, one sentence each.
+    """
+
+    statement: str
+    left: tuple[str, ...] = ()
+
+
+class MaterializedTables:
+    """Materialized tables of one Spark session.
+
+    Args:
+        spark: A classic or a Connect session. Statements are analysed in it, and never change its
+            settings.
+        owner: Who declares tables through this object, stored with each definition.
+        clock: Returns the current instant, aware.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        *,
+        owner: Pairs = (),
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._spark = spark
+        self._environment = SparkEnvironment(
+            spark, owner=owner, **({} if clock is None else {"clock": clock})
+        )
+        self._manager = MaterializedTableManager(self._environment.value)
+
+    def execute(self, statement: str) -> StatementResult | None:
+        """Carry out a statement about materialized tables.
+
+        Returns:
+            Its rows and outcome; None for any other SQL, for which nothing was done.
+
+        Raises:
+            MaterializedTableError: The statement is not valid or failed; `condition`, `parameters`
+                and `violations` tell why.
+        """
+        parsed = parse_statement(statement)
+        if parsed is None:
+            return None
+        self._environment.details.forget()
+        return self._manager.execute(parsed)
+
+    def sql(self, statement: str) -> DataFrame:
+        """Run any SQL: ours here, everything else in Spark, byte for byte.
+
+        Raises:
+            MaterializedTableError: A statement about materialized tables is not valid or failed.
+        """
+        result = self.execute(statement)
+        if result is None:
+            return self._spark.sql(statement)
+        schema = ", ".join(f"`{column.name}` {column.type}" for column in result.columns)
+        return self._spark.createDataFrame([tuple(row) for row in result.rows], schema)
+
+    def refresh(
+        self, name: str, *, scheduled_at: datetime | None = None, force: bool = False
+    ) -> RefreshOutcome:
+        """Refresh a table.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+            scheduled_at: The scheduled time, aware, of a run that a scheduler starts; a table with
+                date formatters then gets the partitions of the period before it.
+            force: Compute the rows even if no source has moved.
+        """
+        self._environment.details.forget()
+        table = _table_name(name)
+        if scheduled_at is not None:
+            return self._manager.refreshes.refresh_scheduled(table, scheduled_at)
+        return self._manager.refreshes.refresh(table, force=force)
+
+    def validate(self, statement: str) -> StatementOutcome:
+        """Check a CREATE statement completely and change nothing.
+
+        Raises:
+            MaterializedTableError: It could not be carried out; every violation is named.
+        """
+        self._environment.details.forget()
+        plan, action = self._manager.definitions.plan(_create(statement))
+        return StatementOutcome(
+            str(plan.table), action, plan.changes, message="validated", warnings=plan.warnings
+        )
+
+    def keep_configuration(self, statement: str) -> KeptConfiguration:
+        """Return CREATE OR ALTER with every aspect but the query as the table has it."""
+        self._environment.details.forget()
+        created = _create(statement)
+        environment = self._environment.value
+        name = environment.store.full_name(created.name)
+        found = environment.store.find(name)
+        if not isinstance(found, StoredTable) or created.form is not CreateForm.CREATE_OR_ALTER:
+            return KeptConfiguration(statement)
+        wanted = environment.resolve(name, created.asked, found.definition)
+        left = configuration_changes(diff(found.definition.resolved, wanted.definition))
+        if not left:
+            return KeptConfiguration(statement)
+        kept = keep_configuration(created, found.definition)
+        return KeptConfiguration(render(kept), tuple(change.describe() for change in left))
+
+    def names(self, schema: str, catalog: str | None = None) -> frozenset[str]:
+        """Return the names of a schema's materialized tables, as the registry has them."""
+        environment = self._environment.value
+        catalog = catalog or self._spark.catalog.currentCatalog()
+        return frozenset(e.name.name for e in environment.registry.entries(catalog, schema))
+
+    def is_materialized(self, name: TableName) -> bool:
+        """Look at the table itself and tell whether it is a materialized table."""
+        self._environment.details.forget()
+        environment = self._environment.value
+        found = environment.store.find(environment.store.full_name(name))
+        return isinstance(found, StoredTable)
+
+    def cancel(self) -> None:
+        """Interrupt what this object runs, in every session that it has opened."""
+        self._environment.sessions.interrupt()
+
+
+def _create(statement: str) -> CreateTable:
+    parsed = parse_statement(statement)
+    if not isinstance(parsed, CreateTable):
+        raise TypeError("expected CREATE MATERIALIZED TABLE")  # noqa: TRY003, EM101 - for programmers
+    return parsed
+
+
+def _table_name(name: str) -> TableName:
+    parsed = parse_statement(f"DROP MATERIALIZED TABLE {name}")
+    if parsed is None or not hasattr(parsed, "name"):
+        raise TypeError(name)
+    return parsed.name

@@ -1,0 +1,107 @@
+"""What stands in the catalog under a name: nothing, a stranger, or a materialized table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Nothing has this name."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """Something has this name that is no materialized table.
+
+    Args:
+        kind: What it is, for people: `view`, `delta table`, `clone of a materialized table`.
+    """
+
+    name: TableName
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """This was a materialized table until somebody else changed what makes it one.
+
+    Args:
+        problem: What was found, one sentence without a full stop.
+        seq: The highest sequence number of our commits in its log.
+        definition: The newest definition that its log still holds.
+    """
+
+    name: TableName
+    problem: str
+    seq: int
+    definition: StoredDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCommit:
+    """A commit to a materialized table that is not ours."""
+
+    version: int
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class LastRefresh:
+    """The refresh that wrote the rows which the table has.
+
+    Args:
+        started_at_ms: When it read the positions, milliseconds since the epoch, UTC.
+        committed_at_ms: When its commit was made.
+        trigger: What asked for it: `CREATE`, `REFRESH` …
+        rows: Rows written; None where the log no longer tells.
+    """
+
+    refresh_id: str
+    strategy: str
+    trigger: str
+    started_at_ms: int
+    committed_at_ms: int
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A materialized table as the catalog has it.
+
+    Args:
+        definition: The newest definition, whether published in the properties yet or not.
+        seq: The sequence number of our newest commit; the next one takes the next number.
+        version: The table's own newest version.
+        columns: The columns that the table really has.
+        positions: Up to where its rows reflect the sources; None when nobody knows any more.
+        last_refresh: None when the log no longer holds it.
+        unpublished: Whether the newest definition must still be written to the properties.
+        foreign_commits: Data changes by others since our newest refresh, oldest first.
+    """
+
+    definition: StoredDefinition
+    seq: int
+    version: int
+    columns: tuple[Column, ...]
+    positions: Positions | None
+    last_refresh: LastRefresh | None = None
+    unpublished: bool = False
+    foreign_commits: tuple[ForeignCommit, ...] = field(default=())
+
+    @property
+    def name(self) -> TableName:
+        """The full name."""
+        return self.definition.name
+
+
+Found = Missing | Stranger | Damaged | StoredTable

@@ -1,0 +1,204 @@
+"""CREATE in its three forms, and DROP (semantics 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.changes.changes import Effect
+from dbt.adapters.spark_mt.changes.compatibility import raise_if_incompatible
+from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable, Stranger
+from dbt.adapters.spark_mt.execution.errors import (
+    DamagedTableError,
+    NotMaterializedError,
+    PartitionedReplaceError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from dbt.adapters.spark_mt.execution.executor import execute
+from dbt.adapters.spark_mt.execution.outcomes import refresh_outcome
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
+from dbt.adapters.spark_mt.planning.planner import (
+    plan_alter,
+    plan_create,
+    plan_drop,
+    plan_publish,
+    plan_replace,
+)
+from dbt.adapters.spark_mt.planning.steps import Plan
+from dbt.adapters.spark_mt.statements.nodes import CreateForm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.statements.nodes import CreateTable, DropTable
+
+    _T = TypeVar("_T")
+
+_ATTEMPTS = 5
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What the attempts of one statement have seen so far."""
+
+    started_ms: int
+    saw_nothing: bool = False
+
+    def is_orphan(self, found: Found) -> bool:
+        """Whether `found` was left by a CREATE that was killed.
+
+        Delta skips our first commit when the directory holds a commit with the same number; by
+        that, the table which nobody could see becomes visible. Its rows are older than this
+        statement, while the table was not there when the statement began.
+        """
+        if not self.saw_nothing or not isinstance(found, StoredTable):
+            return False
+        return found.last_refresh is None or found.last_refresh.committed_at_ms < self.started_ms
+
+
+class Definitions:
+    """Creates, changes, replaces and drops tables."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._env = environment
+
+    def create(self, statement: CreateTable) -> StatementOutcome:
+        """Carry out a CREATE statement.
+
+        Raises:
+            MaterializedTableError: The statement is not valid here, or could not be carried out;
+                nothing has changed then, except where `UnfinishedChangeError` says so.
+        """
+        name = self._env.store.full_name(statement.name)
+        attempt = _Attempt(self._env.now_ms())
+        return retrying(lambda: self._create(name, statement, attempt))
+
+    def drop(self, statement: DropTable) -> StatementOutcome:
+        """Carry out DROP MATERIALIZED TABLE.
+
+        Raises:
+            TableNotFoundError: There is no such table, and IF EXISTS was not said.
+            NotMaterializedError: Something else has the name.
+        """
+        name = self._env.store.full_name(statement.name)
+        found = self._env.store.find(name)
+        if isinstance(found, Stranger):
+            raise NotMaterializedError(table=name, kind=found.kind)
+        if isinstance(found, Missing):
+            if statement.if_exists:
+                return StatementOutcome(str(name), Action.UNCHANGED, message="does not exist")
+            raise TableNotFoundError(table=name)
+        result = execute(plan_drop(name), self._env.runner)
+        return StatementOutcome(
+            str(name), Action.DROPPED, ("table dropped",), warnings=result.warnings
+        )
+
+    def plan(self, statement: CreateTable) -> tuple[Plan, Action]:
+        """Plan a CREATE statement without carrying it out.
+
+        Raises:
+            MaterializedTableError: The statement is not valid here; every violation is named.
+        """
+        name = self._env.store.full_name(statement.name)
+        plan, action, _ = self._planned(name, statement, self._env.store.find(name))
+        return plan, action
+
+    def _create(
+        self, name: TableName, statement: CreateTable, attempt: _Attempt
+    ) -> StatementOutcome:
+        found = self._env.store.find(name)
+        orphan = attempt.is_orphan(found)
+        if orphan:
+            statement = replace(statement, form=CreateForm.CREATE_OR_REPLACE)
+        plan, action, run = self._planned(name, statement, found)
+        if isinstance(found, StoredTable) and found.unpublished and not plan.steps:
+            plan = plan_publish(found)
+        attempt.saw_nothing = isinstance(found, Missing)
+        result = execute(plan, self._env.runner)
+        refresh = refresh_outcome(name, run, found, result, self._env) if run else None
+        return StatementOutcome(
+            table=str(name),
+            action=Action.CREATED if orphan else action,
+            changes=plan.changes,
+            refresh_mode=_mode(plan, found),
+            refresh=refresh,
+            message=_message(action),
+            warnings=result.warnings,
+        )
+
+    def _planned(
+        self, name: TableName, statement: CreateTable, found: Found
+    ) -> tuple[Plan, Action, RefreshRun | None]:
+        """Return the plan, what it does to the table, and the refresh in it, if it fills rows."""
+        if isinstance(found, Stranger):
+            raise NotMaterializedError(table=name, kind=found.kind)
+        if isinstance(found, Missing):
+            resolution = self._env.resolve(name, statement.asked, None)
+            run = self._env.run("CREATE", resolution.analyzed)
+            plan = plan_create(name, self._env.new_id(), resolution, run, self._env.owner)
+            return plan, Action.CREATED, run
+        if statement.form is CreateForm.CREATE_OR_REPLACE:
+            return self._replaced(name, statement, found)
+        if isinstance(found, Damaged):
+            raise DamagedTableError(table=name, problem=found.problem)
+        if statement.form is CreateForm.CREATE_OR_ALTER:
+            return self._altered(name, statement, found)
+        if statement.if_not_exists:
+            return Plan(name, ()), Action.UNCHANGED, None
+        raise TableExistsError(table=name)
+
+    def _replaced(
+        self, name: TableName, statement: CreateTable, found: StoredTable | Damaged
+    ) -> tuple[Plan, Action, RefreshRun]:
+        if statement.asked.partitioned_by and found.definition.asked.clustered_by:
+            raise PartitionedReplaceError(table=name)
+        resolution = self._env.resolve(name, statement.asked, None)
+        run = self._env.run("REPLACE", resolution.analyzed)
+        plan = plan_replace(found, resolution, run, self._env.owner)
+        return plan, Action.REPLACED, run
+
+    def _altered(
+        self, name: TableName, statement: CreateTable, table: StoredTable
+    ) -> tuple[Plan, Action, RefreshRun | None]:
+        resolution = self._env.resolve(name, statement.asked, table.definition)
+        changes = diff(table.definition.resolved, resolution.definition)
+        if not changes:
+            return Plan(name, ()), Action.UNCHANGED, None
+        raise_if_incompatible(name, table.definition, resolution.definition, changes)
+        fills = any(change.effect is Effect.CONTENT for change in changes)
+        run = self._env.run("ALTER", resolution.analyzed) if fills else None
+        return plan_alter(table, resolution, changes, run), Action.ALTERED, run
+
+
+def retrying(operation: Callable[[], _T]) -> _T:
+    """Run `operation` again when another writer was first; it reads everything anew each time.
+
+    Raises:
+        CommitConflictError: Others were first five times in a row.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return operation()
+        except CommitConflictError:
+            continue
+    return operation()
+
+
+def _mode(plan: Plan, found: Found) -> str:
+    for step in plan.steps:
+        definition = getattr(step, "definition", None)
+        if definition is not None:
+            return str(definition.resolved.refresh_mode.value)
+    return found.definition.resolved.refresh_mode.value if isinstance(found, StoredTable) else ""
+
+
+def _message(action: Action) -> str:
+    return "the definition is the same; nothing was done" if action is Action.UNCHANGED else ""

@@ -1,0 +1,89 @@
+"""The rows of DESC EXTENDED below the columns (semantics 11)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.refresh_handler import JsonRefreshHandlerSerializer
+from dbt.adapters.spark_mt.execution.show_create import evaluated, instant, shown_option
+from dbt.adapters.spark_mt.planning.strategies import engine_of
+from dbt.adapters.spark_mt.resolution.options import read_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+
+Row = tuple[str, str]
+
+
+def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> Iterator[Row]:
+    """Yield what the user asked for and what it resolved to."""
+    resolved, asked = definition.resolved, definition.asked
+    yield "Original query", asked.query
+    yield "Expanded query", resolved.expanded_query
+    yield "Catalog and schema of the query", f"{resolved.context.catalog}.{resolved.context.schema}"
+    yield "Freshness", _asked(asked.freshness and asked.freshness.sql, resolved.freshness.sql)
+    mode = asked.refresh_mode
+    yield "Refresh mode", _asked(mode and mode.value, resolved.refresh_mode.value)
+    yield "Refresh", _extent(definition)
+    start = asked.start_mode
+    text = _asked(start and start.sql, resolved.start_mode.mode.sql)
+    yield "Start mode", " ".join(part for part in (text, evaluated(definition, confs)) if part)
+    retention = asked.state_retention
+    yield "State retention", _asked(retention and retention.sql, resolved.state_retention.sql)
+    if key := asked.primary_key:
+        yield "Primary key", f"({', '.join(key.columns)}) NOT ENFORCED"
+    if asked.partitioned_by:
+        yield "Partitioned by", ", ".join(asked.partitioned_by)
+    if asked.clustered_by:
+        yield "Clustered by", ", ".join(asked.clustered_by)
+    for option, value in asked.options:
+        yield f"Option {option}", shown_option(option, value, confs)
+    engine = engine_of(resolved)
+    yield "Engine", f"{engine.engine}, strategy {engine.strategy} ({engine.reason})"
+
+
+def state_rows(table: StoredTable, lag: int | None, confs: Mapping[str, str]) -> Iterator[Row]:
+    """Yield where the table stands.
+
+    Args:
+        lag: In seconds; None when it is not known.
+    """
+    definition = table.definition
+    reason = f" ({definition.status_reason})" if definition.status_reason else ""
+    yield "Status", definition.status.value + reason
+    yield "Table id", definition.table_id
+    yield "Generation", str(definition.generation)
+    yield "Refresh handler", _handler(definition)
+    for name, position in sorted((table.positions or {}).items()):
+        yield f"Position of {name}", str(position)
+    yield "Lag", "unknown" if lag is None else f"{lag} seconds"
+    if (last := table.last_refresh) is not None:
+        rows = "" if last.rows is None else f", {last.rows} rows"
+        at = instant(last.started_at_ms, confs)
+        yield "Last refresh", f"{at}, {last.trigger}, {last.strategy}{rows} ({last.refresh_id})"
+    for commit in table.foreign_commits:
+        yield "Foreign commit", f"{commit.operation} in version {commit.version}"
+
+
+def _asked(asked: str | None, resolved: str) -> str:
+    if asked is None:
+        return f"{resolved} (by default)"
+    return asked if asked == resolved else f"{asked}, resolved to {resolved}"
+
+
+def _extent(definition: StoredDefinition) -> str:
+    formatters = read_options(definition.asked.options).date_formatters
+    if definition.resolved.refresh_mode is not RefreshMode.FULL or not formatters:
+        return "whole table"
+    listed = ", ".join(f"{column} as {pattern}" for column, pattern in formatters)
+    return f"scheduled runs: the partitions of their period ({listed}); otherwise the whole table"
+
+
+def _handler(definition: StoredDefinition) -> str:
+    if not definition.handler:
+        return "none: refreshed by statements and dbt run"
+    return JsonRefreshHandlerSerializer().deserialize(definition.handler).describe()

@@ -1,0 +1,89 @@
+"""Everything that an operation needs from outside, in one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from dbt.adapters.spark_mt.planning.steps import RefreshRun
+from dbt.adapters.spark_mt.resolution.resolver import Resolver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from dbt.adapters.spark_mt.definition.definition import (
+        AskedDefinition,
+        Pairs,
+        ResolvedDefinition,
+        StoredDefinition,
+    )
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.execution.ports import (
+        Registry,
+        SourceReader,
+        StepRunner,
+        TableStore,
+    )
+    from dbt.adapters.spark_mt.resolution.analysis import (
+        AnalyzedQuery,
+        QueryAnalyzer,
+        UpstreamDefinitions,
+    )
+    from dbt.adapters.spark_mt.resolution.resolver import Resolution
+    from dbt.adapters.spark_mt.resolution.settings import Settings
+
+
+class StoredQueryAnalyzer(Protocol):
+    """Analyses a stored query where and as it was defined."""
+
+    def analyze_stored(self, definition: ResolvedDefinition) -> AnalyzedQuery:
+        """Analyse the expanded query under its own catalog, schema and SQL confs.
+
+        Raises:
+            QueryError: The engine refuses it now.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The ports, the settings and the clock of one connection.
+
+    Args:
+        settings: Reads the settings in force.
+        confs: Reads Spark confs that show how to print things (time zone, redaction).
+        clock: Returns the current instant, aware.
+        new_id: Returns a new random identity.
+        owner: Who declares tables through this connection.
+    """
+
+    store: TableStore
+    upstream: UpstreamDefinitions
+    sources: SourceReader
+    runner: StepRunner
+    registry: Registry
+    analyzer: QueryAnalyzer
+    stored_analyzer: StoredQueryAnalyzer
+    settings: Callable[[], Settings]
+    confs: Callable[[], Mapping[str, str]]
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+    owner: Pairs = ()
+
+    def now_ms(self) -> int:
+        """The current instant in milliseconds since the epoch, UTC."""
+        return int(self.clock().timestamp() * 1000)
+
+    def resolve(
+        self, name: TableName, asked: AskedDefinition, stored: StoredDefinition | None
+    ) -> Resolution:
+        """Resolve a definition; raises every violation at once."""
+        resolver = Resolver(self.analyzer, self.upstream, self.settings(), self.clock)
+        return resolver.resolve(name, asked, stored)
+
+    def run(self, trigger: str, analyzed: AnalyzedQuery) -> RefreshRun:
+        """Name a refresh and read where its sources stand."""
+        started = self.now_ms()
+        positions = self.sources.positions(analyzed.sources)
+        return RefreshRun(self.new_id(), trigger, positions, started, analyzed.sources)

@@ -1,0 +1,150 @@
+"""Why a statement cannot be carried out, beyond what its text and definition tell."""
+
+from __future__ import annotations
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+
+class TableNotFoundError(MaterializedTableError):
+    """There is no such table."""
+
+    condition = "MATERIALIZED_TABLE_NOT_FOUND"
+    text = "The materialized table {table} does not exist."
+    remedy = (
+        "SHOW MATERIALIZED TABLES lists those of a schema; CREATE MATERIALIZED TABLE makes one."
+    )
+
+
+class NotMaterializedError(MaterializedTableError):
+    """Something else has this name."""
+
+    condition = "MATERIALIZED_TABLE_EXPECTED"
+    text = "{table} is a {kind}, not a materialized table; nothing was changed."
+    remedy = (
+        "Choose another name, or drop the {kind} first; dropping removes its rows for good. In "
+        "dbt, --full-refresh replaces a table by a materialized table."
+    )
+
+
+class TableExistsError(MaterializedTableError):
+    """A plain CREATE finds the name taken by a materialized table."""
+
+    condition = "MATERIALIZED_TABLE_ALREADY_EXISTS"
+    text = "The materialized table {table} already exists."
+    remedy = (
+        "CREATE OR ALTER MATERIALIZED TABLE compares it with the statement and changes what "
+        "differs; CREATE MATERIALIZED TABLE IF NOT EXISTS leaves it as it is."
+    )
+
+
+class DamagedTableError(MaterializedTableError):
+    """Somebody changed the table past us such that its definition no longer fits."""
+
+    condition = "MATERIALIZED_TABLE_CHANGED_OUTSIDE"
+    text = (
+        "The materialized table {table} was changed by other means: {problem}. Nothing was changed."
+    )
+    remedy = (
+        "RESTORE TABLE to the version before brings it back as it was. CREATE OR REPLACE "
+        "MATERIALIZED TABLE (in dbt --full-refresh) makes it anew, which computes the whole table."
+    )
+
+
+class SourceNotFoundError(MaterializedTableError):
+    """A source was there when the query was analysed and is gone now."""
+
+    condition = "MATERIALIZED_TABLE_SOURCE_NOT_FOUND"
+    text = "The source {source} no longer exists or cannot be read: {problem}"
+    remedy = "The table keeps the rows it has. Bring the source back and run the statement again."
+
+
+class BusySourcesError(MaterializedTableError):
+    """The sources never stood still long enough to read them all in one state."""
+
+    condition = "MATERIALIZED_TABLE_SOURCES_TOO_BUSY"
+    text = (
+        "The sources {sources} changed during each of {attempts} attempts to read them in one "
+        "state."
+    )
+    remedy = (
+        "The table keeps the rows it has. Refresh again when they change less often, or write the "
+        "query such that its sources can be read as of a version: {reason}."
+    )
+
+
+class ConstraintViolatedError(MaterializedTableError):
+    """The rows break a declared key or check."""
+
+    condition = "MATERIALIZED_TABLE_CONSTRAINT_VIOLATED"
+    text = "The rows of the materialized table {table} violate its constraints; the old rows stay."
+    remedy = (
+        "Correct the sources or the query, or drop the constraint; then run the statement again, "
+        "which computes the table once more."
+    )
+
+
+class RefreshFailedError(MaterializedTableError):
+    """Spark could not compute or write the rows."""
+
+    condition = "MATERIALIZED_TABLE_REFRESH_FAILED"
+    text = "The materialized table {table} was not refreshed, its rows stay as they were: {problem}"
+
+
+class RefreshSchemaError(MaterializedTableError):
+    """The query's result no longer has the columns that the table has."""
+
+    condition = "MATERIALIZED_TABLE_RESULT_CHANGED"
+    text = "The query of the materialized table {table} no longer returns the columns of the table."
+    remedy = (
+        "The table keeps the rows it has. CREATE OR ALTER MATERIALIZED TABLE with the same query "
+        "takes over appended columns and fills the table again; other changes need CREATE OR "
+        "REPLACE."
+    )
+
+
+class UnfinishedChangeError(MaterializedTableError):
+    """The change is committed, but what follows from it could not all be written."""
+
+    condition = "MATERIALIZED_TABLE_UNFINISHED_CHANGE"
+    text = (
+        "The change of the materialized table {table} is committed and in force, but its "
+        "properties or comments could not be written: {problem}"
+    )
+    remedy = "The next statement on the table finishes this; it costs one small commit."
+
+
+class UnknownPartitionKeyError(MaterializedTableError):
+    """REFRESH PARTITION names columns that the table is not partitioned by."""
+
+    condition = "MATERIALIZED_TABLE_UNKNOWN_PARTITION_KEY"
+    text = (
+        "Cannot refresh partitions of {table}. The partition spec contains unknown partition keys: "
+        "{keys}."
+    )
+    remedy = "The table's partition columns are: {available}."
+
+
+class InvalidPartitionValueError(MaterializedTableError):
+    """A literal of REFRESH PARTITION does not fit its column."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_PARTITION_VALUE"
+    text = "The value {literal} cannot be cast to the type {type} of partition column {column}."
+
+
+class PartitionedReplaceError(MaterializedTableError):
+    """Delta cannot replace a clustered table by a partitioned one in place."""
+
+    condition = "MATERIALIZED_TABLE_CANNOT_PARTITION_CLUSTERED"
+    text = "{table} was clustered, and Delta cannot turn a clustered table into a partitioned one."
+    remedy = (
+        "DROP MATERIALIZED TABLE and CREATE it again; readers miss it in between, and all rows are "
+        "computed again."
+    )
+
+
+class StatementNotAvailableError(MaterializedTableError):
+    """The statement is part of the language, but this release does not carry it out."""
+
+    condition = "MATERIALIZED_TABLE_STATEMENT_NOT_AVAILABLE"
+    text = "{statement} is not available in this release of dbt-spark-mt; nothing was changed."
+    remedy = "{alternative}"

@@ -1,0 +1,38 @@
+"""How far a table lies behind its sources (semantics 1, lag)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.execution.ports import SourceReader
+
+
+def lag_seconds(
+    table: StoredTable,
+    names: Mapping[str, TableName],
+    sources: SourceReader,
+    now_ms: int,
+) -> int | None:
+    """Return the lag in whole seconds, or None when nobody knows the positions any more.
+
+    Args:
+        names: The sources by the full name under which positions are kept.
+        now_ms: Milliseconds since the epoch, UTC.
+    """
+    if table.positions is None:
+        return None
+    starts = []
+    for key, position in table.positions.items():
+        if isinstance(position, VersionedPosition) and key in names:
+            changed = sources.first_change_after(names[key], position.version)
+            starts += [] if changed is None else [changed]
+        elif isinstance(position, UnknownPosition) and table.last_refresh is not None:
+            starts.append(table.last_refresh.started_at_ms)
+    return max(0, now_ms - min(starts)) // 1000 if starts else 0

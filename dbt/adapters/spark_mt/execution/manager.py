@@ -1,0 +1,153 @@
+"""Carries out statements: one method per kind, each returning the rows of semantics 11."""
+
+from __future__ import annotations
+
+from functools import singledispatchmethod
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.execution.definitions import Definitions
+from dbt.adapters.spark_mt.execution.errors import StatementNotAvailableError
+from dbt.adapters.spark_mt.execution.inspection import Inspection, columns
+from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
+from dbt.adapters.spark_mt.planning.explain import explain
+from dbt.adapters.spark_mt.statements.nodes import (
+    CreateTable,
+    DescribeTable,
+    DropTable,
+    Explain,
+    Refresh,
+    ShowCreate,
+    ShowTables,
+    Statement,
+)
+from dbt.adapters.spark_mt.statements.renderer import render
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.results import RefreshOutcome
+
+_CHANGE = columns(
+    ("operation", "STRING"),
+    ("table", "STRING"),
+    ("action", "STRING"),
+    ("changes", "ARRAY<STRING>"),
+    ("refresh_mode", "STRING"),
+    ("refresh", "STRING"),
+    ("message", "STRING"),
+)
+_REFRESH = columns(
+    ("refresh_id", "STRING"),
+    ("table", "STRING"),
+    ("strategy", "STRING"),
+    ("status", "STRING"),
+    ("rows", "BIGINT"),
+    ("partitions", "ARRAY<STRING>"),
+    ("positions_from", "MAP<STRING, STRING>"),
+    ("positions_to", "MAP<STRING, STRING>"),
+    ("duration_ms", "BIGINT"),
+)
+_EXPLAIN = columns(
+    ("step", "STRING"),
+    ("change", "STRING"),
+    ("effect", "STRING"),
+    ("keeps", "STRING"),
+    ("loses", "STRING"),
+    ("reason", "STRING"),
+)
+
+
+class MaterializedTableManager:
+    """The one entry of the engine: a statement in, rows and an outcome out."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.definitions = Definitions(environment)
+        self.refreshes = Refreshes(environment)
+        self.inspection = Inspection(environment)
+
+    @singledispatchmethod
+    def execute(self, statement: Statement) -> StatementResult:
+        """Carry out `statement`.
+
+        Raises:
+            StatementNotAvailableError: This release parses the statement and cannot do it.
+            MaterializedTableError: It is not valid here, or failed.
+        """
+        text = render(statement).split("\n", 1)[0]
+        raise StatementNotAvailableError(statement=text, alternative=_ALTERNATIVE)
+
+    @execute.register
+    def _(self, statement: CreateTable) -> StatementResult:
+        outcome = self.definitions.create(statement)
+        return _change_result(statement.form.value, outcome)
+
+    @execute.register
+    def _(self, statement: DropTable) -> StatementResult:
+        return _change_result("DROP", self.definitions.drop(statement))
+
+    @execute.register
+    def _(self, statement: Refresh) -> StatementResult:
+        refresh = self.refreshes.refresh(statement.name, statement.partition)
+        return refresh_result(refresh)
+
+    @execute.register
+    def _(self, statement: ShowTables) -> StatementResult:
+        return self.inspection.show_tables(statement)
+
+    @execute.register
+    def _(self, statement: ShowCreate) -> StatementResult:
+        return self.inspection.show_create(statement)
+
+    @execute.register
+    def _(self, statement: DescribeTable) -> StatementResult:
+        return self.inspection.describe(statement)
+
+    @execute.register
+    def _(self, statement: Explain) -> StatementResult:
+        if not isinstance(statement.statement, CreateTable):
+            return self.execute(statement.statement)
+        plan, _ = self.definitions.plan(statement.statement)
+        return StatementResult(_EXPLAIN, explain(plan))
+
+
+_ALTERNATIVE = (
+    "CREATE OR ALTER MATERIALIZED TABLE with the changed clause changes a definition in place, at "
+    "the cost of filling the table again only where the query changes."
+)
+
+
+def refresh_result(refresh: RefreshOutcome) -> StatementResult:
+    """Return the row of a refresh."""
+    row = (
+        refresh.refresh_id,
+        refresh.table,
+        refresh.strategy,
+        refresh.status.value,
+        refresh.rows,
+        list(refresh.partitions),
+        dict(refresh.positions_from),
+        dict(refresh.positions_to),
+        refresh.duration_ms,
+    )
+    outcome = StatementOutcome(refresh.table, None, refresh=refresh, warnings=refresh.warnings)
+    return StatementResult(_REFRESH, (row,), outcome)
+
+
+def _change_result(operation: str, outcome: StatementOutcome) -> StatementResult:
+    row = (
+        operation,
+        outcome.table,
+        outcome.action.value if outcome.action else "",
+        list(outcome.changes),
+        outcome.refresh_mode,
+        _refresh_text(outcome.refresh),
+        outcome.message,
+    )
+    return StatementResult(_CHANGE, (row,), outcome)
+
+
+def _refresh_text(refresh: RefreshOutcome | None) -> str:
+    if refresh is None:
+        return ""
+    rows = "" if refresh.rows is None else f" {refresh.rows} rows"
+    return f"{refresh.status.value}{rows} by {refresh.strategy} in {refresh.duration_ms} ms"

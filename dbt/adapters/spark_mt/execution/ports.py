@@ -1,0 +1,130 @@
+"""What the engine needs from the world, as protocols.
+
+Each has two implementations: `spark/` on PySpark and Delta Lake, and `execution/memory.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.planning.steps import Step
+    from dbt.adapters.spark_mt.resolution.analysis import Source
+
+
+class CommitConflictError(MaterializedTableError):
+    """Another commit came first: what was planned is no longer valid and must be planned again."""
+
+    condition = "MATERIALIZED_TABLE_CONCURRENT_CHANGE"
+    text = "Another writer changed the materialized table {table} at the same time."
+    remedy = "Nothing was changed. Run the statement again; it costs nothing but its own time."
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step did.
+
+    Args:
+        rows: Rows written, where the step wrote rows.
+        committed_at_ms: When its commit was made, milliseconds since the epoch, UTC; 0 without one.
+        positions: The positions that its commit recorded, where it recorded any.
+        warnings: Sentences that the user should read.
+    """
+
+    rows: int | None = None
+    committed_at_ms: int = 0
+    positions: Positions | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class TableStore(Protocol):
+    """Finds what stands under a name."""
+
+    def full_name(self, name: TableName) -> TableName:
+        """Complete `name` with the current catalog and schema."""
+        ...
+
+    def find(self, name: TableName) -> Found:
+        """Look at the table itself, never at an index of tables.
+
+        Raises:
+            UnreadableDefinitionError: The definition is there and cannot be read.
+        """
+        ...
+
+    def castable(self, literal: str, type_: str) -> bool:
+        """Whether the SQL literal has a value of the type."""
+        ...
+
+
+class SourceReader(Protocol):
+    """Tells where sources stand."""
+
+    def positions(self, sources: Sequence[Source]) -> Positions:
+        """Return one state of all sources that existed at one moment.
+
+        Raises:
+            SourceNotFoundError: A source is gone.
+            BusySourcesError: The sources change faster than they can be looked at.
+        """
+        ...
+
+    def first_change_after(self, source: TableName, version: int) -> int | None:
+        """Return when the first commit after `version` was made, or None if there is none.
+
+        Milliseconds since the epoch, UTC.
+        """
+        ...
+
+
+class StepRunner(Protocol):
+    """Carries out steps."""
+
+    def run(self, step: Step) -> StepResult:
+        """Carry out one step.
+
+        Raises:
+            CommitConflictError: Another commit came before this step's commit.
+            MaterializedTableError: The step cannot be done; each cause has its own class.
+        """
+        ...
+
+    def undo(self, step: Step) -> None:
+        """Remove what a step left behind that failed, or that a later one made void."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryEntry:
+    """A table's row in the registry: an index, never the truth about a definition.
+
+    Args:
+        freshness: As it stands in a statement.
+        last_refresh_at_ms: When the rows were computed, milliseconds since the epoch, UTC.
+        recorded_at_ms: When these figures were taken.
+    """
+
+    name: TableName
+    table_id: str
+    refresh_mode: str
+    freshness: str
+    status: str
+    last_refresh_at_ms: int | None
+    lag_seconds: int | None
+    recorded_at_ms: int
+
+
+class Registry(Protocol):
+    """Lists tables without looking at each."""
+
+    def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
+        """Return the tables of one schema that exist, ordered by name."""
+        ...

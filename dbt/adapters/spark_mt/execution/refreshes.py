@@ -1,0 +1,214 @@
+"""REFRESH, of a whole table or of partitions, asked for or scheduled (semantics 9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.positions import UnknownPosition, same_positions
+from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable
+from dbt.adapters.spark_mt.execution.definitions import retrying
+from dbt.adapters.spark_mt.execution.errors import (
+    DamagedTableError,
+    InvalidPartitionValueError,
+    NotMaterializedError,
+    TableNotFoundError,
+    UnknownPartitionKeyError,
+)
+from dbt.adapters.spark_mt.execution.executor import execute
+from dbt.adapters.spark_mt.execution.outcomes import shown
+from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
+from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
+from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_publish, plan_refresh
+from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.ports import StepResult
+    from dbt.adapters.spark_mt.planning.periods import Partition
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
+    from dbt.adapters.spark_mt.statements.nodes import PartitionValue
+
+
+def stored_table(environment: Environment, name: TableName) -> StoredTable:
+    """Return the materialized table `name`, finishing what a statement before left undone.
+
+    Raises:
+        TableNotFoundError: There is nothing of this name.
+        NotMaterializedError: Something else has the name.
+        DamagedTableError: Somebody changed the table past us.
+    """
+    found = environment.store.find(name)
+    if isinstance(found, Missing):
+        raise TableNotFoundError(table=name)
+    if isinstance(found, Damaged):
+        raise DamagedTableError(table=name, problem=found.problem)
+    if not isinstance(found, StoredTable):
+        raise NotMaterializedError(table=name, kind=found.kind)
+    if found.unpublished:
+        execute(plan_publish(found), environment.runner)
+        return stored_table(environment, name)
+    return found
+
+
+class Refreshes:
+    """Brings tables up to date."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._env = environment
+
+    def refresh(
+        self,
+        name: TableName,
+        partition: tuple[PartitionValue, ...] = (),
+        *,
+        trigger: str = "REFRESH",
+        force: bool = False,
+    ) -> RefreshOutcome:
+        """Refresh a table, or one partition of it, over the newest state of its sources.
+
+        Args:
+            name: The table.
+            partition: The partition to refresh; empty for the whole table.
+            trigger: What asks for it, for the commit.
+            force: Compute the rows even if no source has moved.
+
+        Raises:
+            MaterializedTableError: The refresh cannot be done; the table keeps its rows.
+        """
+        full = self._env.store.full_name(name)
+        return retrying(lambda: self._refresh(full, partition, trigger, force=force))
+
+    def refresh_scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
+        """Do the run that is due at `scheduled_at`, an aware time.
+
+        A table with date formatters gets the partitions of every period that the run stands for; a
+        table without them is refreshed whole.
+        """
+        full = self._env.store.full_name(name)
+        return retrying(lambda: self._scheduled(full, scheduled_at))
+
+    def _refresh(
+        self, name: TableName, partition: tuple[PartitionValue, ...], trigger: str, *, force: bool
+    ) -> RefreshOutcome:
+        table = stored_table(self._env, name)
+        if partition:
+            wanted = self._checked(table, partition)
+            return self._partitions(table, (wanted,), trigger)
+        analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
+        run = self._env.run(trigger, analyzed)
+        if not force and not _must_run(table, analyzed, run.positions):
+            return self._up_to_date(table, run)
+        result = execute(plan_refresh(table, run), self._env.runner)
+        return self._outcome(table, run, result, (), _overwritten(table))
+
+    def _scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
+        table = stored_table(self._env, name)
+        resolved = table.definition.resolved
+        formatters = _formatters(table)
+        if not formatters:
+            return self._refresh(name, (), "SCHEDULED", force=False)
+        zone = parse_zone(dict(resolved.context.confs)[SESSION_TIME_ZONE])
+        wanted = scheduled_partitions(formatters, scheduled_at, resolved.freshness, zone)
+        return self._partitions(table, wanted, "SCHEDULED")
+
+    def _partitions(
+        self, table: StoredTable, wanted: tuple[Partition, ...], trigger: str
+    ) -> RefreshOutcome:
+        resolved = table.definition.resolved
+        analyzed = self._env.stored_analyzer.analyze_stored(resolved)
+        run = self._env.run(trigger, analyzed)
+        if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
+            run = replace(run, positions=table.positions)
+        result = execute(plan_partitions(table, wanted, run), self._env.runner)
+        labels = tuple("/".join(f"{c}={v or 'NULL'}" for c, v in part) for part in wanted)
+        return self._outcome(table, run, result, labels, ())
+
+    def _checked(self, table: StoredTable, partition: tuple[PartitionValue, ...]) -> Partition:
+        definition = table.definition
+        available = {c.lower(): c for c in definition.asked.partitioned_by}
+        unknown = [item.column for item in partition if item.column.lower() not in available]
+        if unknown:
+            raise UnknownPartitionKeyError(
+                table=table.name,
+                keys=", ".join(unknown),
+                available=", ".join(available.values()) or "none, it is not partitioned",
+            )
+        types = {c.name.lower(): c.type for c in definition.resolved.columns}
+        for item in partition:
+            type_ = types[item.column.lower()]
+            if item.literal is not None and not self._env.store.castable(item.literal, type_):
+                raise InvalidPartitionValueError(
+                    literal=item.literal, type=type_, column=item.column
+                )
+        return tuple((available[item.column.lower()], item.literal) for item in partition)
+
+    def _up_to_date(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome:
+        positions = shown(table.positions)
+        return RefreshOutcome(
+            refresh_id=run.refresh_id,
+            table=str(table.name),
+            strategy="skip",
+            status=RefreshResult.UP_TO_DATE,
+            rows=None,
+            partitions=(),
+            positions_from=positions,
+            positions_to=positions,
+            duration_ms=self._env.now_ms() - run.started_at_ms,
+            warnings=_foreign(table, "they stay, because no source has changed"),
+        )
+
+    def _outcome(
+        self,
+        table: StoredTable,
+        run: RefreshRun,
+        result: StepResult,
+        partitions: tuple[str, ...],
+        notes: tuple[str, ...],
+    ) -> RefreshOutcome:
+        return RefreshOutcome(
+            refresh_id=run.refresh_id,
+            table=str(table.name),
+            strategy="partition" if partitions else run.strategy,
+            status=RefreshResult.REFRESHED,
+            rows=result.rows,
+            partitions=partitions,
+            positions_from=shown(table.positions),
+            positions_to=shown(result.positions or run.positions),
+            duration_ms=self._env.now_ms() - run.started_at_ms,
+            warnings=(*result.warnings, *notes),
+        )
+
+
+def _must_run(table: StoredTable, analyzed: AnalyzedQuery, positions: Positions) -> bool:
+    """Whether the rows may differ from the query's result now."""
+    if table.positions is None or analyzed.time_dependent:
+        return True
+    if any(isinstance(position, UnknownPosition) for position in positions.values()):
+        return True
+    return not same_positions(table.positions, positions)
+
+
+def _overwritten(table: StoredTable) -> tuple[str, ...]:
+    return _foreign(table, "this refresh has overwritten them")
+
+
+def _foreign(table: StoredTable, fate: str) -> tuple[str, ...]:
+    if not table.foreign_commits:
+        return ()
+    listed = ", ".join(f"{c.operation} in version {c.version}" for c in table.foreign_commits)
+    return (f"{table.name} has changes that are not ours ({listed}); {fate}.",)
+
+
+def _formatters(table: StoredTable) -> dict[str, str]:
+    """The datetime pattern of each partition column that has one, in the order of the columns."""
+    asked = table.definition.asked
+    patterns = dict(read_options(asked.options).date_formatters)
+    return {c: patterns[c.lower()] for c in asked.partitioned_by if c.lower() in patterns}

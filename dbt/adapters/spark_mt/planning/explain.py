@@ -1,0 +1,99 @@
+"""A plan for people: the same steps that would be executed, as rows (semantics 11)."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.planning.steps import (
+    CommitDefinition,
+    Fill,
+    FillMode,
+    Plan,
+    PrepareStorage,
+    Publish,
+    Recluster,
+    Register,
+    Step,
+    VerifyRows,
+)
+from dbt.adapters.spark_mt.planning.strategies import engine_of
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+
+ExplainRow = tuple[str, str, str, str, str, str]
+"""step, change, effect, keeps, loses, reason."""
+
+_KEEPS = "the old rows stay visible until the commit; table id, history, grants"
+
+
+def explain(plan: Plan) -> tuple[ExplainRow, ...]:
+    """Return the rows of EXPLAIN: every step, then every change that has no step of its own."""
+    if not plan.steps:
+        return (("none", "", "unchanged: nothing would be done", "everything", "nothing", ""),)
+    changes = "; ".join(plan.changes)
+    rows = [_row(step, changes) for step in plan.steps]
+    rows += [("note", "", warning, "", "", "") for warning in plan.warnings]
+    return tuple(rows)
+
+
+@singledispatch
+def _row(step: Step, changes: str) -> ExplainRow:
+    raise TypeError(step)
+
+
+@_row.register
+def _(step: PrepareStorage, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
+    listed = ", ".join(f"{key} = {value}" for key, value in step.properties)
+    return ("prepare storage", listed, "table properties set", "rows", "nothing", "column names")
+
+
+@_row.register
+def _(step: VerifyRows, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
+    return ("verify rows", "", "rows are checked, none written", "rows", "nothing", "constraints")
+
+
+@_row.register
+def _(step: Fill, changes: str) -> ExplainRow:
+    engine = engine_of(step.definition.resolved)
+    effect = f"computed by {engine.engine}/{engine.strategy}: {_over(step)}; one commit"
+    if step.mode is FillMode.CREATE:
+        return ("create", changes, effect, "", "nothing", _reason(step.definition.resolved))
+    if step.mode is FillMode.REPLACE:
+        return ("replace", changes, effect, _KEEPS, "the old rows", engine.reason)
+    return ("fill", changes, effect, _KEEPS, "the old query's rows", engine.reason)
+
+
+@_row.register
+def _(step: CommitDefinition, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
+    return ("commit definition", changes, "one commit without rows", "rows", "nothing", "")
+
+
+@_row.register
+def _(step: Publish, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
+    return ("publish", "", "properties and comments follow the commit", "rows", "nothing", "")
+
+
+@_row.register
+def _(step: Recluster, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
+    return ("cluster", "", "clustering columns set again", "rows", "nothing", "")
+
+
+@_row.register
+def _(step: Register, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
+    return ("register", "", "a row in the registry", "rows", "nothing", "")
+
+
+def _over(step: Fill) -> str:
+    positions = sorted(step.run.positions.items())
+    if not positions:
+        return "no sources"
+    return ", ".join(f"{name} at {position}" for name, position in positions)
+
+
+def _reason(resolved: ResolvedDefinition) -> str:
+    engine = engine_of(resolved)
+    asked = resolved.asked
+    freshness = resolved.freshness.sql + ("" if asked.freshness else " by default")
+    return f"freshness {freshness}, {resolved.refresh_mode.value}; {engine.reason}"

@@ -1,0 +1,184 @@
+"""From what is wanted and what is there to the steps between them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+from dbt.adapters.spark_mt.definition.table_state import LastRefresh
+from dbt.adapters.spark_mt.planning.steps import (
+    CommitDefinition,
+    DropTable,
+    Fill,
+    FillMode,
+    FillPartitions,
+    Plan,
+    PrepareStorage,
+    Publish,
+    Recluster,
+    Register,
+    Step,
+    Unregister,
+    VerifyRows,
+)
+from dbt.adapters.spark_mt.planning.storage import mapping_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dbt.adapters.spark_mt.changes.changes import Change
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.resolution.resolver import Resolution
+
+FIRST_SEQ = 1
+
+
+def plan_create(
+    name: TableName, table_id: str, resolution: Resolution, run: RefreshRun, owner: Pairs = ()
+) -> Plan:
+    """Plan a table that is not there: one commit holds its rows, columns and definition."""
+    definition = StoredDefinition(table_id, name, 1, resolution.definition, owner=owner)
+    return Plan(
+        name,
+        (
+            Fill(definition, FillMode.CREATE, FIRST_SEQ, run),
+            Publish(definition, before=None, created=True),
+            _register(definition, FIRST_SEQ, run),
+        ),
+        changes=("table created",),
+        warnings=resolution.warnings,
+    )
+
+
+def plan_alter(
+    table: StoredTable,
+    resolution: Resolution,
+    changes: Sequence[Change],
+    run: RefreshRun | None,
+) -> Plan:
+    """Plan the change of a definition.
+
+    Rows are computed again when a change reaches them; otherwise a commit without rows stores the
+    definition. The same commit fences off every refresh that was planned before.
+
+    Args:
+        run: The refresh, where a change reaches the rows; None otherwise.
+    """
+    before = table.definition
+    definition = _next(before, resolution)
+    seq = table.seq + 1
+    steps: tuple[Step, ...]
+    if run is not None:
+        steps = _fill_steps(table, definition, seq, run)
+    else:
+        steps = (
+            *_verification(before, definition),
+            CommitDefinition(definition, seq, table.positions, table.last_refresh),
+            Publish(definition, before),
+            Register(definition, seq, table.positions, table.last_refresh),
+        )
+    sentences = tuple(change.describe() for change in changes)
+    return Plan(table.name, steps, sentences, resolution.warnings)
+
+
+def plan_replace(
+    table: StoredTable | Damaged, resolution: Resolution, run: RefreshRun, owner: Pairs = ()
+) -> Plan:
+    """Plan new rows, columns and definition in one commit; the table's identity stays."""
+    before = table.definition
+    definition = _next(before, resolution)
+    definition = replace(definition, owner=owner or before.owner)
+    seq = table.seq + 1
+    steps: tuple[Step, ...] = (
+        *_preparation(definition),
+        Fill(definition, FillMode.REPLACE, seq, run),
+        Publish(definition, before, schema_replaced=True),
+        _register(definition, seq, run),
+    )
+    return Plan(table.name, steps, ("table replaced",), resolution.warnings)
+
+
+def plan_publish(table: StoredTable) -> Plan:
+    """Plan what a statement before left undone after its commit."""
+    definition = table.definition
+    return Plan(
+        table.name,
+        (
+            Publish(definition, before=None),
+            Register(definition, table.seq, table.positions, table.last_refresh),
+        ),
+    )
+
+
+def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
+    """Plan the same query over the newest state of its sources."""
+    seq = table.seq + 1
+    steps: tuple[Step, ...] = (
+        Fill(table.definition, FillMode.OVERWRITE, seq, run, changes_definition=False),
+        *_reclustering(table.definition),
+        _register(table.definition, seq, run),
+    )
+    return Plan(table.name, steps)
+
+
+def plan_partitions(
+    table: StoredTable,
+    partitions: tuple[tuple[tuple[str, str | None], ...], ...],
+    run: RefreshRun,
+) -> Plan:
+    """Plan the refresh of some partitions; the table's own positions stay."""
+    step = FillPartitions(
+        table.definition, partitions, table.seq + 1, run, table.positions, table.last_refresh
+    )
+    return Plan(table.name, (step,))
+
+
+def plan_drop(name: TableName) -> Plan:
+    """Plan the end of a table."""
+    return Plan(name, (DropTable(name), Unregister(name)), ("table dropped",))
+
+
+def _fill_steps(
+    table: StoredTable, definition: StoredDefinition, seq: int, run: RefreshRun
+) -> tuple[Step, ...]:
+    before = table.definition
+    kept = [c.type for c in definition.resolved.columns][: len(before.resolved.columns)]
+    widened = kept != [c.type for c in before.resolved.columns]
+    mode = FillMode.REPLACE if widened else FillMode.OVERWRITE
+    return (
+        *_preparation(definition),
+        Fill(definition, mode, seq, run),
+        Publish(definition, before, schema_replaced=widened),
+        _register(definition, seq, run),
+    )
+
+
+def _next(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
+    return replace(before, generation=before.generation + 1, resolved=resolution.definition)
+
+
+def _preparation(definition: StoredDefinition) -> tuple[Step, ...]:
+    needed = mapping_properties(definition.resolved)
+    return (PrepareStorage(definition, tuple(needed.items())),) if needed else ()
+
+
+def _verification(before: StoredDefinition, after: StoredDefinition) -> tuple[Step, ...]:
+    new = set(after.asked.constraints) - set(before.asked.constraints)
+    known = {c.name for c in before.resolved.columns if not c.nullable}
+    not_null = {c.name for c in after.resolved.columns if not c.nullable}
+    return (VerifyRows(after),) if new or not_null - known else ()
+
+
+def _reclustering(definition: StoredDefinition) -> tuple[Step, ...]:
+    return (Recluster(definition),) if definition.asked.clustered_by else ()
+
+
+def _register(definition: StoredDefinition, seq: int, run: RefreshRun) -> Register:
+    refresh = LastRefresh(
+        run.refresh_id, run.strategy, run.trigger, run.started_at_ms, run.started_at_ms, None
+    )
+    return Register(definition, seq, run.positions, refresh)

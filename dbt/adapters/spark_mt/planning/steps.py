@@ -1,0 +1,202 @@
+"""The steps of a plan, as values.
+
+A plan has at most one commit point (facts: feasibility, "One commit point"). What stands before it
+changes nothing that anybody sees; the commit point happens or does not; what stands after it only
+repeats what the committed definition says, so that running it again finishes the job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.table_state import LastRefresh
+    from dbt.adapters.spark_mt.resolution.analysis import Source
+
+
+class Phase(Enum):
+    """Where a step stands to the commit point, and so what its failure means."""
+
+    BEFORE = "nothing has changed; the step is undone where it left something behind"
+    COMMIT = "happens whole or not at all"
+    AFTER = "the new definition is in force; the next statement finishes the rest"
+
+
+class FillMode(Enum):
+    """How a table is filled."""
+
+    CREATE = "create"
+    OVERWRITE = "overwrite"
+    """Columns may be appended; identity, change feed and partitioning stay."""
+    REPLACE = "replace"
+    """Columns and partitioning may be any; the table keeps its identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshRun:
+    """What a refresh is called, what asked for it, and over which state of the sources it runs.
+
+    Args:
+        positions: The newest state of every source when the refresh was planned.
+        started_at_ms: When the positions were read, milliseconds since the epoch, UTC.
+    """
+
+    refresh_id: str
+    trigger: str
+    positions: Positions
+    started_at_ms: int
+    sources: tuple[Source, ...] = ()
+    strategy: str = "recompute"
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareStorage:
+    """Set storage properties that the content needs before it can be written (column mapping)."""
+
+    definition: StoredDefinition
+    properties: Pairs
+    phase: ClassVar[Phase] = Phase.BEFORE
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyRows:
+    """Check that the rows which the table has satisfy the constraints that are new."""
+
+    definition: StoredDefinition
+    phase: ClassVar[Phase] = Phase.BEFORE
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Compute the query over one state of all sources and replace the table's rows by it.
+
+    Args:
+        definition: What is computed.
+        mode: Which columns and partitioning the table may get by it.
+        seq: The fence: this commit happens only directly after that with the number before.
+        changes_definition: Whether the same commit stores the definition.
+    """
+
+    definition: StoredDefinition
+    mode: FillMode
+    seq: int
+    run: RefreshRun
+    changes_definition: bool = True
+    phase: ClassVar[Phase] = Phase.COMMIT
+
+
+@dataclass(frozen=True, slots=True)
+class FillPartitions:
+    """Compute some partitions and replace just these, in one commit.
+
+    Args:
+        partitions: Each the (column, SQL literal or None for NULL) pairs that name it.
+        table_positions: The table's own positions, which stay.
+        table_refresh: The facts of the table's last whole refresh, which stay.
+    """
+
+    definition: StoredDefinition
+    partitions: tuple[tuple[tuple[str, str | None], ...], ...]
+    seq: int
+    run: RefreshRun
+    table_positions: Positions | None = None
+    table_refresh: LastRefresh | None = None
+    phase: ClassVar[Phase] = Phase.COMMIT
+
+
+@dataclass(frozen=True, slots=True)
+class CommitDefinition:
+    """Store a definition whose change leaves the rows alone."""
+
+    definition: StoredDefinition
+    seq: int
+    positions: Positions | None
+    refresh: LastRefresh | None
+    phase: ClassVar[Phase] = Phase.COMMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """Bring the table's properties, comments and clustering in line with the definition.
+
+    Args:
+        before: The definition that was published before, None where there was none: only what
+            differs is written.
+        created: Whether the commit before made the table and wrote properties and comment itself.
+        schema_replaced: Whether the commit before lost the columns' comments.
+    """
+
+    definition: StoredDefinition
+    before: StoredDefinition | None
+    created: bool = False
+    schema_replaced: bool = False
+    phase: ClassVar[Phase] = Phase.AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class Recluster:
+    """Set the clustering columns again, which Delta drops when all rows are replaced."""
+
+    definition: StoredDefinition
+    phase: ClassVar[Phase] = Phase.AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Write the table's row in the registry, with the figures of its newest commit."""
+
+    definition: StoredDefinition
+    seq: int
+    positions: Positions | None
+    refresh: LastRefresh | None
+    phase: ClassVar[Phase] = Phase.AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """Remove metadata and data."""
+
+    name: TableName
+    phase: ClassVar[Phase] = Phase.COMMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Unregister:
+    """Remove the table's row from the registry."""
+
+    name: TableName
+    phase: ClassVar[Phase] = Phase.AFTER
+
+
+Step = (
+    PrepareStorage
+    | VerifyRows
+    | Fill
+    | FillPartitions
+    | CommitDefinition
+    | Publish
+    | Recluster
+    | Register
+    | DropTable
+    | Unregister
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in order, and what they come from.
+
+    Args:
+        changes: One sentence per change of the definition.
+        warnings: Sentences that the user should read.
+    """
+
+    table: TableName
+    steps: tuple[Step, ...]
+    changes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = field(default=())

@@ -1,0 +1,226 @@
+"""Computes a materialized table's query over one state of its sources and writes the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
+from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
+from dbt.adapters.spark_mt.execution.errors import (
+    BusySourcesError,
+    RefreshFailedError,
+    RefreshSchemaError,
+)
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
+from dbt.adapters.spark_mt.planning.guard import guarded, violations_query
+from dbt.adapters.spark_mt.planning.steps import FillMode
+from dbt.adapters.spark_mt.resolution.content import content_query
+from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.pinning import pin
+from dbt.adapters.spark_mt.spark.properties import location_of, properties_of
+from dbt.adapters.spark_mt.spark.publishing import listed
+from dbt.adapters.spark_mt.spark.table_details import NoTable
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.planning.steps import Fill, FillPartitions, RefreshRun
+    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
+    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+
+_ATTEMPTS = 5
+_RESULT = "__materialized_table_result"
+_TAKEN = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
+_ORPHAN = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+
+
+class ContentWriter:
+    """Writes whole tables and partitions, each in one fenced commit."""
+
+    def __init__(
+        self,
+        sessions: PrivateSessions,
+        sources: SparkSourceReader,
+        log: DeltaLog,
+        details: TableDetails,
+    ) -> None:
+        self._sessions = sessions
+        self._sources = sources
+        self._log = log
+        self._details = details
+
+    def fill(self, step: Fill, facts: CommitFacts) -> StepResult:
+        """Replace all rows.
+
+        Raises:
+            CommitConflictError: Another commit came first.
+            ConstraintViolatedError: The rows break a declared key or check.
+            RefreshSchemaError: The query's result no longer fits the table.
+            RefreshFailedError: Spark could not compute or write the rows.
+        """
+        definition = step.definition
+        with self._sessions.open(definition.resolved.context) as session:
+            try:
+                content, positions = self._content(session, definition, step.run)
+                facts = replace(facts, positions=positions)
+                rows = guarded(content, definition.resolved)
+                version = self._write(session, step, facts, rows)
+            except Exception as error:
+                if not is_spark_error(error):
+                    raise
+                raise self._explained(session, definition, error) from error
+        return self._result(definition, version, positions)
+
+    def fill_partitions(self, step: FillPartitions, facts: CommitFacts) -> StepResult:
+        """Replace the rows of some partitions; raises as `fill` does."""
+        definition = step.definition
+        condition = _condition(step)
+        with self._sessions.open(definition.resolved.context) as session:
+            try:
+                content, positions = self._content(session, definition, step.run)
+                facts = replace(facts, partition_positions=positions)
+                content = f"SELECT * FROM (\n{content}\n) WHERE {condition}"
+                rows = guarded(content, definition.resolved)
+                statement = f"INSERT INTO {definition.name.sql} REPLACE WHERE {condition}\n{rows}"
+                version = fenced(
+                    session, definition.name, facts, lambda: session.spark.sql(statement)
+                )
+            except Exception as error:
+                if not is_spark_error(error):
+                    raise
+                raise self._explained(session, definition, error) from error
+        return self._result(definition, version, positions)
+
+    def _content(
+        self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun
+    ) -> tuple[str, Positions]:
+        """Return the rows as a query, and the state of the sources that it reads."""
+        versions = {
+            name: position.version
+            for name, position in run.positions.items()
+            if isinstance(position, VersionedPosition)
+        }
+        resolved = definition.resolved
+        pinned = pin(session.spark, resolved.expanded_query, resolved.context, versions)
+        if pinned.text is not None:
+            return content_query(resolved, pinned.text), run.positions
+        content = content_query(resolved, resolved.expanded_query)
+        return self._settled(session, content, run, pinned.reason)
+
+    def _settled(
+        self, session: PrivateSession, content: str, run: RefreshRun, reason: str
+    ) -> tuple[str, Positions]:
+        """Compute a query that cannot be pinned while nothing moves, and keep its rows."""
+        before = run.positions
+        for _ in range(_ATTEMPTS):
+            rows = session.spark.sql(content).localCheckpoint(eager=True)
+            self._details.forget()
+            after = self._sources.positions(run.sources)
+            if _unmoved(before, after):
+                rows.createOrReplaceTempView(_RESULT)
+                return f"SELECT * FROM {_RESULT}", after
+            before = after
+        names = ", ".join(str(source.name) for source in run.sources)
+        raise BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
+
+    def _write(self, session: PrivateSession, step: Fill, facts: CommitFacts, rows: str) -> int:
+        name = step.definition.name
+        if step.mode is FillMode.CREATE:
+            return _create(session, step.definition, facts, rows)
+        if step.mode is FillMode.REPLACE:
+            writer = session.spark.sql(rows).write.format("delta").mode("overwrite")
+            writer = writer.option("overwriteSchema", "true")
+            if step.definition.asked.partitioned_by:
+                writer = writer.partitionBy(*step.definition.asked.partitioned_by)
+            return fenced(session, name, facts, lambda: writer.saveAsTable(name.sql))
+        statement = f"INSERT OVERWRITE TABLE {name.sql}\n{rows}"
+        with session.merging_schema(enabled=step.changes_definition):
+            return fenced(session, name, facts, lambda: session.spark.sql(statement))
+
+    def _explained(
+        self, session: PrivateSession, definition: StoredDefinition, error: Exception
+    ) -> Exception:
+        failure = failure_of(error)
+        if failure.is_cancelled:
+            return error
+        if failure.main_condition == "USER_RAISED_EXCEPTION":
+            resolved = definition.resolved
+            content = content_query(resolved, resolved.expanded_query)
+            raise_if_violated(session, definition.name, violations_query(content, resolved))
+        if failure.is_schema_mismatch:
+            return RefreshSchemaError(violations=[failure.message], table=definition.name)
+        problem = f"[{failure.condition}] {failure.message}"
+        return RefreshFailedError(table=definition.name, problem=problem)
+
+    def _result(
+        self, definition: StoredDefinition, version: int, positions: Positions
+    ) -> StepResult:
+        self._details.forget()
+        detail = self._details.of(definition.name)
+        if isinstance(detail, NoTable):
+            return StepResult(positions=positions)
+        for commit in self._log.commits([(detail.location, version)]).values():
+            return StepResult(commit.rows, commit.timestamp_ms, positions)
+        return StepResult(positions=positions)
+
+
+def _create(
+    session: PrivateSession, definition: StoredDefinition, facts: CommitFacts, rows: str
+) -> int:
+    """Create the table and its rows in one commit, taking over a directory that nobody owns."""
+    statement = create_statement(definition, rows)
+    name = definition.name
+    try:
+        return fenced(session, name, facts, lambda: session.spark.sql(f"CREATE {statement}"))
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        failure = failure_of(error)
+        if failure.main_condition in _TAKEN:
+            raise CommitConflictError(table=name) from error
+        if failure.main_condition != _ORPHAN:
+            raise
+    return fenced(session, name, facts, lambda: session.spark.sql(f"CREATE OR REPLACE {statement}"))
+
+
+def create_statement(definition: StoredDefinition, rows: str) -> str:
+    """Return `TABLE … AS rows` with everything that the table has from its first commit on."""
+    asked = definition.asked
+    clauses = [f"TABLE {definition.name.sql} USING delta"]
+    if asked.partitioned_by:
+        clauses.append(f"PARTITIONED BY ({', '.join(map(quote, asked.partitioned_by))})")
+    if asked.clustered_by:
+        clauses.append(f"CLUSTER BY ({', '.join(map(quote, asked.clustered_by))})")
+    if (location := location_of(definition)) is not None:
+        clauses.append(f"LOCATION {quote_text(location)}")
+    if asked.comment is not None:
+        clauses.append(f"COMMENT {quote_text(asked.comment)}")
+    clauses.append(f"TBLPROPERTIES ({listed(properties_of(definition))})")
+    return "\n".join(clauses) + f"\nAS {rows}"
+
+
+def _unmoved(before: Positions, after: Positions) -> bool:
+    """Whether all sources that have versions stand where they stood."""
+    return before.keys() == after.keys() and all(
+        isinstance(position, UnknownPosition) or position.same_state(after[name])
+        for name, position in before.items()
+    )
+
+
+def _condition(step: FillPartitions) -> str:
+    types = {column.name: column.type for column in step.definition.resolved.columns}
+    alternatives = []
+    for partition in step.partitions:
+        parts = [
+            f"{quote(column)} IS NULL"
+            if literal is None
+            else f"{quote(column)} = CAST({literal} AS {types[column]})"
+            for column, literal in partition
+        ]
+        alternatives.append("(" + " AND ".join(parts) + ")")
+    return "(" + " OR ".join(alternatives) + ")"

@@ -1,0 +1,129 @@
+"""A Delta table's log through the public DataFrame API: cheap enough to look at for each statement.
+
+`DESCRIBE HISTORY` costs 0.3 s and more. Listing a log's directory costs 0.02 s, and reading the
+`commitInfo` lines of a few commits 0.1 s, for any number of tables in one job.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, decode_commit
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import SparkSession
+
+_COMMIT_FILE = re.compile(r"(\d{20})\.json$")
+_GLOB = re.compile(r"([\\*?\[\]{}])")
+_PREFIX = '{"commitInfo"'
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of a table's log.
+
+    Args:
+        identity: Delta's own id of the transaction; unlike a version it is never used again.
+        timestamp_ms: When it was made, milliseconds since the epoch, UTC.
+        facts: What we wrote about it, None for a commit that is not ours.
+        rows: Rows written, where Delta counted them.
+    """
+
+    version: int
+    identity: str
+    timestamp_ms: int
+    operation: str
+    parameters: dict[str, Any]
+    facts: CommitFacts | None
+    rows: int | None
+
+    @property
+    def position(self) -> VersionedPosition:
+        """This commit as a source position."""
+        return VersionedPosition(self.version, self.identity, self.timestamp_ms)
+
+
+class DeltaLog:
+    """Reads logs by the location of their table."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def versions(self, location: str) -> list[int]:
+        """Return the versions whose commit files are still there, oldest first."""
+        pattern = _escaped(location) + "/_delta_log/*.json"
+        found = (_COMMIT_FILE.search(path) for path in self._spark.read.text(pattern).inputFiles())
+        return sorted(int(match[1]) for match in found if match)
+
+    def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
+        """Return commits by (location, version), read in one job."""
+        keys = {_file(location, version): (location, version) for location, version in wanted}
+        if not keys:
+            return {}
+        from pyspark.sql import functions as f
+
+        lines = (
+            self._spark.read.text([_escaped(path) for path in keys])
+            .where(f.col("value").startswith(_PREFIX))
+            .select("value", "_metadata.file_path")
+            .collect()
+        )
+        if len(keys) == 1:
+            ((_, key),) = keys.items()
+            return {key: _parse(key[1], row[0]) for row in lines}
+        by_tail = {_tail(path): key for path, key in keys.items()}
+        return {
+            key: _parse(key[1], row[0])
+            for row in lines
+            if (key := by_tail.get(_tail(unquote(row[1])))) is not None
+        }
+
+    def newest(self, locations: Sequence[str]) -> dict[str, Commit]:
+        """Return the newest commit of each table that has one."""
+        last = {loc: versions[-1] for loc in locations if (versions := self.versions(loc))}
+        found = self.commits(last.items())
+        return {location: commit for (location, _), commit in found.items()}
+
+    def backwards(self, location: str, step: int = 10) -> Iterable[Commit]:
+        """Yield commits from the newest to the oldest, read in growing steps."""
+        versions = self.versions(location)
+        while versions:
+            chunk, versions = versions[-step:], versions[:-step]
+            found = self.commits((location, version) for version in chunk)
+            yield from sorted(found.values(), key=lambda commit: -commit.version)
+            step *= 8
+
+
+def _file(location: str, version: int) -> str:
+    return f"{location}/_delta_log/{version:020}.json"
+
+
+def _tail(path: str) -> str:
+    """The part of a path that is spelt alike by every API: no scheme, no slashes in front."""
+    return re.sub(r"^\w+:", "", path).lstrip("/")
+
+
+def _escaped(path: str) -> str:
+    return _GLOB.sub(r"\\\1", path)
+
+
+def _parse(version: int, line: str) -> Commit:
+    info = json.loads(line)["commitInfo"]
+    metrics = info.get("operationMetrics") or {}
+    rows = metrics.get("numOutputRows")
+    return Commit(
+        version=version,
+        identity=str(info.get("txnId") or info.get("timestamp")),
+        timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
+        operation=str(info.get("operation", "")),
+        parameters=info.get("operationParameters") or {},
+        facts=decode_commit(info.get("userMetadata")),
+        rows=None if rows is None else int(rows),
+    )

@@ -1,0 +1,86 @@
+"""The ports on one Spark session."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.execution.environment import Environment
+from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
+from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
+from dbt.adapters.spark_mt.spark.content import ContentWriter
+from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+from dbt.adapters.spark_mt.spark.registry import SparkRegistry
+from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
+from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+from dbt.adapters.spark_mt.spark.store import SparkTableStore
+from dbt.adapters.spark_mt.spark.table_details import TableDetails
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.definition import Pairs, ResolvedDefinition
+    from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
+
+_SHOWN = ("spark.sql.session.timeZone", "spark.redaction.regex")
+
+
+class SparkStoredQueryAnalyzer:
+    """Analyses a stored query in a private session that stands where the query was defined."""
+
+    def __init__(self, sessions: PrivateSessions) -> None:
+        self._sessions = sessions
+
+    def analyze_stored(self, definition: ResolvedDefinition) -> AnalyzedQuery:
+        """Analyse the expanded query under its own catalog, schema and SQL confs."""
+        with self._sessions.open(definition.context) as session:
+            return SparkQueryAnalyzer(session.spark).analyze(definition.expanded_query)
+
+
+class SparkEnvironment:
+    """Builds the environment of a session, and knows what to interrupt and to forget."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        *,
+        owner: Pairs = (),
+        clock: Callable[[], datetime] = lambda: datetime.now(tz=timezone.utc),
+    ) -> None:
+        self._spark = spark
+        self.sessions = PrivateSessions(spark)
+        self.details = TableDetails(spark)
+        log = DeltaLog(spark)
+        store = SparkTableStore(spark, log, self.details)
+        sources = SparkSourceReader(log, self.details)
+        registry = SparkRegistry(spark, self.sessions, lambda: int(clock().timestamp() * 1000))
+        content = ContentWriter(self.sessions, sources, log, self.details)
+        self.value = Environment(
+            store=store,
+            upstream=store,
+            sources=sources,
+            runner=SparkStepRunner(self.sessions, content, registry, self.details),
+            registry=registry,
+            analyzer=SparkQueryAnalyzer(spark),
+            stored_analyzer=SparkStoredQueryAnalyzer(self.sessions),
+            settings=self._settings,
+            confs=self._confs,
+            clock=clock,
+            new_id=lambda: uuid.uuid4().hex,
+            owner=owner,
+        )
+
+    def _settings(self) -> Settings:
+        return Settings.from_confs(dict(self._set_confs(PREFIX)))
+
+    def _confs(self) -> dict[str, str]:
+        found = {key: self._spark.conf.get(key, None) for key in _SHOWN}
+        return {key: value for key, value in found.items() if value is not None}
+
+    def _set_confs(self, prefix: str) -> list[tuple[str, str]]:
+        rows = self._spark.sql("SET").collect()
+        return [(row["key"], row["value"]) for row in rows if row["key"].startswith(prefix)]

@@ -1,0 +1,146 @@
+"""A session of an operation's own (design section 3: a session per operation).
+
+Fence, commit metadata and write settings are session confs in SQL. In the user's session two
+threads would mix them up, and the user's own settings (`partitionOverwriteMode=dynamic`) would
+change what our statements do.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.identifier import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.definition import QueryContext
+
+FENCE = "materialized-table"
+LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
+_APP_ID = "spark.databricks.delta.write.txnAppId"
+_APP_VERSION = "spark.databricks.delta.write.txnVersion"
+_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+
+_OURS = {
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.sources.partitionOverwriteMode": "STATIC",
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+    _AUTO_MERGE: "false",
+}
+_NEVER_COPIED = (
+    _APP_ID,
+    _APP_VERSION,
+    _METADATA,
+    LAST_COMMIT,
+    "spark.databricks.delta.write.",
+    "spark.sql.catalog",
+    "spark.sql.extensions",
+    "spark.sql.warehouse",
+)
+_COPIED = ("spark.sql.", "spark.databricks.")
+
+
+class PrivateSessions:
+    """Opens private sessions beside a user's session, and can interrupt all that are open."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._open: set[SparkSession] = set()
+
+    @contextmanager
+    def open(self, context: QueryContext | None = None) -> Iterator[PrivateSession]:
+        """Open a session with the user's settings, and a query's own where `context` is given.
+
+        Args:
+            context: The catalog, schema and confs to use instead of the user's.
+        """
+        session = _new_session(self._spark)
+        self._open.add(session)
+        try:
+            _copy_confs(self._spark, session)
+            for key, value in _OURS.items():
+                session.conf.set(key, value)
+            if context is not None:
+                _enter(session, context)
+            yield PrivateSession(session)
+        finally:
+            self._open.discard(session)
+            _close(session)
+
+    def interrupt(self) -> None:
+        """Cancel whatever the open sessions run."""
+        for session in tuple(self._open):
+            session.interruptAll()
+
+
+class PrivateSession:
+    """A session whose commits carry a fence and facts."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.spark = session
+
+    def commit(self, metadata: str, seq: int | None, write: Callable[[], object]) -> int | None:
+        """Run `write`, whose commit carries `metadata` and, with a `seq`, the fence.
+
+        Returns:
+            The version written, or None when Delta skipped the write because a commit with this
+            number, or a higher one, is there already.
+        """
+        conf = self.spark.conf
+        conf.set(_METADATA, metadata)
+        if seq is None:
+            conf.unset(_APP_ID)
+            conf.unset(_APP_VERSION)
+        else:
+            conf.set(_APP_ID, FENCE)
+            conf.set(_APP_VERSION, str(seq))
+        conf.unset(LAST_COMMIT)
+        write()
+        version = conf.get(LAST_COMMIT, None)
+        return None if version is None else int(version)
+
+    @contextmanager
+    def merging_schema(self, *, enabled: bool) -> Iterator[None]:
+        """Let an overwrite append columns while the block runs."""
+        self.spark.conf.set(_AUTO_MERGE, "true" if enabled else "false")
+        try:
+            yield
+        finally:
+            self.spark.conf.set(_AUTO_MERGE, "false")
+
+
+def _is_connect(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def _new_session(spark: SparkSession) -> SparkSession:
+    if _is_connect(spark):
+        clone: SparkSession = spark.cloneSession()  # type: ignore[attr-defined]
+        return clone
+    return spark.newSession()
+
+
+def _close(session: SparkSession) -> None:
+    """Release a Connect session; a classic one shares its context with the user's and just goes."""
+    if _is_connect(session):
+        session.stop()
+
+
+def _copy_confs(source: SparkSession, target: SparkSession) -> None:
+    if _is_connect(source):
+        return
+    for key, value in source.sql("SET").collect():
+        copied = key.startswith(_COPIED) and not key.startswith(_NEVER_COPIED)
+        if copied and target.conf.isModifiable(key):
+            target.conf.set(key, value)
+
+
+def _enter(session: SparkSession, context: QueryContext) -> None:
+    for key, value in context.confs:
+        session.conf.set(key, value)
+    session.sql(f"USE {quote(context.catalog)}.{quote(context.schema)}")

@@ -1,0 +1,208 @@
+"""Carries out the steps of a plan on Spark and Delta Lake."""
+
+from __future__ import annotations
+
+import secrets
+from functools import singledispatchmethod
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.codec import encode_definition
+from dbt.adapters.spark_mt.definition.commit_facts import (
+    CommitFacts,
+    CommitKind,
+    RefreshFacts,
+    encode_commit,
+)
+from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
+from dbt.adapters.spark_mt.execution.ports import StepResult
+from dbt.adapters.spark_mt.planning.guard import violations_query
+from dbt.adapters.spark_mt.planning.steps import (
+    CommitDefinition,
+    DropTable,
+    Fill,
+    FillPartitions,
+    PrepareStorage,
+    Publish,
+    Recluster,
+    Register,
+    Step,
+    Unregister,
+    VerifyRows,
+)
+from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
+from dbt.adapters.spark_mt.spark.publishing import listed, publish_statements, recluster_statement
+from dbt.adapters.spark_mt.spark.table_details import NoTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.table_state import LastRefresh
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.spark.content import ContentWriter
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
+    from dbt.adapters.spark_mt.spark.registry import SparkRegistry
+    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+
+    _Write = Callable[[], object]
+
+
+class SparkStepRunner:
+    """Runs each step in a private session, and forgets what it knew of the table afterwards."""
+
+    def __init__(
+        self,
+        sessions: PrivateSessions,
+        content: ContentWriter,
+        registry: SparkRegistry,
+        details: TableDetails,
+    ) -> None:
+        self._sessions = sessions
+        self._content = content
+        self._registry = registry
+        self._details = details
+
+    def run(self, step: Step) -> StepResult:
+        """Carry out one step.
+
+        Raises:
+            CommitConflictError: Another commit came before this step's commit.
+            RefreshFailedError: Spark could not compute or write the rows.
+            ConstraintViolatedError: The rows break a declared key or check.
+        """
+        try:
+            return self._run(step)
+        finally:
+            self._details.forget()
+
+    def undo(self, step: Step) -> None:
+        """Nothing to do: every commit of ours is whole or absent, and steps before it leave none.
+
+        A CREATE that failed may leave files which no table refers to; the next CREATE of the name
+        takes the directory over.
+        """
+
+    @singledispatchmethod
+    def _run(self, step: Step) -> StepResult:
+        raise TypeError(step)
+
+    @_run.register
+    def _(self, step: PrepareStorage) -> StepResult:
+        with self._sessions.open() as session:
+            table = step.definition.name.sql
+            listed = listed(dict(step.properties))
+            statement = f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})"
+            session.commit(_publish_facts(step.definition), None, _sql(session, statement))
+        return StepResult()
+
+    @_run.register
+    def _(self, step: VerifyRows) -> StepResult:
+        definition = step.definition
+        query = violations_query(f"SELECT * FROM {definition.name.sql}", definition.resolved)
+        with self._sessions.open() as session:
+            raise_if_violated(session, definition.name, query)
+        return StepResult()
+
+    @_run.register
+    def _(self, step: Fill) -> StepResult:
+        definition = step.definition
+        facts = CommitFacts(
+            table_id=definition.table_id,
+            kind=CommitKind.CONTENT,
+            seq=step.seq,
+            token=secrets.token_hex(8),
+            generation=definition.generation,
+            definition=encode_definition(definition) if step.changes_definition else "",
+            positions=step.run.positions,
+            refresh=_refresh_facts(step.run),
+        )
+        return self._content.fill(step, facts)
+
+    @_run.register
+    def _(self, step: FillPartitions) -> StepResult:
+        facts = CommitFacts(
+            table_id=step.definition.table_id,
+            kind=CommitKind.PARTITION,
+            seq=step.seq,
+            token=secrets.token_hex(8),
+            generation=step.definition.generation,
+            positions=step.table_positions,
+            partition_positions=step.run.positions,
+            refresh=_kept_facts(step.table_refresh),
+        )
+        return self._content.fill_partitions(step, facts)
+
+    @_run.register
+    def _(self, step: CommitDefinition) -> StepResult:
+        definition = step.definition
+        table = definition.name.sql
+        facts = CommitFacts(
+            table_id=definition.table_id,
+            kind=CommitKind.DEFINITION,
+            seq=step.seq,
+            token=secrets.token_hex(8),
+            generation=definition.generation,
+            definition=encode_definition(definition),
+            positions=step.positions,
+            refresh=_kept_facts(step.refresh),
+        )
+        statement = f"INSERT INTO {table} SELECT * FROM {table} WHERE false"
+        with self._sessions.open() as session:
+            fenced(session, definition.name, facts, _sql(session, statement))
+        return StepResult(positions=step.positions)
+
+    @_run.register
+    def _(self, step: Publish) -> StepResult:
+        definition = step.definition
+        detail = self._details.of(definition.name)
+        if isinstance(detail, NoTable):
+            raise RefreshFailedError(table=definition.name, problem=detail.problem or "it is gone")
+        with self._sessions.open() as session:
+            for statement in publish_statements(step, detail):
+                session.commit(_publish_facts(definition), None, _sql(session, statement))
+        return StepResult()
+
+    @_run.register
+    def _(self, step: Recluster) -> StepResult:
+        with self._sessions.open() as session:
+            statement = recluster_statement(step.definition)
+            session.commit(_publish_facts(step.definition), None, _sql(session, statement))
+        return StepResult()
+
+    @_run.register
+    def _(self, step: Register) -> StepResult:
+        self._registry.record(step)
+        return StepResult()
+
+    @_run.register
+    def _(self, step: DropTable) -> StepResult:
+        with self._sessions.open() as session:
+            session.spark.sql(f"DROP TABLE IF EXISTS {step.name.sql}")
+        return StepResult()
+
+    @_run.register
+    def _(self, step: Unregister) -> StepResult:
+        self._registry.remove(step.name)
+        return StepResult()
+
+
+def _sql(session: PrivateSession, statement: str) -> _Write:
+    return lambda: session.spark.sql(statement)
+
+
+def _publish_facts(definition: StoredDefinition) -> str:
+    return encode_commit(
+        CommitFacts(definition.table_id, CommitKind.PUBLISH, 0, "", definition.generation)
+    )
+
+
+def _refresh_facts(run: RefreshRun) -> RefreshFacts:
+    return RefreshFacts(run.refresh_id, run.strategy, run.trigger, run.started_at_ms)
+
+
+def _kept_facts(refresh: LastRefresh | None) -> RefreshFacts | None:
+    if refresh is None:
+        return None
+    return RefreshFacts(
+        refresh.refresh_id, refresh.strategy, refresh.trigger, refresh.started_at_ms
+    )

@@ -1,0 +1,96 @@
+"""Where the sources of a query stand."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import (
+    DefinitionPosition,
+    Position,
+    Positions,
+    UnknownPosition,
+    same_positions,
+)
+from dbt.adapters.spark_mt.execution.errors import BusySourcesError, SourceNotFoundError
+from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.spark.table_details import NoTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+
+_ATTEMPTS = 20
+
+
+class SparkSourceReader:
+    """Reads positions from Delta's logs, and fingerprints of what defines views and functions."""
+
+    def __init__(self, log: DeltaLog, details: TableDetails) -> None:
+        self._log = log
+        self._details = details
+
+    def positions(self, sources: Sequence[Source]) -> Positions:
+        """Return one state of all sources that existed at one moment.
+
+        Versions are listed until two listings in a row agree: then all of them stood at the same
+        time, between the two.
+
+        Raises:
+            SourceNotFoundError: A source is gone.
+            BusySourcesError: No two listings agree.
+        """
+        fixed: dict[str, Position] = {
+            str(s.name): _fixed_position(s) for s in sources if s.kind is not SourceKind.VERSIONED
+        }
+        locations = {
+            str(s.name): self._location(s.name) for s in sources if s.kind is SourceKind.VERSIONED
+        }
+        return fixed | self._settled(locations)
+
+    def first_change_after(self, source: TableName, version: int) -> int | None:
+        """Return when the first commit after `version` was made, or None if there is none."""
+        location = self._location(source)
+        later = [v for v in self._log.versions(location) if v > version]
+        if not later:
+            return None
+        found = self._log.commits([(location, later[0])])
+        return next((commit.timestamp_ms for commit in found.values()), None)
+
+    def _settled(self, locations: Mapping[str, str]) -> dict[str, Position]:
+        before = self._listed(locations)
+        for _ in range(_ATTEMPTS):
+            if len(locations) < 2:
+                return before
+            after = self._listed(locations)
+            if same_positions(before, after):
+                return after
+            before = after
+        raise BusySourcesError(
+            sources=", ".join(sorted(locations)),
+            attempts=_ATTEMPTS,
+            reason="they were only listed, so nothing in the query can help",
+        )
+
+    def _listed(self, locations: Mapping[str, str]) -> dict[str, Position]:
+        newest = self._log.newest(sorted(set(locations.values())))
+        missing = [name for name, location in locations.items() if location not in newest]
+        if missing:
+            raise SourceNotFoundError(source=", ".join(missing), problem="its Delta log is empty")
+        return {name: newest[location].position for name, location in locations.items()}
+
+    def _location(self, name: TableName) -> str:
+        detail = self._details.of(name)
+        if isinstance(detail, NoTable):
+            problem = detail.problem or "there is no such table"
+            raise SourceNotFoundError(source=name, problem=problem)
+        return detail.location
+
+
+def _fixed_position(source: Source) -> Position:
+    if source.kind is SourceKind.UNVERSIONED:
+        return UnknownPosition()
+    return DefinitionPosition(hashlib.sha256(source.definition_text.encode()).hexdigest()[:32])
