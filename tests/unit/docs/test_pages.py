@@ -1,0 +1,59 @@
+"""The committed pages say what the code says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from tools import generate_docs
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+def code_block(page: str, language: str, part: str) -> str:
+    """The text of the code block of a page that contains a part."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    blocks = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    (block,) = [block for block in blocks if part in block]
+    return block
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_generated_parts_are_what_the_code_says(page):
+    text = page.read_text(encoding="utf-8")
+    assert text == generate_docs.rendered(text), "run `make docs` and commit the pages"
+
+
+def test_every_block_stands_on_a_page():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert {name for _, name, _ in generate_docs.BLOCK.findall(text)} == set(generate_docs.BLOCKS)
+
+
+def test_a_block_that_nothing_generates_is_an_error():
+    with pytest.raises(generate_docs.UnknownBlockError):
+        generate_docs.rendered("<!-- generated: nothing -->\n<!-- end of nothing -->")
+
+
+def test_what_is_not_generated_is_kept():
+    page = "before\n<!-- generated: settings -->\nold\n<!-- end of settings -->\nafter\n"
+    rendered = generate_docs.rendered(page)
+    assert rendered.startswith("before\n<!-- generated: settings -->\n| setting |")
+    assert rendered.endswith("|\n<!-- end of settings -->\nafter\n")
+
+
+def test_the_enricher_of_the_page_works():
+    names: dict[str, object] = {}
+    exec(code_block("enrichers.md", "python", "FrugalEnricher"), names)  # noqa: S102 - our own page
+    result = names["FrugalEnricher"]().enrich(AskedDefinition("select 1"), None)
+    assert (str(result.freshness), result.refresh_mode) == ("1 day", RefreshMode.FULL)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []

@@ -1,0 +1,162 @@
+"""Writes the generated parts of docs/, from the tables in the code; `make docs` runs it.
+
+A page holds prose and blocks. What stands between `<!-- generated: name -->` and
+`<!-- end of name -->` is replaced by what the table called `name` says now.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import MISSING, Field, fields
+from enum import Enum
+from inspect import cleandoc
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.credentials import SparkMTCredentials
+from dbt.adapters.spark_mt.resolution.enrichers import ENRICHERS
+from dbt.adapters.spark_mt.resolution.options import OPTIONS
+from dbt.adapters.spark_mt.resolution.settings import SETTINGS
+from dbt.adapters.spark_mt.statements.catalogue import CLAUSES, STATEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from dbt.adapters.spark_mt.statements.catalogue import StatementDoc
+
+DOCS = Path(__file__).parents[1] / "docs"
+BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
+
+
+class UnknownBlockError(KeyError):
+    """A page asks for a block that no table makes."""
+
+
+def cell(text: str) -> str:
+    """A text for a cell of a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [header, tuple("---" for _ in header), *(tuple(map(cell, row)) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def statements() -> str:
+    """Every statement with its grammar, its meaning and its examples."""
+    return "\n" + "\n".join(map(statement, STATEMENTS))
+
+
+def statement(doc: StatementDoc) -> str:
+    """The section of one statement."""
+    grammar, examples = code("text", [doc.grammar]), code("sql", doc.examples)
+    return f"### {doc.title}\n\n{doc.meaning}\n\n{grammar}\n{examples}"
+
+
+def code(language: str, texts: Sequence[str]) -> str:
+    """A block of code with one text or several."""
+    return f"```{language}\n" + ";\n\n".join(texts) + "\n```\n"
+
+
+def clauses() -> str:
+    """The clauses of CREATE, in their order."""
+    return table(("clause", "meaning"), ((f"`{c.grammar}`", c.meaning) for c in CLAUSES))
+
+
+def options() -> str:
+    """The options of WITH."""
+    rows = ((_named(o.key), o.values, o.meaning) for o in OPTIONS)
+    return table(("option", "value", "meaning"), rows)
+
+
+def _named(key: str) -> str:
+    return key if " " in key else f"`{key}`"
+
+
+def profile() -> str:
+    """The keys of a profile, explained by the docstring of the credentials."""
+    aliases = {field: alias for alias, field in SparkMTCredentials._ALIASES.items()}  # noqa: SLF001 - dbt's own contract
+    meanings = arguments(SparkMTCredentials)
+    rows = (
+        (f"`{aliases.get(field.name, field.name)}`", _default(field), meanings[field.name])
+        for field in fields(SparkMTCredentials)
+        if field.name in meanings
+    )
+    return table(("key", "default", "meaning"), rows)
+
+
+def _default(field: Field[object]) -> str:
+    if field.name == "schema":
+        return "required"
+    if field.default is MISSING or field.default is None:
+        return ""
+    value = field.default.value if isinstance(field.default, Enum) else field.default
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def arguments(documented: object) -> dict[str, str]:
+    """The arguments that a docstring explains, by name."""
+    text = cleandoc(documented.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
+    found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", text, re.MULTILINE)
+    return {name: " ".join(meaning.split()) for name, meaning in found}
+
+
+def settings() -> str:
+    """The settings of a session."""
+    rows = ((f"`{s.key}`", s.default, s.meaning) for s in SETTINGS)
+    return table(("setting", "default", "meaning"), rows)
+
+
+def enrichers() -> str:
+    """The enrichers that ship with the package, explained by their own docstrings."""
+    sections = (f"### `{name}`\n\n{summary(kind)}\n" for name, kind in ENRICHERS.items())
+    return "\n" + "\n".join(sections) + "\n"
+
+
+def summary(documented: object) -> str:
+    """A docstring as Markdown, without its references to the design papers."""
+    lines = (documented.__doc__ or "").strip().splitlines()
+    text = "\n".join(line.strip() for line in lines)
+    return re.sub(r" \((?:seed|semantics)[^)]*\)", "", text)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "statements": statements,
+    "clauses": clauses,
+    "profile": profile,
+    "options": options,
+    "settings": settings,
+    "enrichers": enrichers,
+}
+
+
+def rendered(page: str) -> str:
+    """A page with every generated block as the code has it now.
+
+    Raises:
+        UnknownBlockError: The page names a block that nothing generates.
+    """
+
+    def block(match: re.Match[str]) -> str:
+        if match[2] not in BLOCKS:
+            raise UnknownBlockError(match[2])
+        return match[1] + BLOCKS[match[2]]() + match[3]
+
+    return BLOCK.sub(block, page)
+
+
+def main() -> int:
+    """Rewrite the pages that changed and name them."""
+    for path in sorted(DOCS.glob("*.md")):
+        before = path.read_text(encoding="utf-8")
+        after = rendered(before)
+        if after != before:
+            path.write_text(after, encoding="utf-8")
+            print(f"written: {path.relative_to(DOCS.parent)}")  # noqa: T201 - this is a command
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
