@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
@@ -255,13 +255,13 @@ def _is_cte(table: exp.Table) -> bool:
     return any(name == table.name.lower() for name in _visible_ctes(table))
 
 
-def _visible_ctes(node: exp.Expression) -> Iterator[str]:
+def _visible_ctes(node: exp.Expr) -> Iterator[str]:
     """Names of the CTEs that `node` can see, innermost first.
 
     The body of a WITH sees all of its CTEs, each of them those before it, and under RECURSIVE also
     itself.
     """
-    child: exp.Expression = node
+    child = node
     while (current := child.parent) is not None:
         if isinstance(current, exp.With):
             yield from _before(current, child)
@@ -272,7 +272,7 @@ def _visible_ctes(node: exp.Expression) -> Iterator[str]:
         child = current
 
 
-def _before(with_: exp.With, inside: exp.Expression) -> Iterator[str]:
+def _before(with_: exp.With, inside: exp.Expr) -> Iterator[str]:
     for cte in with_.expressions:
         if cte is not inside:
             yield cte.alias.lower()

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import QueryContext
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
 
+_SUBSTITUTES = "spark.sql.variable.substitute"
+_SUBSTITUTION = re.compile(r"\$\{([^}$\s]+)\}")
+_SUBSTITUTED_PREFIXES = ("env:", "system:", "spark:", "sparkconf:", "hivevar:", "hiveconf:")
 _VARIABLE = re.compile(r"variablereference\(system\.session\.(?P<name>.+?)=")
 
 
@@ -69,6 +72,7 @@ class SparkQueryAnalyzer:
         """
         lookups = without_lookups(query)
         context = context_of(self._spark)
+        self._refuse_substitutions(query)
         inspection = self._inspect(lookups.text, context)
         self._refuse_temporary(inspection)
         objects = QueryObjects(self._spark, inspection, context, self._builtin)
@@ -126,6 +130,21 @@ class SparkQueryAnalyzer:
             if not is_spark_error(error):
                 raise
         return inspection.text, self._schema(inspection.text), False
+
+    def _refuse_substitutions(self, query: str) -> None:
+        """`${key}` is replaced by Spark before it reads a statement, by this session's value."""
+        found = dict.fromkeys(_SUBSTITUTION.findall(query))
+        if not found or str(self._spark.conf.get(_SUBSTITUTES, "true")).lower() != "true":
+            return
+        known = [
+            key
+            for key in found
+            if key.startswith(_SUBSTITUTED_PREFIXES) or self._spark.conf.get(key, None) is not None
+        ]
+        if known:
+            raise TemporaryObjectError(
+                objects=", ".join(f"the substitution ${{{key}}}" for key in known)
+            )
 
     def _refuse_temporary(self, inspection: Inspection) -> None:
         failure = failure_at(self._spark, CREATE_PROBE + inspection.text)

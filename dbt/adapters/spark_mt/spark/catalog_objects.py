@@ -73,7 +73,8 @@ def describe_view(spark: SparkSession, name: TableName) -> ViewDefinition:
     """
     row = spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql} AS JSON").collect()[0]
     facts = json.loads(row[0])
-    catalog, *schema = parts_of(facts["view_catalog_and_namespace"])
+    own_place = f"{quote(name.catalog or '')}.{quote(name.schema or '')}"
+    catalog, *schema = parts_of(facts.get("view_catalog_and_namespace") or own_place)
     confs = semantic_confs(facts.get("view_creation_spark_configuration") or {})
     return ViewDefinition(
         name=name,
@@ -122,13 +123,26 @@ def providers_of(spark: SparkSession, names: Iterable[TableName]) -> dict[TableN
         else:
             schemas[name.catalog or "", name.schema or ""].append(name)
     for (catalog, schema), tables in schemas.items():
-        pattern = quote_text("|".join(table.name for table in tables))
-        rows = spark.sql(
-            f"SHOW TABLE EXTENDED IN {quote(catalog)}.{quote(schema)} LIKE {pattern}"
-        ).collect()
-        formats = {row["tableName"].lower(): _provider(row["information"]) for row in rows}
-        found |= {t: formats[t.name.lower()] for t in tables if t.name.lower() in formats}
+        found |= _listed(spark, f"{quote(catalog)}.{quote(schema)}", tables)
     return found
+
+
+def _listed(spark: SparkSession, schema: str, tables: list[TableName]) -> dict[TableName, str]:
+    """The formats of some tables of one schema; catalogs that cannot list them are asked singly."""
+    pattern = quote_text("|".join(table.name for table in tables))
+    try:
+        rows = spark.sql(f"SHOW TABLE EXTENDED IN {schema} LIKE {pattern}").collect()
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        return {table: _described(spark, table) for table in tables}
+    formats = {row["tableName"].lower(): _provider(row["information"]) for row in rows}
+    return {t: formats[t.name.lower()] for t in tables if t.name.lower() in formats}
+
+
+def _described(spark: SparkSession, table: TableName) -> str:
+    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table.sql}").collect()
+    return next((row[1].lower() for row in rows if row[0] == "Provider"), "")
 
 
 def builtin_functions(spark: SparkSession) -> frozenset[str]:

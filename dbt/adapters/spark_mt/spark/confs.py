@@ -73,11 +73,21 @@ def context_of(spark: SparkSession) -> QueryContext:
 
 
 def enter_context(spark: SparkSession, context: QueryContext) -> None:
-    """Give a private session the catalog, schema and semantic confs of `context`, no others."""
+    """Give a private session the catalog, schema and semantic confs of `context`, no others.
+
+    What is right already is left alone: over Connect each change is a call.
+
+    Raises:
+        pyspark.errors.PySparkException: The catalog or the schema is gone.
+    """
     wanted = dict(context.confs)
-    for key in spark.conf.getAll:
+    now = dict(spark.conf.getAll)
+    for key in now:
         if key.startswith(LEGACY_PREFIX) and key not in wanted:
             spark.conf.unset(key)
     for key, value in {**DEFAULTS, **wanted}.items():
-        spark.conf.set(key, value)
-    spark.sql(f"USE {quote(context.catalog)}.{quote(context.schema)}")
+        if now.get(key, DEFAULTS.get(key)) != value:
+            spark.conf.set(key, value)
+    current = (spark.catalog.currentCatalog(), spark.catalog.currentDatabase())
+    if current != (context.catalog, context.schema):
+        spark.sql(f"USE {quote(context.catalog)}.{quote(context.schema)}")

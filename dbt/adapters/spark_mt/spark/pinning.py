@@ -63,21 +63,24 @@ def pin_query(
         context: Where and under which confs it was analysed.
         versions: The version to read of each Delta source, by full name; also of those behind
             views.
+
+    Raises:
+        pyspark.errors.PySparkException: The context's schema is gone.
     """
     private.conf.set(_ANY_AGE, "false")
-    pinner = _Pinner(private, versions)
+    enter_context(private, context)
     try:
-        text = pinner.pinned(query, context)
+        text = _Pinner(private, versions).pinned(query, context)
         enter_context(private, context)
         return _checked(private, query, text)
     except _NotPinnableError as no:
-        return PinnedQuery(None, str(no))
+        reason = str(no)
     except Exception as error:
         if not is_spark_error(error):
             raise
-        return PinnedQuery(None, failure_of(error).message)
-    finally:
-        enter_context(private, context)
+        reason = failure_of(error).message
+    enter_context(private, context)
+    return PinnedQuery(None, reason)
 
 
 def _checked(private: SparkSession, query: str, text: str) -> PinnedQuery:

@@ -75,10 +75,10 @@ class QueryObjects:
     def all_readable(self) -> bool:
         """Whether the texts of all views account for what they read."""
         plan = self._inspection.plan
-        return all(
-            not match_names(view.text, plan, (*r.via, r.name), view.context).gap
-            for r in plan.relations
-            if r.kind == "view" and (view := self._views[r.name])
+        return not any(
+            match_names(view.text, plan, (*relation.via, relation.name), view.context).gap
+            for relation in plan.relations
+            if (view := self._views.get(relation.name)) is not None
         )
 
     def nondeterministic(self) -> tuple[str, ...]:
