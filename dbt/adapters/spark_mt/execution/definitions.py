@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -185,10 +186,8 @@ def retrying(operation: Callable[[], _T]) -> _T:
         CommitConflictError: Others were first five times in a row.
     """
     for _ in range(_ATTEMPTS - 1):
-        try:
+        with suppress(CommitConflictError):
             return operation()
-        except CommitConflictError:
-            continue
     return operation()
 
 

@@ -50,6 +50,8 @@ def state_rows(table: StoredTable, lag: int | None, confs: Mapping[str, str]) ->
     """Yield where the table stands.
 
     Args:
+        table: The table.
+        confs: The reader's session.
         lag: In seconds; None when it is not known.
     """
     definition = table.definition

@@ -23,6 +23,8 @@ def lag_seconds(
     """Return the lag in whole seconds, or None when nobody knows the positions any more.
 
     Args:
+        table: The table with its positions.
+        sources: Tells when they changed.
         names: The sources by the full name under which positions are kept.
         now_ms: Milliseconds since the epoch, UTC.
     """

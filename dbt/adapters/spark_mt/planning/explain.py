@@ -40,7 +40,7 @@ def explain(plan: Plan) -> tuple[ExplainRow, ...]:
 
 @singledispatch
 def _row(step: Step, changes: str) -> ExplainRow:
-    raise TypeError(step)
+    raise TypeError(step, changes)
 
 
 @_row.register

@@ -38,6 +38,7 @@ def scheduled_partitions(
     Args:
         formatters: The datetime pattern of each partition column that has one.
         scheduled_at: The scheduled time, aware.
+        freshness: How long before the scheduled time the run's periods begin.
         zone: The zone in which periods begin and end: the stored one.
 
     Returns:

@@ -66,6 +66,9 @@ def plan_alter(
     definition. The same commit fences off every refresh that was planned before.
 
     Args:
+        table: The table as it is.
+        resolution: The definition as wanted.
+        changes: What differs; nothing in it is impossible.
         run: The refresh, where a change reaches the rows; None otherwise.
     """
     before = table.definition

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.planning.steps import FillMode
 from dbt.adapters.spark_mt.resolution.content import content_query
 from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.pinning import pin
+from dbt.adapters.spark_mt.spark.pinning import pin_query
 from dbt.adapters.spark_mt.spark.properties import location_of, properties_of
 from dbt.adapters.spark_mt.spark.publishing import listed
 from dbt.adapters.spark_mt.spark.table_details import NoTable
@@ -106,7 +106,7 @@ class ContentWriter:
             if isinstance(position, VersionedPosition)
         }
         resolved = definition.resolved
-        pinned = pin(session.spark, resolved.expanded_query, resolved.context, versions)
+        pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, versions)
         if pinned.text is not None:
             return content_query(resolved, pinned.text), run.positions
         content = content_query(resolved, resolved.expanded_query)

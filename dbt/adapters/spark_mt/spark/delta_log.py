@@ -75,9 +75,6 @@ class DeltaLog:
             .select("value", "_metadata.file_path")
             .collect()
         )
-        if len(keys) == 1:
-            ((_, key),) = keys.items()
-            return {key: _parse(key[1], row[0]) for row in lines}
         by_tail = {_tail(path): key for path, key in keys.items()}
         return {
             key: _parse(key[1], row[0])

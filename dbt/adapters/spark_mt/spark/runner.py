@@ -90,8 +90,8 @@ class SparkStepRunner:
     def _(self, step: PrepareStorage) -> StepResult:
         with self._sessions.open() as session:
             table = step.definition.name.sql
-            listed = listed(dict(step.properties))
-            statement = f"ALTER TABLE {table} SET TBLPROPERTIES ({listed})"
+            properties = listed(dict(step.properties))
+            statement = f"ALTER TABLE {table} SET TBLPROPERTIES ({properties})"
             session.commit(_publish_facts(step.definition), None, _sql(session, statement))
         return StepResult()
 

@@ -108,14 +108,7 @@ class SparkTableStore:
             return Stranger(name, detail.kind) if detail.kind else Missing(name)
         if not detail.is_delta:
             return Stranger(name, f"{detail.format} table")
-        published = _published(detail, name)
-        commits = self._log.backwards(detail.location)
-        if published is None:
-            return self._unmarked(name, _walk(islice(commits, _FAR), None))
-        history = _walk(commits, published)
-        if history.newest is None and detail.properties.get(DELTA_ID) != detail.delta_id:
-            return Stranger(name, "clone of a materialized table")
-        return self._stored(name, published, history)
+        return self._delta_table(name, detail)
 
     def castable(self, literal: str, type_: str) -> bool:
         """Whether the SQL literal has a value of the type."""
@@ -129,13 +122,15 @@ class SparkTableStore:
             return None
         return _published(detail, name)
 
-    def _unmarked(self, name: TableName, history: _History) -> Found:
-        """A Delta table without our properties: never ours, or no longer."""
-        if not history.definition:
-            return Stranger(name, "delta table")
-        problem = "its definition is no longer among its properties (replaced by hand, or UNSET)"
-        definition = replace(decode_definition(history.definition, str(name)), name=name)
-        return Damaged(name, problem, history.seq, definition)
+    def _delta_table(self, name: TableName, detail: TableDetail) -> Found:
+        published = _published(detail, name)
+        commits = self._log.backwards(detail.location)
+        if published is None:
+            return _unmarked(name, _walk(islice(commits, _FAR), None))
+        history = _walk(commits, published)
+        if history.newest is None and detail.properties.get(DELTA_ID) != detail.delta_id:
+            return Stranger(name, "clone of a materialized table")
+        return self._stored(name, published, history)
 
     def _stored(self, name: TableName, published: StoredDefinition, history: _History) -> Found:
         definition = published
@@ -215,6 +210,15 @@ def _last_refresh(history: _History) -> LastRefresh | None:
         committed_at_ms=written.timestamp_ms if written else facts.refresh.started_at_ms,
         rows=written.rows if written else None,
     )
+
+
+def _unmarked(name: TableName, history: _History) -> Found:
+    """A Delta table without our properties: never ours, or no longer."""
+    if not history.definition:
+        return Stranger(name, "delta table")
+    problem = "its definition is no longer among its properties (replaced by hand, or UNSET)"
+    definition = replace(decode_definition(history.definition, str(name)), name=name)
+    return Damaged(name, problem, history.seq, definition)
 
 
 def _damage(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:
