@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshne
 from dbt.adapters.spark_mt.definition.start_mode import FROM_BEGINNING, StartMode
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
 from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
-from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
+from dbt.adapters.spark_mt.resolution.suggestions import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,7 +109,7 @@ class Settings:
         violations = []
         for key in sorted(k for k in confs if k.startswith(PREFIX)):
             if key not in known:
-                violations.append(f"{key} is not a setting.{did_you_mean(key, known)}")
+                violations.append(f"{key} is not a setting.{_meant(key)}")
                 continue
             try:
                 values[known[key].field] = known[key].parse(confs[key])
@@ -118,6 +118,13 @@ class Settings:
         if violations:
             raise InvalidSettingsError(violations=violations)
         return cls(**values)
+
+
+def _meant(key: str) -> str:
+    """The prefix, which all keys share, would make any two of them look alike."""
+    ends = {doc.key.removeprefix(PREFIX) for doc in SETTINGS}
+    found = closest(key.removeprefix(PREFIX), sorted(ends))
+    return f" Did you mean '{PREFIX}{found}'?" if found else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import calendar
-import re
 from datetime import datetime, timedelta, tzinfo
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
@@ -16,6 +15,9 @@ from dbt.adapters.spark_mt.definition.start_mode import (
     StartModeType,
 )
 from dbt.adapters.spark_mt.resolution.zones import epoch_milliseconds, parse_timestamp
+from dbt.adapters.spark_mt.statements.cursor import Cursor
+from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
+from dbt.adapters.spark_mt.statements.values import read_start_mode
 
 
 class FutureStartError(MaterializedTableError):
@@ -34,32 +36,21 @@ class StartBeforeTimeError(MaterializedTableError):
     remedy = "Choose a shorter interval, or FROM_BEGINNING; nothing was changed."
 
 
-_FORM = re.compile(r"(\w+)\s*(?:\(\s*(.*?)\s*\))?", re.DOTALL)
-_INTERVAL = re.compile(r"interval\s+'?\s*(\d+)\s*'?\s+(\w+)", re.IGNORECASE)
-_TIMESTAMP = re.compile(r"(?:timestamp\s+)?'([^']*)'", re.IGNORECASE)
-
-
 def parse_start_mode(text: str) -> StartMode:
-    """Read one of the six forms, in any case, as the clause START_MODE takes it.
+    """Read one of the six forms as the clause START_MODE takes it.
 
     Raises:
         InvalidStartModeError: The text is none of them.
     """
-    match = _FORM.fullmatch(text.strip())
-    if match is None or match[1].upper() not in StartModeType.__members__:
+    try:
+        cursor = Cursor(f"= {text}")
+        mode = read_start_mode(cursor)
+        complete = cursor.at_end()
+    except StatementSyntaxError:
+        complete = False
+    if not complete:
         raise InvalidStartModeError(startMode=text.strip(), problem="is none of the six forms")
-    form, argument = StartModeType[match[1].upper()], match[2]
-    if argument is None:
-        return StartMode(form)
-    if interval := _INTERVAL.fullmatch(argument):
-        unit = interval[2].upper().removesuffix("S")
-        if unit in IntervalUnit.__members__:
-            return StartMode(form, interval=StartInterval(int(interval[1]), IntervalUnit[unit]))
-    elif timestamp := _TIMESTAMP.fullmatch(argument):
-        return StartMode(form, timestamp=timestamp[1])
-    raise InvalidStartModeError(
-        startMode=text.strip(), problem=f"has an argument that cannot be read: {argument}"
-    )
+    return mode
 
 
 _CALENDAR_DAYS = {IntervalUnit.DAY: 1, IntervalUnit.WEEK: 7}

@@ -1,0 +1,136 @@
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.resolution.content import content_query
+from tests.unit.builders import columns, conditions, context, resolve
+
+QUERY_COLUMNS = "a INT; b DECIMAL(10,2); c STRING"
+
+
+def spec(text):
+    """`"a INT NOT NULL"` as an item of a column list."""
+    name, *rest = text.split(" ", 1)
+    type_ = rest[0].removesuffix(" NOT NULL") if rest else None
+    return ColumnSpec(name, type_, not_null=text.endswith("NOT NULL"))
+
+
+def definition(*specs, ddl=QUERY_COLUMNS, **facts):
+    asked = AskedDefinition("SELECT 1", columns=tuple(spec(s) for s in specs))
+    return resolve(asked, ddl, **facts)
+
+
+def refused(*specs, ddl=QUERY_COLUMNS, **facts):
+    with pytest.raises(MaterializedTableError) as caught:
+        definition(*specs, ddl=ddl, **facts)
+    return conditions(caught.value)
+
+
+def test_without_a_list_the_columns_are_the_query_s_with_canonical_types():
+    assert definition(ddl="a int; b decimal(10, 2)").columns == columns("a INT; b DECIMAL(10,2)")
+
+
+def test_a_type_that_nobody_knows_stays_as_the_engine_spells_it():
+    assert definition(ddl="a $odd$").columns == (Column("a", "$odd$"),)
+
+
+def test_bare_names_rename_by_position():
+    assert definition("x", "y", "z").columns == columns("x INT; y DECIMAL(10,2); z STRING")
+
+
+def test_a_typed_list_goes_by_name_and_gives_the_order():
+    table = definition("C STRING", "a BIGINT NOT NULL", "b decimal(12,2)").columns
+    assert table == (
+        Column("C", "STRING"),
+        Column("a", "BIGINT", nullable=False),
+        Column("b", "DECIMAL(12,2)"),
+    )
+
+
+def test_a_typed_list_keeps_its_comments():
+    asked = AskedDefinition("SELECT 1", columns=(ColumnSpec("a", "INT", comment="it's 😀"),))
+    assert resolve(asked, "a INT").columns == (Column("a", "INT", comment="it's 😀"),)
+
+
+@pytest.mark.parametrize(
+    ("specs", "expected"),
+    [
+        (("x", "y"), ["MATERIALIZED_TABLE_COLUMN_LIST_LENGTH"]),
+        (("x", "y", "X"), ["MATERIALIZED_TABLE_DUPLICATE_COLUMN"]),
+        (("a INT", "b DECIMAL(10,2)"), ["MATERIALIZED_TABLE_COLUMN_NOT_LISTED"]),
+        (
+            ("a INT", "b DECIMAL(10,2)", "c STRING", "d INT"),
+            ["MATERIALIZED_TABLE_COLUMN_NOT_IN_QUERY"],
+        ),
+        (("a SMALLINT", "b DECIMAL(10,2)", "c STRING"), ["MATERIALIZED_TABLE_COLUMN_TYPE"]),
+        (("a WHAT IS", "b DECIMAL(10,2)", "c STRING"), ["MATERIALIZED_TABLE_UNKNOWN_TYPE"]),
+        (
+            ("a SMALLINT", "d INT"),
+            [
+                "MATERIALIZED_TABLE_COLUMN_TYPE",
+                "MATERIALIZED_TABLE_COLUMN_NOT_IN_QUERY",
+                "MATERIALIZED_TABLE_COLUMN_NOT_LISTED",
+                "MATERIALIZED_TABLE_COLUMN_NOT_LISTED",
+            ],
+        ),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused_whole(specs, expected):
+    assert refused(*specs) == expected
+
+
+def test_both_types_are_named():
+    with pytest.raises(MaterializedTableError) as caught:
+        definition("a SMALLINT", "b DECIMAL(10,2)", "c STRING")
+    assert caught.value.parameters == {
+        "table": "spark_catalog.sales.high_value_orders",
+        "column": "a",
+        "listed": "SMALLINT",
+        "actual": "INT",
+    }
+
+
+def test_names_are_compared_without_case_unless_the_session_says_otherwise():
+    assert refused(ddl="a INT; A INT") == ["MATERIALIZED_TABLE_DUPLICATE_COLUMN"]
+    sensitive = context(caseSensitive="true")
+    assert definition(ddl="a INT; A INT", context=sensitive).columns == columns("a INT; A INT")
+    assert refused("B INT", ddl="b INT", context=sensitive) == [
+        "MATERIALIZED_TABLE_COLUMN_NOT_IN_QUERY",
+        "MATERIALIZED_TABLE_COLUMN_NOT_LISTED",
+    ]
+
+
+def test_a_listed_timestamp_is_the_session_s():
+    session = context(timestampType="TIMESTAMP_NTZ")
+    assert definition("a TIMESTAMP", ddl="a TIMESTAMP_NTZ", context=session).columns == columns(
+        "a TIMESTAMP_NTZ"
+    )
+    assert refused("a TIMESTAMP", ddl="a TIMESTAMP", context=session) == [
+        "MATERIALIZED_TABLE_COLUMN_TYPE"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("specs", "ddl", "select", "inner"),
+    [
+        ((), "a INT; b STRING", "`a`, `b`", "`a`, `b`"),
+        (
+            ("x", "y"),
+            "a INT; a INT",
+            "`column_0` AS `x`, `column_1` AS `y`",
+            "`column_0`, `column_1`",
+        ),
+        (
+            ("B BIGINT", "a TIMESTAMP"),
+            "a TIMESTAMP; b INT",
+            "CAST(`b` AS BIGINT) AS `B`, CAST(`a` AS TIMESTAMP_LTZ) AS `a`",
+            "`a`, `b`",
+        ),
+        (("we`ird",), "a INT", "`a` AS `we``ird`", "`a`"),
+    ],
+)
+def test_any_form_of_the_query_is_put_into_the_table_s_columns(specs, ddl, select, inner):
+    table = definition(*specs, ddl=ddl)
+    body = "SELECT 1 -- no end"
+    assert content_query(table, body) == f"SELECT {select} FROM (\n{body}\n) AS `_`({inner})"

@@ -1,0 +1,201 @@
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.resolution.date_formatter import (
+    InvalidPatternError,
+    Period,
+    check_pattern,
+    finest_period,
+    format_partition,
+)
+from dbt.adapters.spark_mt.resolution.options import (
+    InvalidOptionError,
+    MisspeltOptionError,
+    NotAPartitionColumnError,
+    NotATextColumnError,
+    OptionScope,
+    ReservedOptionError,
+    TableOptions,
+    check_options,
+    read_options,
+    redacted,
+)
+
+MOMENT = datetime(2025, 3, 2, 4, 5, 6)  # noqa: DTZ001 - a partition is named by local time
+COLUMNS = (Column("ds", "STRING"), Column("Hour", "VARCHAR(2)"), Column("n", "INT"))
+SCOPE = OptionScope("t", COLUMNS, ("ds", "Hour", "n"), str.lower)
+
+
+def check(*options, scope=SCOPE):
+    return list(check_options(options, scope))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("yyyy-MM-dd", "2025-03-02"),
+        ("y/M/d H:m:s", "2025/3/2 4:5:6"),
+        ("yyMMdd", "250302"),
+        ("yyyy-MM-dd HH:mm:ss", "2025-03-02 04:05:06"),
+        ("yyyy'W'MM", "2025W03"),
+        ("'it''s' d", "it's 2"),
+        ("HH''mm", "04'05"),
+        ("yyyy年MM月", "2025年03月"),
+    ],
+)
+def test_patterns_print_as_spark_does(pattern, text):
+    check_pattern(pattern)
+    assert format_partition(pattern, MOMENT) == text
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "",
+        "'text'",
+        "--",
+        "YYYY-MM-dd",
+        "yyyy-MMM",
+        "yyy",
+        "ddd",
+        "EEE",
+        "yyyy'",
+        "yyyy[MM]",
+        "{yyyy}",
+        "dd#",
+        "hh",
+    ],
+)
+def test_other_patterns_are_refused_with_the_supported_letters(pattern):
+    with pytest.raises(InvalidPatternError) as caught:
+        check_pattern(pattern)
+    assert caught.value.parameters["pattern"] == pattern
+
+
+@given(st.text())
+def test_random_patterns_are_printed_or_refused(pattern):
+    try:
+        check_pattern(pattern)
+    except InvalidPatternError:
+        return
+    assert format_partition(pattern, MOMENT)
+
+
+@given(st.datetimes(min_value=datetime(1000, 1, 1)))  # noqa: DTZ001 - local time
+def test_a_full_pattern_tells_the_moment(moment):
+    text = format_partition("yyyy-MM-dd'T'HH:mm:ss", moment)
+    assert datetime.fromisoformat(text) == moment.replace(microsecond=0)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "period"),
+    [
+        ("yyyy-MM-dd", Period.DAY),
+        ("HH", Period.HOUR),
+        ("mm", Period.MINUTE),
+        ("yyyy", Period.YEAR),
+        ("ss.MM", Period.SECOND),
+        ("MM", Period.MONTH),
+    ],
+)
+def test_the_finest_letter_tells_the_period(pattern, period):
+    assert finest_period(pattern) is period
+
+
+def test_valid_options_are_read():
+    options = (
+        ("delta.enableChangeDataFeed", "true"),
+        ("partition.fields.ds.date-formatter", "yyyy-MM-dd"),
+        ("partition.fields.HOUR.date-formatter", "HH"),
+        ("schema.type-widening", "TRUE"),
+        ("continuous.trigger-interval", "10 s"),
+        ("owner's note", "it's 😀"),
+    )
+    assert check(*options) == []
+    assert read_options(options) == TableOptions(
+        date_formatters=(("ds", "yyyy-MM-dd"), ("hour", "HH")),
+        type_widening=True,
+        trigger_interval=timedelta(seconds=10),
+        storage=(("delta.enableChangeDataFeed", "true"),),
+        other=(("owner's note", "it's 😀"),),
+    )
+    assert read_options(()) == TableOptions()
+
+
+def test_a_formatter_of_another_column_has_the_message_of_flink():
+    (error,) = check(("partition.fields.day.date-formatter", "yyyy"))
+    assert isinstance(error, NotAPartitionColumnError)
+    assert (
+        "Column 'day' referenced by materialized table option "
+        "'partition.fields.day.date-formatter' isn't a partition column. "
+        "Available partition columns: ['ds', 'Hour', 'n']."
+    ) in str(error)
+
+
+def test_a_formatter_of_a_number_has_the_message_of_flink():
+    (error,) = check(("partition.fields.n.date-formatter", "yyyy"))
+    assert isinstance(error, NotATextColumnError)
+    assert (
+        "Materialized table option 'partition.fields.n.date-formatter' only supports referring to "
+        "char, varchar and string type partition column. Column `n` type is INT."
+    ) in str(error)
+
+
+def test_a_formatter_without_partitioning_is_refused():
+    scope = OptionScope("t", COLUMNS, (), str.lower)
+    (error,) = check(("partition.fields.ds.date-formatter", "yyyy"), scope=scope)
+    assert error.condition == "MATERIALIZED_TABLE_OPTION_NOT_A_PARTITION_COLUMN"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind"),
+    [
+        ("partition.fields.ds.date-formatter", "YYYY", InvalidOptionError),
+        ("schema.type-widening", "yes", InvalidOptionError),
+        ("continuous.trigger-interval", "often", InvalidOptionError),
+        ("continuous.trigger-interval", "0 s", InvalidOptionError),
+        ("materialized-table.definition", "x", ReservedOptionError),
+        ("Materialized-Table", "x", ReservedOptionError),
+    ],
+)
+def test_values_and_names_that_cannot_be_used(key, value, kind):
+    (error,) = check((key, value))
+    assert type(error) is kind
+    assert error.parameters["option"] == key
+
+
+@pytest.mark.parametrize(
+    ("key", "suggestion"),
+    [
+        ("schema.type_widening", "schema.type-widening"),
+        ("Schema.Type-Widening", "schema.type-widening"),
+        ("continous.trigger-interval", "continuous.trigger-interval"),
+        ("partition.field.ds.date-formatter", "partition.fields.ds.date-formatter"),
+        ("partition.fields.ds.date-format", "partition.fields.ds.date-formatter"),
+    ],
+)
+def test_misspelt_options_are_named_with_what_was_meant(key, suggestion):
+    (error,) = check((key, "true"))
+    assert isinstance(error, MisspeltOptionError)
+    assert error.parameters["suggestion"] == suggestion
+
+
+def test_every_wrong_option_is_named():
+    found = check(
+        ("schema.type-widening", "1"), ("a", "x"), ("a", "y"), ("materialized-table.x", "")
+    )
+    assert [e.parameters["option"] for e in found] == [
+        "schema.type-widening",
+        "a",
+        "materialized-table.x",
+    ]
+
+
+def test_secrets_are_not_shown():
+    assert redacted("kafka.password", "x") == "******"
+    assert redacted("delta.x", "y") == "y"
+    assert redacted("delta.x", "y", pattern="delta") == "******"

@@ -1,0 +1,296 @@
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import Check, PrimaryKey
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.freshness import Freshness
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode
+from dbt.adapters.spark_mt.definition.start_mode import (
+    FROM_BEGINNING,
+    IntervalUnit,
+    StartInterval,
+    StartMode,
+    StartModeType,
+)
+from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
+from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.resolution.resolver import Resolver
+from dbt.adapters.spark_mt.resolution.settings import Settings
+from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
+from tests.unit.builders import (
+    NOW,
+    QUERY,
+    QUERY_COLUMNS,
+    TABLE,
+    Engine,
+    UnknownQueryError,
+    analyzed,
+    columns,
+    conditions,
+    context,
+    stored,
+    table_source,
+)
+
+FULL = LogicalRefreshMode.FULL
+HIGH_VALUE = TABLE.name
+
+
+def asked(**clauses):
+    return AskedDefinition(QUERY, **clauses)
+
+
+def engine(*sources, **facts):
+    return Engine().knows(analyzed(QUERY, QUERY_COLUMNS, *sources, **facts))
+
+
+def refused(definition, **facts):
+    with pytest.raises(MaterializedTableError) as caught:
+        engine(**facts).resolve(definition)
+    return conditions(caught.value)
+
+
+def test_nothing_is_left_open():
+    resolution = engine().resolve(asked())
+    definition = resolution.definition
+    assert definition.asked == asked()
+    assert definition.columns == columns(QUERY_COLUMNS)
+    assert definition.expanded_query == resolution.analyzed.expanded
+    assert definition.context == context()
+    assert definition.freshness == Freshness.parse("3 minutes")
+    assert definition.refresh_mode is RefreshMode.CONTINUOUS
+    assert definition.start_mode.mode == FROM_BEGINNING
+    assert definition.state_retention == StateRetention(StateRetentionType.NONE)
+    assert definition.query_columns == ("user_id", "product_id", "price")
+    assert dict(definition.derived_from) == {
+        "default-freshness.continuous": "3 minutes",
+        "default-start-mode": "FROM_BEGINNING",
+        "enricher": "default",
+        "refresh-mode.freshness-threshold": "30 minutes",
+    }
+    assert resolution.warnings == ()
+
+
+def test_only_settings_that_took_part_are_remembered():
+    explicit = asked(
+        freshness=Freshness.parse("1 day"), refresh_mode=FULL, start_mode=FROM_BEGINNING
+    )
+    assert engine().resolve(explicit).definition.derived_from == (("enricher", "default"),)
+    full = engine().resolve(asked(refresh_mode=FULL)).definition
+    assert dict(full.derived_from)["default-freshness.full"] == "1 hour"
+
+
+def test_an_error_of_the_query_is_the_engine_s():
+    with pytest.raises(UnknownQueryError):
+        engine().resolve(AskedDefinition("SELECT nothing"))
+
+
+@pytest.mark.parametrize(
+    ("clauses", "condition"),
+    [
+        ({"constraints": (PrimaryKey(("id",)),)}, "MATERIALIZED_TABLE_PRIMARY_KEY_COLUMN"),
+        ({"constraints": (PrimaryKey(("price", "PRICE")),)}, "MATERIALIZED_TABLE_REPEATED_COLUMN"),
+        ({"partitioned_by": ("ds",)}, "MATERIALIZED_TABLE_PARTITION_COLUMN"),
+        ({"clustered_by": ("ds",)}, "MATERIALIZED_TABLE_CLUSTER_COLUMN"),
+        (
+            {"partitioned_by": ("price", "product_id", "USER_ID")},
+            "MATERIALIZED_TABLE_ONLY_PARTITION_COLUMNS",
+        ),
+        ({"options": (("materialized-table.x", ""),)}, "MATERIALIZED_TABLE_RESERVED_OPTION"),
+    ],
+)
+def test_keys_partitioning_and_options_are_checked_against_the_columns(clauses, condition):
+    assert refused(asked(**clauses)) == [condition]
+
+
+def test_a_missing_partition_column_has_the_message_of_flink():
+    with pytest.raises(InvalidDefinitionError) as caught:
+        engine().resolve(asked(partitioned_by=("ds",)))
+    assert (
+        "Partition column 'ds' not defined in the query's schema. "
+        "Available columns: ['user_id', 'product_id', 'price']."
+    ) in str(caught.value)
+
+
+def test_keys_and_constraints_that_fit_are_kept():
+    constraints = (PrimaryKey(("User_Id",), "pk"), Check("price > 0"))
+    clauses = {"constraints": constraints, "partitioned_by": ("PRODUCT_ID",)}
+    assert engine().resolve(asked(**clauses)).definition.asked.constraints == constraints
+
+
+def test_all_violations_come_at_once():
+    wrong = asked(
+        partitioned_by=("ds",),
+        constraints=(PrimaryKey(("id",)),),
+        options=(("schema.type-widening", "perhaps"),),
+        start_mode=StartMode(StartModeType.FROM_TIMESTAMP, timestamp="2999-01-01"),
+    )
+    with pytest.raises(InvalidDefinitionError) as caught:
+        engine(table_source(HIGH_VALUE), nondeterministic=("rand",)).resolve(wrong)
+    assert conditions(caught.value) == [
+        "MATERIALIZED_TABLE_READS_ITSELF",
+        "MATERIALIZED_TABLE_START_IN_THE_FUTURE",
+        "MATERIALIZED_TABLE_PRIMARY_KEY_COLUMN",
+        "MATERIALIZED_TABLE_PARTITION_COLUMN",
+        "MATERIALIZED_TABLE_INVALID_OPTION",
+        "MATERIALIZED_TABLE_NONDETERMINISTIC_QUERY",
+    ]
+    assert len(caught.value.violations) == 6
+    assert caught.value.parameters["table"] == str(TABLE)
+
+
+def test_nondeterministic_functions_need_full_mode():
+    with pytest.raises(MaterializedTableError) as caught:
+        engine(nondeterministic=("rand", "uuid")).resolve(asked())
+    assert caught.value.condition == "MATERIALIZED_TABLE_NONDETERMINISTIC_QUERY"
+    assert caught.value.parameters["functions"] == "rand(), uuid()"
+    (warning,) = engine(nondeterministic=("rand",)).resolve(asked(refresh_mode=FULL)).warnings
+    assert "rand()" in warning
+
+
+@pytest.mark.parametrize("mode", [None, FULL])
+def test_time_dependent_functions_are_allowed_with_a_warning(mode):
+    resolution = engine(time_dependent=("current_date",)).resolve(asked(refresh_mode=mode))
+    assert ["current_date()" in warning for warning in resolution.warnings] == [True]
+
+
+@pytest.mark.parametrize("clauses", [{"refresh_mode": FULL}, {"freshness": Freshness.parse("1 d")}])
+def test_a_stream_cannot_be_refreshed_in_full(clauses):
+    assert refused(asked(**clauses), streaming=True) == ["MATERIALIZED_TABLE_STREAM_IN_FULL_MODE"]
+    assert engine(streaming=True).resolve(asked()).definition
+
+
+NOW_MODE = StartMode(StartModeType.FROM_NOW)
+STAMP = StartMode(StartModeType.RESUME_OR_FROM_TIMESTAMP, timestamp="2025-10-28 12:00:00")
+
+
+@pytest.mark.parametrize("mode", [NOW_MODE, STAMP])
+def test_a_start_that_would_take_effect_on_a_new_table_is_refused(mode):
+    assert refused(asked(start_mode=mode)) == ["MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"]
+
+
+@pytest.mark.parametrize("form", ["FROM_BEGINNING", "RESUME_OR_FROM_BEGINNING"])
+def test_a_new_table_may_start_at_the_beginning(form):
+    mode = StartMode(StartModeType[form])
+    assert engine().resolve(asked(start_mode=mode)).definition.start_mode.mode == mode
+
+
+@pytest.mark.parametrize("mode", [NOW_MODE, STAMP])
+def test_a_start_is_stored_in_full_mode_with_its_instant_and_a_warning(mode):
+    resolution = engine().resolve(asked(start_mode=mode, refresh_mode=FULL))
+    assert resolution.definition.start_mode.mode == mode
+    assert resolution.definition.start_mode.instant_ms is not None
+    assert len(resolution.warnings) == 1
+
+
+def test_a_start_of_a_table_that_exists_is_for_the_differ_to_judge():
+    before = stored(engine().resolve(asked()).definition)
+    assert engine().resolve(asked(start_mode=STAMP), before).definition.start_mode.mode == STAMP
+
+
+def test_an_unchanged_start_keeps_its_instant_when_time_goes_on():
+    week = StartMode(StartModeType.FROM_NOW, interval=StartInterval(7, IntervalUnit.DAY))
+    definition = asked(start_mode=week, refresh_mode=FULL)
+    before = stored(engine().resolve(definition).definition)
+    later = engine().resolve(definition, before, now=NOW + timedelta(days=1)).definition
+    assert later.start_mode == before.resolved.start_mode
+    anew = engine().resolve(definition, None, now=NOW + timedelta(days=1)).definition
+    assert anew.start_mode.instant_ms == before.resolved.start_mode.instant_ms + 86_400_000
+
+
+def test_a_literal_is_read_in_the_session_s_zone():
+    mode = StartMode(StartModeType.FROM_TIMESTAMP, timestamp="2025-07-01 12:00:00")
+    session = context(timeZone="Europe/Berlin")
+    resolution = engine(context=session).resolve(asked(start_mode=mode, refresh_mode=FULL))
+    expected = datetime(2025, 7, 1, 10, tzinfo=timezone.utc).timestamp() * 1000
+    assert resolution.definition.start_mode.instant_ms == expected
+
+
+def test_state_retention_on_a_new_table_has_no_effect_and_says_so():
+    clauses = {"state_retention": StateRetention(StateRetentionType.ALL)}
+    resolution = engine().resolve(asked(**clauses))
+    assert len(resolution.warnings) == 1
+    before = stored(resolution.definition)
+    assert engine().resolve(asked(**clauses), before).warnings == ()
+
+
+# reading itself
+
+
+def path(definition, *, on, before=None):
+    with pytest.raises(MaterializedTableError) as caught:
+        on.resolve(definition, before)
+    assert caught.value.condition == "MATERIALIZED_TABLE_READS_ITSELF"
+    return [step.rsplit(".", 1)[-1] for step in caught.value.parameters["path"].split(" -> ")]
+
+
+def test_a_query_may_not_read_its_own_table():
+    assert path(asked(), on=engine(table_source(HIGH_VALUE.upper()))) == [
+        HIGH_VALUE,
+        HIGH_VALUE.upper(),
+    ]
+
+
+def test_a_short_name_is_a_table_of_the_session_s_schema():
+    analyzer = engine(table_source("t"))
+    with pytest.raises(MaterializedTableError) as caught:
+        Resolver(analyzer, analyzer, Settings(), lambda: NOW).resolve(TableName("T"), asked(), None)
+    assert caught.value.condition == "MATERIALIZED_TABLE_READS_ITSELF"
+
+
+def test_a_table_of_the_same_name_elsewhere_is_another_table():
+    other = Source(TableName(HIGH_VALUE, "archive", "spark_catalog"), SourceKind.VERSIONED)
+    assert engine(other).resolve(asked()).definition
+
+
+def test_a_query_may_not_read_its_own_table_through_views():
+    on = engine(table_source(HIGH_VALUE, "outer_view", "inner_view"))
+    assert path(asked(), on=on) == [HIGH_VALUE, "outer_view", "inner_view", HIGH_VALUE]
+
+
+def chain():
+    """`high_value_orders` reads `middle`, which reads `first`, which reads `high_value_orders`."""
+    queries = {
+        "first": analyzed("SELECT first", "a INT", table_source(HIGH_VALUE, "a_view")),
+        "middle": analyzed("SELECT middle", "a INT", table_source("first")),
+    }
+    on = engine(table_source("middle")).knows(*queries.values())
+    for name, query in queries.items():
+        on.create(name, AskedDefinition(query.query))
+    return on
+
+
+def test_a_query_may_not_read_its_own_table_through_other_materialized_tables():
+    assert path(asked(), on=chain()) == [HIGH_VALUE, "middle", "first", "a_view", HIGH_VALUE]
+
+
+def test_the_way_through_others_is_searched_for_new_queries_only():
+    on = chain()
+    before = stored(engine(table_source("middle")).resolve(asked()).definition)
+    on.looked_up.clear()
+    assert on.resolve(asked(), before).definition
+    assert on.looked_up == []
+    other = replace(before, resolved=replace(before.resolved, expanded_query="SELECT other"))
+    assert path(asked(), on=on, before=other)
+
+
+def test_materialized_tables_that_read_each_other_do_not_trap_the_search():
+    queries = {
+        "one": analyzed("SELECT one", "a INT", table_source("two")),
+        "two": analyzed("SELECT two", "a INT", table_source("one")),
+    }
+    on = engine(table_source("one"))
+    for name, query in queries.items():
+        alone = Engine().knows(analyzed(query.query, "a INT"))
+        on.tables[name] = stored(alone.resolve(AskedDefinition(query.query)).definition)
+    assert on.knows(*queries.values()).resolve(asked()).definition
+
+
+def test_a_source_that_no_longer_analyses_leads_nowhere():
+    on = chain()
+    del on.queries[on.tables["first"].resolved.expanded_query]
+    assert on.resolve(asked()).definition

@@ -1,0 +1,188 @@
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.start_mode import (
+    FROM_BEGINNING,
+    IntervalUnit,
+    InvalidStartModeError,
+    ResolvedStartMode,
+    StartInterval,
+    StartMode,
+    StartModeType,
+)
+from dbt.adapters.spark_mt.resolution.start_modes import (
+    FutureStartError,
+    StartBeforeTimeError,
+    parse_start_mode,
+    resolve_start_mode,
+    subtract,
+)
+from dbt.adapters.spark_mt.resolution.zones import (
+    InvalidTimestampError,
+    InvalidTimeZoneError,
+    epoch_milliseconds,
+    parse_timestamp,
+    parse_zone,
+)
+
+UTC = timezone.utc
+BERLIN = parse_zone("Europe/Berlin")
+NOW = datetime(2025, 11, 4, 10, 0, tzinfo=UTC)
+
+
+def interval(count, unit):
+    return StartInterval(count, IntervalUnit[unit])
+
+
+def resolve(text, before=None, now=NOW, zone=UTC):
+    return resolve_start_mode(parse_start_mode(text), before, now, zone, "t")
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("FROM_BEGINNING", FROM_BEGINNING),
+        (" resume_or_from_now ", StartMode(StartModeType.RESUME_OR_FROM_NOW)),
+        (
+            "From_Now(Interval '7' Day)",
+            StartMode(StartModeType.FROM_NOW, interval=interval(7, "DAY")),
+        ),
+        (
+            "resume_or_from_timestamp(timestamp '2025-10-28 12:00:00')",
+            StartMode(StartModeType.RESUME_OR_FROM_TIMESTAMP, timestamp="2025-10-28 12:00:00"),
+        ),
+    ],
+)
+def test_a_setting_takes_the_forms_of_the_clause(text, mode):
+    assert parse_start_mode(text) == mode
+
+
+@pytest.mark.parametrize("text", ["", "FROM", "FROM_NOW(7)", "FROM_BEGINNING(1)", "FROM_NOW; x"])
+def test_a_setting_takes_nothing_else(text):
+    with pytest.raises(InvalidStartModeError) as caught:
+        parse_start_mode(text)
+    assert caught.value.parameters["startMode"] == text
+
+
+@pytest.mark.parametrize(
+    ("now", "given", "expected"),
+    [
+        ("2025-11-04 10:00", interval(90, "SECOND"), "2025-11-04 09:58:30"),
+        ("2025-11-04 10:00", interval(1, "WEEK"), "2025-10-28 10:00"),
+        ("2025-03-31 10:00", interval(1, "MONTH"), "2025-02-28 10:00"),
+        ("2024-03-31 10:00", interval(1, "MONTH"), "2024-02-29 10:00"),
+        ("2024-02-29 10:00", interval(1, "YEAR"), "2023-02-28 10:00"),
+        ("2025-01-31 10:00", interval(14, "MONTH"), "2023-11-30 10:00"),
+        ("2025-12-31 10:00", interval(12, "MONTH"), "2024-12-31 10:00"),
+    ],
+)
+def test_intervals_are_subtracted_on_the_calendar(now, given, expected):
+    assert subtract(parse_timestamp(now, UTC), given, UTC) == parse_timestamp(expected, UTC)
+
+
+def test_a_day_of_23_hours_is_a_day_and_24_hours_are_24_hours():
+    after_the_switch = datetime(2025, 3, 30, 10, 0, tzinfo=BERLIN)
+    before_by_calendar = datetime(2025, 3, 29, 9, 0, tzinfo=UTC)
+    assert subtract(after_the_switch, interval(1, "DAY"), BERLIN) == before_by_calendar
+    by_hours = subtract(after_the_switch.astimezone(UTC), interval(24, "HOUR"), BERLIN)
+    assert by_hours == before_by_calendar - timedelta(hours=1)
+
+
+def test_from_now_means_the_instant_of_execution():
+    assert resolve("FROM_NOW").instant_ms == epoch_milliseconds(NOW)
+    week = resolve("RESUME_OR_FROM_NOW(INTERVAL '7' DAY)")
+    assert week.instant_ms == epoch_milliseconds(datetime(2025, 10, 28, 10, 0, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("text", ["FROM_BEGINNING", "RESUME_OR_FROM_BEGINNING"])
+def test_the_beginning_has_no_instant(text):
+    assert resolve(text).instant_ms is None
+
+
+@pytest.mark.parametrize(
+    ("literal", "hour"),
+    [
+        ("2025-07-01 12:00:00", 10),
+        ("2025-07-01T12:00", 10),
+        ("2025-07-01 12:00:00Z", 12),
+        ("2025-07-01 12:00:00 UTC", 12),
+        ("2025-07-01 12:00:00+05:30", 6.5),
+        ("2025-07-01 12:00:00 America/New_York", 16),
+        ("2025-07-01 12:00:00.5", 10 + 0.5 / 3600),
+        ("2025-07-01", -2),
+    ],
+)
+def test_a_literal_without_zone_is_in_the_session_zone(literal, hour):
+    expected = datetime(2025, 7, 1, tzinfo=UTC) + timedelta(hours=hour)
+    resolved = resolve(f"FROM_TIMESTAMP(TIMESTAMP '{literal}')", zone=BERLIN)
+    assert resolved.instant_ms == epoch_milliseconds(expected)
+
+
+@pytest.mark.parametrize("literal", ["2025", "2025-07"])
+def test_missing_parts_of_a_date_are_the_first(literal):
+    assert parse_timestamp(literal, UTC).day == 1
+
+
+@pytest.mark.parametrize(
+    "literal",
+    ["", "yesterday", "2025-13-01", "2025-02-30", "25-01-01", "12345-01-01", "2025-01-01 25:00"],
+)
+def test_what_is_no_timestamp_is_refused(literal):
+    with pytest.raises(InvalidTimestampError):
+        parse_timestamp(literal, UTC)
+
+
+def test_a_literal_in_an_unknown_zone_is_refused():
+    with pytest.raises(InvalidTimeZoneError) as caught:
+        parse_timestamp("2025-01-01 10:00 Mars/Phobos", UTC)
+    assert caught.value.parameters == {"zone": "Mars/Phobos"}
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("UTC", 0),
+        ("z", 0),
+        ("+02:00", 2),
+        ("-0330", -3.5),
+        ("GMT+2", 2),
+        ("UTC-1", -1),
+        ("+18:00", 18),
+    ],
+)
+def test_zones_are_read_as_spark_writes_them(text, hours):
+    assert parse_zone(text).utcoffset(None) == timedelta(hours=hours)
+
+
+@pytest.mark.parametrize("text", ["", "+19:00", "Europe/Atlantis", "../etc/passwd", "2"])
+def test_what_is_no_zone_is_refused(text):
+    with pytest.raises(InvalidTimeZoneError):
+        parse_zone(text)
+
+
+def test_the_future_is_refused_with_the_time_of_the_session():
+    with pytest.raises(FutureStartError) as caught:
+        resolve("FROM_TIMESTAMP(TIMESTAMP '2025-11-04 11:00:01')", zone=BERLIN)
+    assert caught.value.parameters == {
+        "startMode": "FROM_TIMESTAMP(TIMESTAMP '2025-11-04 11:00:01')",
+        "table": "t",
+        "now": "2025-11-04 11:00:00",
+    }
+    assert resolve("FROM_TIMESTAMP(TIMESTAMP '2025-11-04 11:00:00')", zone=BERLIN)
+
+
+@pytest.mark.parametrize("unit", list(IntervalUnit))
+def test_an_interval_longer_than_time_is_refused(unit):
+    with pytest.raises(StartBeforeTimeError):
+        resolve(f"FROM_NOW(INTERVAL '99999999999' {unit.name})")
+
+
+def test_an_unchanged_start_mode_keeps_its_instant():
+    before = ResolvedStartMode(parse_start_mode("FROM_NOW(INTERVAL '7' DAY)"), 42)
+    assert resolve("FROM_NOW(INTERVAL '7' DAY)", before) is before
+    assert resolve("FROM_NOW(INTERVAL '8' DAY)", before).instant_ms != 42
+
+
+def test_milliseconds_are_rounded_down_before_the_epoch_too():
+    assert epoch_milliseconds(datetime(1969, 12, 31, 23, 59, 59, 999_500, tzinfo=UTC)) == -1
