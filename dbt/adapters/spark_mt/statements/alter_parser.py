@@ -61,7 +61,7 @@ _EVOLUTION = ClauseList(
     ),
     orders=(_FIELDS,),
 )
-_QUERY_BEGINS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "MAP", "REDUCE")
+_QUERY_BEGINS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "MAP", "REDUCE", ";")
 _INSTEAD = {
     "RENAME": "A new name is a new table: create it, then drop the old one.",
     "SWAP": "Create the replacement under the same name with CREATE OR REPLACE.",
@@ -106,7 +106,8 @@ def _at_added_query(cursor: Cursor) -> bool:
     depth = 1
     while cursor.peek(depth).text == "(":
         depth += 1
-    return cursor.peek(depth).keyword in _QUERY_BEGINS
+    first = cursor.peek(depth)
+    return first.kind is TokenKind.END or first.keyword in _QUERY_BEGINS
 
 
 def _read_alter_query(cursor: Cursor, name: TableName) -> AlterQuery:

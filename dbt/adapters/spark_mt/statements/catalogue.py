@@ -162,8 +162,8 @@ STATEMENTS: tuple[StatementDoc, ...] = (
             "ALTER MATERIALIZED TABLE dwd_orders REFRESH",
             "ALTER MATERIALIZED TABLE dwd_orders REFRESH PARTITION (ds = '20231023')",
             (
-                "ALTER MATERIALIZED TABLE t REFRESH PARTITION (day = DATE '2024-03-01', n = -5, k = "
-                "NULL)"
+                "ALTER MATERIALIZED TABLE t "
+                "REFRESH PARTITION (d = DATE '2024-03-01', n = -5, k = NULL)"
             ),
         ),
     ),
@@ -218,7 +218,7 @@ STATEMENTS: tuple[StatementDoc, ...] = (
         "Adds the columns of a second query, joined by the primary key, which both produce.",
         (
             (
-                "ALTER MATERIALIZED TABLE dws_deals ADD SELECT ds, order_id, sum(goods_cnt) AS goods "
+                "ALTER MATERIALIZED TABLE dws_deals ADD SELECT ds, order_id, sum(n) AS goods "
                 "FROM dwd_orders GROUP BY ds, order_id"
             ),
         ),

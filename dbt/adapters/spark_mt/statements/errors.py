@@ -235,7 +235,7 @@ class TableHintError(StatementSyntaxError):
     """Flink's hint `/*+ OPTIONS(…) */` behind a table in the query."""
 
     condition = "MATERIALIZED_TABLE_TABLE_HINT"
-    text = _AT + "Spark has no table hint OPTIONS(…); it would be ignored or refused." + _SHOWN
+    text = _AT + "Spark has no hints behind a table, such as Flink's OPTIONS(…)." + _SHOWN
     remedy = (
         "Leave it out. From where the sources are read is said by {twin}, which stands before AS, "
         "in ALTER behind SET."

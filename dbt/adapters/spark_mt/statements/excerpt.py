@@ -42,5 +42,5 @@ def _underlined(text: str, column: int, length: int, number: str) -> str:
     shown = ("…" if first else "") + text[first:last] + ("…" if last < len(text) else "")
     shown = "".join(char if char.isprintable() else " " for char in shown)
     indent = column - first + (1 if first else 0)
-    marks = "^" * min(length, _WIDTH - (column - first))
+    marks = "^" * max(1, min(length, last - column))
     return f"  {number} | {shown}\n  {' ' * len(number)} | {' ' * indent}{marks}"

@@ -7,6 +7,7 @@ sqlglot splits `'it''s'` in two and does not keep `\%`.
 from __future__ import annotations
 
 import re
+import sys
 
 _BLANK = re.compile(r"(?:\s+|--[^\r\n]*)+")
 _BRACKET = re.compile(r"/\*|\*/")
@@ -16,8 +17,8 @@ _NAMED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 _KEPT = {"%": "\\%", "_": "\\_"}
 _PIECE = re.compile(
     r"""
-      '(?:[^'\\]|\\.)*'
-    | "(?:[^"\\]|\\.)*"
+      '(?:[^'\\]|\\.|'')*'(?!')
+    | "(?:[^"\\]|\\.|"")*"(?!")
     | `[^`]*`
     | --[^\r\n]*
     | (?P<comment>/\*)
@@ -112,4 +113,7 @@ def _escaped(match: re.Match[str]) -> str:
     utf16, utf32, octal, char = match.groups()
     if char is not None:
         return _NAMED.get(char) or _KEPT.get(char) or str(char)
-    return chr(int(octal, 8) if octal else int(utf16 or utf32, 16))
+    code = int(octal, 8) if octal else int(utf16 or utf32, 16)
+    if code > sys.maxunicode:
+        raise ValueError(f"no character has the number {code}")  # noqa: TRY003, EM102 - not shown
+    return chr(code)

@@ -87,7 +87,9 @@ def read_explain(cursor: Cursor) -> Explain:
 
 
 def _read_show_create(cursor: Cursor) -> ShowCreate:
-    or_alter = cursor.accept("OR", "ALTER")
+    or_alter = cursor.accept("OR")
+    if or_alter:
+        cursor.expect("ALTER")
     cursor.statement = f"SHOW CREATE {'OR ALTER ' if or_alter else ''}MATERIALIZED TABLE"
     cursor.expect("MATERIALIZED", "TABLE")
     name = read_table_name(cursor)

@@ -1,0 +1,36 @@
+from typing import get_args
+
+import pytest
+
+from dbt.adapters.spark_mt.statements import renderer
+from dbt.adapters.spark_mt.statements.alter_parser import ALTER_FORMS
+from dbt.adapters.spark_mt.statements.catalogue import CLAUSES, STATEMENTS
+from dbt.adapters.spark_mt.statements.create_parser import CREATE_CLAUSES
+from dbt.adapters.spark_mt.statements.nodes import Statement
+from dbt.adapters.spark_mt.statements.renderer import render
+from dbt.adapters.spark_mt.statements.routing import parse_statement
+
+EXAMPLES = [example for doc in STATEMENTS for example in doc.examples]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_example_is_a_statement(example):
+    statement = parse_statement(example)
+    assert statement is not None
+    assert parse_statement(render(statement)) == statement
+
+
+def test_every_kind_of_statement_has_an_example():
+    assert {type(parse_statement(example)) for example in EXAMPLES} == set(get_args(Statement))
+
+
+def test_every_form_of_alter_is_described():
+    grammar = "\n".join(doc.grammar for doc in STATEMENTS)
+    words = {form.split(" (")[0] for form in ALTER_FORMS if not form.startswith("[")}
+    assert {word for word in words if word not in grammar} == set()
+
+
+def test_the_clauses_are_those_of_parser_and_renderer_in_their_order():
+    names = [doc.name for doc in CLAUSES]
+    assert ", ".join(names) == str(CREATE_CLAUSES)
+    assert names[1:] == list(renderer.CLAUSES)
