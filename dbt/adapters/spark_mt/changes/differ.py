@@ -130,6 +130,9 @@ def _layout(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[
 _ASPECTS = (
     _query,
     diff_columns,
+    diff_column_list,
+    _confs,
+    diff_freshness,
     diff_refresh_mode,
     diff_start_mode,
     diff_state_retention,
