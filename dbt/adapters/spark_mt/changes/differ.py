@@ -17,8 +17,9 @@ from dbt.adapters.spark_mt.changes.changes import (
     PrimaryKeyChanged,
     QueryChanged,
 )
-from dbt.adapters.spark_mt.changes.column_differ import diff_columns
+from dbt.adapters.spark_mt.changes.column_differ import diff_column_list, diff_columns
 from dbt.adapters.spark_mt.changes.refresh_differ import (
+    diff_freshness,
     diff_refresh_mode,
     diff_start_mode,
     diff_state_retention,
