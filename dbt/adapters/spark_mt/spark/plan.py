@@ -20,6 +20,7 @@ _LEAF = re.compile(
     r"(?:Relation|RelationV2|HiveTableRelation|LogicalRDD|DataSourceV2\w*|Streaming\w*Relation\w*)\b"
 )
 _PART = re.compile(r"`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>[^`.]+)")
+_FAILED = re.compile(r"\s*[\w.$]+(?:Exception|Error)\b")
 _TRUNCATED = re.compile(r"\.\.\. \d+ more fields")
 
 Parts = tuple[str, ...]
@@ -71,7 +72,7 @@ def read_plan(explained: str) -> Plan | None:
     _, header, rest = explained.partition(_HEADER)
     text = rest.partition(_NEXT_HEADER)[0]
     lines = [match for line in text.splitlines() if (match := _LINE.match(line))]
-    if not header or not lines:
+    if not header or not lines or _FAILED.match(text):
         return None
     reader = _Reader()
     for line in lines:

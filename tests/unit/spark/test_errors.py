@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+
+Py4JError = pytest.importorskip("py4j.protocol").Py4JError
+AnalysisException = pytest.importorskip("pyspark.errors").AnalysisException
+PySparkException = pytest.importorskip("pyspark.errors").PySparkException
+
+
+@dataclass
+class FakeClass:
+    name: str
+
+    def getSimpleName(self) -> str:  # noqa: N802 - Java's name
+        return self.name
+
+
+@dataclass
+class FakeThrowable:
+    """An exception in the JVM as py4j shows it: a missing method fails when it is called."""
+
+    name: str
+    message: str = ""
+    condition: str | None = None
+    parameters: dict[str, str] = field(default_factory=dict)
+    cause: FakeThrowable | None = None
+
+    def getClass(self) -> FakeClass:  # noqa: N802
+        return FakeClass(self.name)
+
+    def getMessage(self) -> str:  # noqa: N802
+        return self.message
+
+    def getCause(self) -> FakeThrowable | None:  # noqa: N802
+        return self.cause
+
+    def _fact(self, value: Any) -> Any:
+        if self.condition is None:
+            raise Py4JError(self.name)
+        return value
+
+    def getCondition(self) -> Any:  # noqa: N802
+        return self._fact(self.condition)
+
+    def getErrorClass(self) -> Any:  # noqa: N802
+        return self._fact(self.condition)
+
+    def getSqlState(self) -> Any:  # noqa: N802
+        return self._fact("XX000")
+
+    def getMessageParameters(self) -> Any:  # noqa: N802
+        return self._fact(self.parameters)
+
+
+class FakeJavaError(Exception):
+    def __init__(self, java_exception: FakeThrowable) -> None:
+        super().__init__("An error occurred while calling o1.sql")
+        self.java_exception = java_exception
+
+
+def test_java_errors_are_unwrapped_to_the_innermost_condition() -> None:
+    inner = FakeThrowable(
+        "DeltaInvariantViolationException",
+        "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint pos (a > 0) violated by row with "
+        "values:\n - a : -1\n\tat org.apache.X",
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+        {"constraintName": "pos"},
+    )
+    middle = FakeThrowable("SparkException", "Job aborted", "_LEGACY_ERROR_TEMP_1", cause=inner)
+    error = FakeJavaError(FakeThrowable("RuntimeException", cause=middle))
+    failure = failure_of(error)
+    assert failure.condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    assert failure.parameter("constraintName") == "pos"
+    assert failure.parameter("other") == ""
+    assert failure.is_constraint_violated
+    assert not failure.is_conflict
+    assert failure.cause is error
+    assert "\n" not in failure.message
+    assert failure.message.startswith("CHECK constraint pos")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ConcurrentTransactionException",
+        "ConcurrentAppendException",
+        "MetadataChangedException",
+        "ProtocolChangedException",
+    ],
+)
+def test_conflicts_without_a_condition_are_known_by_class(name: str) -> None:
+    assert failure_of(FakeJavaError(FakeThrowable(name, "anything"))).is_conflict
+
+
+def test_an_unknown_java_error_keeps_its_class() -> None:
+    failure = failure_of(FakeJavaError(FakeThrowable("OutOfMemoryError", "Java heap\n\tat x.y")))
+    assert (failure.condition, failure.message) == ("OutOfMemoryError", "Java heap")
+
+
+def test_endless_causes_end() -> None:
+    loop = FakeThrowable("RuntimeException", "round")
+    loop.cause = loop
+    assert failure_of(FakeJavaError(loop)).condition == "RuntimeException"
+
+
+@pytest.mark.parametrize(
+    ("condition", "predicate"),
+    [
+        ("TABLE_OR_VIEW_NOT_FOUND", "is_missing_table"),
+        ("DELTA_TABLE_NOT_FOUND", "is_missing_table"),
+        ("SPARK_JOB_CANCELLED", "is_cancelled"),
+        ("OPERATION_CANCELED", "is_cancelled"),
+        ("DELTA_CONCURRENT_APPEND.WITHOUT_HINT", "is_conflict"),
+        ("DELTA_METADATA_MISMATCH", "is_schema_mismatch"),
+        ("PARSE_SYNTAX_ERROR", "is_syntax_error"),
+        ("INVALID_TEMP_OBJ_REFERENCE", "is_temporary_object"),
+        ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "is_constraint_violated"),
+        ("DIVIDE_BY_ZERO", None),
+    ],
+)
+def test_predicates_go_by_condition(condition: str, predicate: str | None) -> None:
+    error = PySparkException("text", errorClass=condition, messageParameters={"b": "2", "a": "1"})
+    failure = failure_of(error)
+    predicates = [n for n in dir(failure) if n.startswith("is_") and getattr(failure, n)]
+    assert predicates == ([predicate] if predicate else [])
+    assert failure.parameters == (("a", "1"), ("b", "2"))
+
+
+def test_a_message_is_one_line_without_plan_and_stack() -> None:
+    error = AnalysisException(
+        "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `nope`\ncannot be resolved. "
+        "SQLSTATE: 42703; line 2 pos 3;\n'Project ['nope]\n+- SubqueryAlias c.s.t"
+        "\n\nJVM stacktrace:\norg.apache.spark.sql.X\n\tat y.z"
+    )
+    failure = failure_of(error)
+    assert failure.condition == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+    assert failure.message == "A column with name `nope` cannot be resolved."
+
+
+def test_a_syntax_error_has_line_and_column() -> None:
+    error = PySparkException(
+        "\n[PARSE_SYNTAX_ERROR] Syntax error at or near ','. SQLSTATE: 42601 (line 2, pos 9)\n\n"
+        "== SQL ==\nselect 1,,\n---------^^^\n"
+    )
+    failure = failure_of(error)
+    assert failure.line_and_column == (2, 10)
+    assert failure.message == "Syntax error at or near ','."
+
+
+def test_what_is_not_sparks_is_told_apart() -> None:
+    assert is_spark_error(PySparkException("x"))
+    assert is_spark_error(Py4JError("x"))
+    assert not is_spark_error(ValueError("x"))
+    assert failure_of(ValueError("two\nlines")).message == "two lines"
+    assert failure_of(ValueError("x")).condition == "ValueError"
+
+
+def test_a_lost_server_is_a_grpc_condition() -> None:
+    class Code:
+        name = "UNAVAILABLE"
+
+    class RpcError(Exception):
+        def code(self) -> Code:
+            return Code()
+
+        def details(self) -> str:
+            return "connection refused"
+
+    failure = failure_of(RpcError())
+    assert (failure.condition, failure.message) == ("GRPC_UNAVAILABLE", "connection refused")
