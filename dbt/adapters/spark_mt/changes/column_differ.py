@@ -81,8 +81,9 @@ def _same_content(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> boo
     both = min(len(stored.columns), len(wanted.columns))
     if stored.query_columns == wanted.query_columns:
         return query_positions(stored)[:both] == query_positions(wanted)[:both]
-    if not same_tokens(stored.asked.query, wanted.asked.query):
-        return True  # that the query changed is said already
+    renamed = stored.asked.columns and wanted.asked.columns
+    if not renamed or not same_tokens(stored.asked.query, wanted.asked.query):
+        return True  # what changed is said already, by the names or by the query
     return _origins(stored)[:both] == _origins(wanted)[:both]
 
 

@@ -1,0 +1,233 @@
+"""The journeys of seed 546 with its messages, and everything else that cannot be done in place."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_mt.changes.changes import ColumnsAppended, QueryChanged
+from dbt.adapters.spark_mt.changes.compatibility import (
+    AppendedNotNullError,
+    ColumnMismatchError,
+    ColumnWideningError,
+    DefinitionChangeError,
+    DroppedColumnError,
+    PartitioningChangeError,
+    StartModeChangeError,
+    StateRetentionChangeError,
+    check,
+    raise_if_incompatible,
+)
+from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.definition.columns import ColumnSpec
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.definition.start_mode import ResolvedStartMode
+from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
+from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
+from tests.unit.builders import TABLE, changed, columns, resolve, stored
+
+FOUR = "user_id INT; product_id INT; price DECIMAL(10,2); description STRING"
+SELECT_FOUR = "SELECT user_id, product_id, price, description FROM orders WHERE price > 1000"
+FULL = LogicalRefreshMode.FULL
+
+
+def violations(before, after, ddl=FOUR, old_ddl=FOUR):
+    old, new = resolve(before, old_ddl), resolve(after, ddl)
+    return check(TABLE, stored(old), new, diff(old, new))
+
+
+def asked(query=SELECT_FOUR, **clauses):
+    return AskedDefinition(query, **clauses)
+
+
+def journey(query, ddl):
+    """A table of four columns gets a query; what is in the way?"""
+    return violations(asked(), asked(query), ddl)
+
+
+def test_journey_1_the_same_statement_again_does_nothing():
+    before = resolve(asked(), FOUR)
+    assert diff(before, resolve(asked(), FOUR)) == ()
+
+
+def test_journey_2_1_a_column_may_be_appended():
+    three = "user_id INT; product_id INT; price DECIMAL(10,2)"
+    before = resolve(asked("SELECT user_id, product_id, price FROM orders"), three)
+    after = resolve(asked(), FOUR)
+    changes = diff(before, after)
+    assert changes == (
+        QueryChanged(text_only=False),
+        ColumnsAppended(columns("description STRING")),
+    )
+    assert check(TABLE, stored(before), after, changes) == ()
+
+
+def test_journey_2_2_the_logic_may_change():
+    assert journey(SELECT_FOUR.replace("1000", "500"), FOUR) == ()
+
+
+def test_journey_2_3_a_column_may_not_be_dropped():
+    (error,) = journey("SELECT three", "user_id INT; product_id INT; price DECIMAL(10,2)")
+    assert isinstance(error, DroppedColumnError)
+    assert (
+        "Failed to modify query because drop column is unsupported. When modifying a query, you "
+        "can only append new columns at the end of original schema. The original schema has 4 "
+        "columns, but the newly derived schema from the query has 3 columns."
+    ) in str(error)
+    assert error.parameters["dropped"] == "`description`"
+    assert error.violations == ()
+
+
+def test_journey_2_4_columns_may_not_be_reordered():
+    (error,) = journey(
+        "SELECT moved", "user_id INT; price DECIMAL(10,2); product_id INT; description STRING"
+    )
+    assert isinstance(error, ColumnMismatchError)
+    assert (
+        "When modifying the query of a materialized table, currently only support appending "
+        "columns at the end of original schema, dropping, renaming, and reordering columns are not "
+        "supported. Column mismatch at position 1: Original column is [`product_id` INT], but new "
+        "column is [`price` DECIMAL(10,2)]."
+    ) in str(error)
+    (other,) = error.violations
+    assert other == (
+        "Column mismatch at position 2: Original column is [`price` DECIMAL(10,2)], but new column "
+        "is [`product_id` INT]."
+    )
+
+
+def test_journey_2_5_a_type_may_not_change():
+    (error,) = journey("SELECT cast", "user_id INT; product_id INT; price INT; description STRING")
+    assert type(error) is ColumnMismatchError
+    assert (
+        "Column mismatch at position 2: Original column is [`price` DECIMAL(10,2)], but new column "
+        "is [`price` INT]."
+    ) in str(error)
+
+
+def test_the_count_is_checked_before_the_mismatches():
+    (error,) = journey("SELECT two", "user_id INT; price DECIMAL(10,2)")
+    assert isinstance(error, DroppedColumnError)
+    assert [v[:30] for v in error.violations] == ["Column mismatch at position 1:"]
+    assert error.parameters["dropped"] == "`product_id`, `description`"
+
+
+def test_types_that_only_grow_name_the_option():
+    wider = FOUR.replace("product_id INT", "product_id BIGINT")
+    (error,) = journey("SELECT wider", wider)
+    assert isinstance(error, ColumnWideningError)
+    options = (("schema.type-widening", "true"),)
+    assert violations(asked(options=options), asked("SELECT wider", options=options), wider) == ()
+    assert violations(asked(), asked("SELECT wider", options=options), wider) == ()
+
+
+def test_every_error_names_the_table_the_remedy_and_its_cost():
+    (error,) = journey("SELECT two", "user_id INT; price DECIMAL(10,2)")
+    assert error.parameters["table"] == str(TABLE)
+    assert f"CREATE OR REPLACE MATERIALIZED TABLE {TABLE}" in str(error)
+
+
+def test_an_appended_column_is_nullable():
+    specs = (ColumnSpec("a", "INT"), ColumnSpec("b", "INT", not_null=True))
+    before, after = asked("q", columns=specs[:1]), asked("q2", columns=specs)
+    (error,) = violations(before, after, "a INT; b INT", "a INT")
+    assert isinstance(error, AppendedNotNullError)
+    assert error.parameters["column"] == "`b` INT"
+
+
+def test_partitioning_is_for_life():
+    before, after = asked(partitioned_by=("user_id",)), asked(clustered_by=("user_id",))
+    (error,) = violations(before, after)
+    assert isinstance(error, PartitioningChangeError)
+    assert (error.parameters["old"], error.parameters["new"]) == ("user_id", "")
+
+
+def with_start(definition, text, instant=None):
+    start_mode = parse_start_mode(text)
+    return changed(
+        definition,
+        asked=replace(definition.asked, start_mode=start_mode),
+        start_mode=ResolvedStartMode(start_mode, instant),
+    )
+
+
+def start_violations(old, new, *, query_changes=False, mode=None):
+    base = resolve(asked(refresh_mode=mode), FOUR)
+    query = "SELECT other" if query_changes else SELECT_FOUR
+    before = with_start(base, old, 1)
+    after = with_start(resolve(asked(query, refresh_mode=mode), FOUR), new, 1)
+    return [type(e) for e in check(TABLE, stored(before), after, diff(before, after))]
+
+
+BEGIN, RESUME = "FROM_BEGINNING", "RESUME_OR_FROM_BEGINNING"
+REFUSED = [StartModeChangeError]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "query_changes", "expected"),
+    [
+        (BEGIN, BEGIN, True, []),
+        (RESUME, RESUME, False, []),
+        (RESUME, RESUME, True, REFUSED),
+        (BEGIN, RESUME, False, []),
+        (BEGIN, "RESUME_OR_FROM_NOW", False, []),
+        (BEGIN, "RESUME_OR_FROM_NOW", True, REFUSED),
+        (BEGIN, "FROM_NOW", False, REFUSED),
+        (BEGIN, "FROM_NOW", True, REFUSED),
+        ("FROM_NOW", "FROM_NOW", False, []),
+        ("FROM_NOW", "FROM_NOW", True, REFUSED),
+        ("FROM_NOW", BEGIN, True, []),
+    ],
+)
+def test_a_start_other_than_the_beginning_that_would_take_effect(old, new, query_changes, expected):
+    assert start_violations(old, new, query_changes=query_changes) == expected
+
+
+@pytest.mark.parametrize("new", ["FROM_NOW", RESUME])
+def test_no_start_takes_effect_in_full_mode(new):
+    assert start_violations(BEGIN, new, query_changes=True, mode=FULL) == []
+
+
+ALL = StateRetention(StateRetentionType.ALL)
+
+
+@pytest.mark.parametrize(
+    ("query", "modes", "expected"),
+    [
+        (SELECT_FOUR, (None, None), []),
+        ("SELECT other", (None, None), [StateRetentionChangeError]),
+        ("SELECT other", (FULL, FULL), []),
+        ("SELECT other", (FULL, None), []),
+        (f"{SELECT_FOUR} -- text", (None, None), []),
+    ],
+)
+def test_state_that_would_be_kept_at_a_change_of_the_query(query, modes, expected):
+    clauses = {"state_retention": ALL, "start_mode": parse_start_mode(BEGIN)}
+    before = resolve(asked(refresh_mode=modes[0], **clauses), FOUR, expanded="x")
+    expanded = "y" if "other" in query else "x"
+    after = resolve(asked(query, refresh_mode=modes[1], **clauses), FOUR, expanded=expanded)
+    found = check(TABLE, stored(before), after, diff(before, after))
+    assert [type(e) for e in found] == expected
+
+
+def test_all_violations_come_as_one_error():
+    before = resolve(asked(partitioned_by=("user_id",)), FOUR)
+    after = with_start(resolve(asked("SELECT two"), "user_id INT; price DECIMAL(10,2)"), RESUME)
+    with pytest.raises(DefinitionChangeError) as caught:
+        raise_if_incompatible(TABLE, stored(before), after, diff(before, after))
+    assert caught.value.conditions == (
+        "MATERIALIZED_TABLE_DROPPED_COLUMN",
+        "MATERIALIZED_TABLE_PARTITIONING_CHANGE",
+        "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE_CHANGE",
+    )
+    assert len(caught.value.violations) == 3
+    assert caught.value.parameters == {"table": str(TABLE)}
+
+
+def test_one_violation_comes_as_itself_and_none_as_nothing():
+    before = resolve(asked(partitioned_by=("user_id",)), FOUR)
+    after = resolve(asked(), FOUR)
+    with pytest.raises(PartitioningChangeError) as caught:
+        raise_if_incompatible(TABLE, stored(before), after, diff(before, after))
+    assert caught.value.conditions == ("MATERIALIZED_TABLE_PARTITIONING_CHANGE",)
+    raise_if_incompatible(TABLE, stored(before), before, ())

@@ -1,0 +1,496 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dbt.adapters.spark_mt.changes.changes import (
+    CheckAdded,
+    CheckDropped,
+    ClusteringChanged,
+    ColumnCommentChanged,
+    ColumnListChanged,
+    ColumnNullabilityChanged,
+    ColumnsAppended,
+    ColumnsMismatched,
+    ColumnTypeWidened,
+    CommentChanged,
+    ConfChanged,
+    Effect,
+    FreshnessChanged,
+    OptionReset,
+    OptionSet,
+    PartitioningChanged,
+    PrimaryKeyChanged,
+    QueryChanged,
+    RefreshModeChanged,
+    StartModeChanged,
+    StateRetentionChanged,
+)
+from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.definition.columns import Check, Column, ColumnSpec, PrimaryKey
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.definition.start_mode import ResolvedStartMode
+from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
+from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
+from tests.unit.builders import QUERY, QUERY_COLUMNS, changed, columns, context, resolve
+
+AUTOMATIC, FULL = LogicalRefreshMode.AUTOMATIC, LogicalRefreshMode.FULL
+CONTINUOUS = LogicalRefreshMode.CONTINUOUS
+
+
+def asked(query=QUERY, **clauses):
+    return AskedDefinition(query, **clauses)
+
+
+def between(before, after, ddl=QUERY_COLUMNS, **facts):
+    """What differs between two definitions over the same columns."""
+    return diff(resolve(before, **facts), resolve(after, ddl, **facts))
+
+
+def fresh(text):
+    return Freshness.parse(text)
+
+
+# query
+
+
+def test_the_same_definition_has_no_changes():
+    assert between(asked(), asked()) == ()
+
+
+def test_another_query_fills_the_table_again():
+    (change,) = between(asked(), asked(QUERY.replace("1000", "500")))
+    assert change == QueryChanged(text_only=False)
+    assert (change.effect, change.of_query) == (Effect.CONTENT, True)
+
+
+@pytest.mark.parametrize(
+    "query", [f"-- why\n{QUERY}", QUERY.replace(" FROM", "\n  from"), f"{QUERY} /* end */"]
+)
+def test_another_text_of_the_same_query_is_metadata(query):
+    (change,) = between(asked(), asked(query), expanded="SELECT full")
+    assert change == QueryChanged(text_only=True)
+    assert change.effect is Effect.TEXT
+
+
+def test_the_same_text_over_other_tables_is_another_query():
+    before = resolve(asked(), expanded="SELECT * FROM a.orders")
+    after = resolve(asked(), expanded="SELECT * FROM b.orders")
+    assert diff(before, after) == (QueryChanged(text_only=False),)
+
+
+@pytest.mark.parametrize(
+    ("query", "expanded", "changes"),
+    [
+        (QUERY, "SELECT full", ()),
+        ("SELECT 1 FROM c.s.t", "SELECT 1 FROM c.s.t", ()),
+        ("FROM ((", "FROM ((", (QueryChanged(text_only=False),)),
+    ],
+)
+def test_the_session_s_schema_counts_where_names_could_not_be_made_full(query, expanded, changes):
+    before = resolve(asked(query), expanded=expanded)
+    elsewhere = replace(before.context, schema="other")
+    assert diff(before, changed(before, context=elsewhere)) == changes
+
+
+def test_confs_count_like_the_query():
+    before = resolve(asked(), context=context(ansi="true", caseSensitive="false"))
+    after = resolve(asked(), context=context(ansi="false", timestampType="TIMESTAMP_NTZ"))
+    found = diff(before, after)
+    assert found == (
+        ConfChanged("spark.sql.ansi.enabled", "true", "false"),
+        ConfChanged("spark.sql.caseSensitive", "false", None),
+        ConfChanged("spark.sql.timestampType", None, "TIMESTAMP_NTZ"),
+    )
+    assert {(c.effect, c.of_query) for c in found} == {(Effect.CONTENT, True)}
+
+
+# columns
+
+
+def test_columns_are_appended_behind_the_old_ones():
+    after = f"{QUERY_COLUMNS}; description STRING; note STRING"
+    found = between(asked(), asked(), after)
+    assert found == (ColumnsAppended(columns("description STRING; note STRING")),)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "positions", "drops"),
+    [
+        ("user_id INT; product_id INT", [], True),
+        ("user_id INT; price DECIMAL(10,2)", [1], True),
+        ("user_id INT; price DECIMAL(10,2); product_id INT", [1, 2], False),
+        ("user_id INT; product INT; price DECIMAL(10,2)", [1], False),
+        ("user_id INT; product_id INT; price INT", [2], False),
+        ("user_id BIGINT; product_id INT; price DECIMAL(10,2)", [0], False),
+        ("id INT; product_id INT; price INT; more INT", [0, 2], False),
+    ],
+)
+def test_every_mismatch_is_found_by_position(ddl, positions, drops):
+    (change,) = between(asked(), asked(), ddl)
+    assert isinstance(change, ColumnsMismatched)
+    assert [m.position for m in change.mismatches] == positions
+    assert (change.drops, change.effect) == (drops, Effect.IMPOSSIBLE)
+
+
+def test_names_are_compared_without_case_unless_the_session_says_otherwise():
+    other = QUERY_COLUMNS.replace("price", "PRICE")
+    assert between(asked(), asked(), other) == ()
+    (change,) = between(asked(), asked(), other, context=context(caseSensitive="true"))
+    assert isinstance(change, ColumnsMismatched)
+
+
+WIDENING = (("schema.type-widening", "true"),)
+
+
+def test_the_option_lets_types_be_widened():
+    wider = "user_id BIGINT; product_id INT; price DECIMAL(12,2); note STRING"
+    found = between(asked(options=WIDENING), asked(options=WIDENING), wider)
+    assert found == (
+        ColumnTypeWidened("user_id", "INT", "BIGINT"),
+        ColumnTypeWidened("price", "DECIMAL(10,2)", "DECIMAL(12,2)"),
+        ColumnsAppended(columns("note STRING")),
+    )
+
+
+def test_the_option_does_not_let_types_be_narrowed():
+    narrower = "user_id SMALLINT; product_id INT; price DECIMAL(12,2)"
+    (change,) = between(asked(options=WIDENING), asked(options=WIDENING), narrower)
+    assert [(m.position, m.widens) for m in change.mismatches] == [(0, False), (2, True)]
+
+
+def typed(*items, **clauses):
+    return asked("SELECT 1", columns=tuple(ColumnSpec(*item) for item in items), **clauses)
+
+
+def lists(before, after, ddl="a INT; b INT"):
+    return diff(resolve(before, ddl), resolve(after, ddl))
+
+
+def test_a_list_that_says_what_the_query_says_is_metadata():
+    found = lists(asked("SELECT 1"), typed(("a", "INT"), ("b", "INT")))
+    assert found == (ColumnListChanged(same_content=True),)
+    assert found[0].effect is Effect.TEXT
+
+
+def test_the_spelling_of_a_listed_type_does_not_count():
+    assert lists(typed(("a", "int"), ("b", "INTEGER")), typed(("a", "INT"), ("b", "INT"))) == ()
+
+
+def test_a_list_that_exchanges_columns_fills_the_table_again():
+    exchanged = lists(typed(("b",), ("a",)), typed(("b", "INT"), ("a", "INT")))
+    assert exchanged == (ColumnListChanged(same_content=False),)
+    assert exchanged[0].effect is Effect.CONTENT
+
+
+def test_a_star_that_sorts_its_columns_anew_below_bare_names_fills_the_table_again():
+    names = typed(("x",), ("y",))
+    found = diff(resolve(names, "a INT; b INT"), resolve(names, "b INT; a INT"))
+    assert found == (ColumnListChanged(same_content=False),)
+
+
+def test_a_listed_type_may_be_widened():
+    before, after = typed(("a", "INT"), ("b", "INT")), typed(("a", "BIGINT"), ("b", "INT"))
+    (mismatch,) = lists(before, after)[:1]
+    assert isinstance(mismatch, ColumnsMismatched)
+    found = lists(before, replace(after, options=WIDENING))
+    assert ColumnTypeWidened("a", "INT", "BIGINT") in found
+
+
+def test_not_null_and_comments_are_changes_of_their_own():
+    before = typed(("a", "INT", False, "old"), ("b", "INT", True, None))
+    after = typed(("a", "INT", True, "new"), ("b", "INT", False, None))
+    assert lists(before, after) == (
+        ColumnNullabilityChanged("a", nullable=False),
+        ColumnNullabilityChanged("b", nullable=True),
+        ColumnCommentChanged("a", "old", "new"),
+    )
+
+
+# refresh
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        (None, None, None),
+        ("60 seconds", "1 minute", None),
+        ("24 hours", "1 day", None),
+        (None, "3 minutes", Effect.TEXT),
+        ("180 seconds", None, Effect.TEXT),
+        ("5 minutes", "6 minutes", Effect.REFRESH),
+        (None, "5 minutes", Effect.REFRESH),
+    ],
+)
+def test_freshness_is_compared_by_length_as_asked_and_as_resolved(old, new, effect):
+    found = between(asked(freshness=old and fresh(old)), asked(freshness=new and fresh(new)))
+    assert [(type(c), c.effect) for c in found] == ([(FreshnessChanged, effect)] if effect else [])
+
+
+def test_a_freshness_beyond_the_threshold_changes_the_mode_as_well():
+    found = between(asked(), asked(freshness=fresh("1 hour")))
+    assert [c.describe() for c in found] == [
+        "Freshness changed from 3 minutes (by default) to 1 hour.",
+        "Refresh mode changed from CONTINUOUS (by AUTOMATIC) to FULL (by AUTOMATIC).",
+    ]
+    assert {c.effect for c in found} == {Effect.REFRESH}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        (None, AUTOMATIC, None),
+        (None, CONTINUOUS, Effect.TEXT),
+        (CONTINUOUS, AUTOMATIC, Effect.TEXT),
+        (CONTINUOUS, FULL, Effect.REFRESH),
+        (FULL, None, Effect.REFRESH),
+    ],
+)
+def test_modes_are_compared_as_asked_and_as_resolved(old, new, effect):
+    minute = fresh("1 min")
+    found = between(
+        asked(refresh_mode=old, freshness=minute), asked(refresh_mode=new, freshness=minute)
+    )
+    expected = [(RefreshModeChanged, effect)] if effect else []
+    assert [(type(c), c.effect) for c in found] == expected
+
+
+def start(text, instant=None, mode=CONTINUOUS):
+    """A definition with a start mode; which of them can be asked for is another module's rule."""
+    start_mode = text and parse_start_mode(text)
+    base = resolve(asked(refresh_mode=mode))
+    return changed(
+        base,
+        asked=replace(base.asked, start_mode=start_mode),
+        start_mode=ResolvedStartMode(start_mode or parse_start_mode("FROM_BEGINNING"), instant),
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        ((None,), (None,), None),
+        ((None,), ("FROM_BEGINNING",), Effect.TEXT),
+        (("FROM_NOW", 1), ("FROM_NOW", 2), None),
+        (("FROM_NOW(INTERVAL '7' DAY)", 1), ("FROM_NOW(INTERVAL '1' WEEK)", 2), None),
+        (("FROM_NOW(INTERVAL '12' MONTH)", 1), ("FROM_NOW(INTERVAL '1' YEAR)", 2), None),
+        (("FROM_NOW(INTERVAL '60' SECOND)", 1), ("FROM_NOW(INTERVAL '1' MINUTE)", 2), None),
+        (("FROM_NOW(INTERVAL '24' HOUR)", 1), ("FROM_NOW(INTERVAL '1' DAY)", 1), Effect.CONTENT),
+        (("FROM_NOW(INTERVAL '7' DAY)", 1), ("FROM_NOW(INTERVAL '8' DAY)", 1), Effect.CONTENT),
+        (
+            ("FROM_TIMESTAMP(TIMESTAMP '2025-01-01')", 1),
+            ("FROM_TIMESTAMP(TIMESTAMP '2025-01-01 00:00:00')", 1),
+            None,
+        ),
+        (
+            ("FROM_TIMESTAMP(TIMESTAMP '2025-01-01')", 1),
+            ("FROM_TIMESTAMP(TIMESTAMP '2025-01-02')", 2),
+            Effect.CONTENT,
+        ),
+        ((None,), ("RESUME_OR_FROM_BEGINNING",), Effect.TEXT),
+        (("FROM_NOW", 1), ("RESUME_OR_FROM_NOW", 1), Effect.TEXT),
+        (("RESUME_OR_FROM_NOW", 1), ("FROM_NOW", 1), Effect.CONTENT),
+        (("FROM_NOW", 1), ("FROM_BEGINNING",), Effect.CONTENT),
+    ],
+)
+def test_start_modes_are_compared_by_interval_or_instant(old, new, effect):
+    found = diff(start(*old), start(*new))
+    assert [(type(c), c.effect) for c in found] == ([(StartModeChanged, effect)] if effect else [])
+
+
+def test_a_start_mode_has_no_effect_in_full_mode():
+    (change,) = diff(start(None, mode=FULL), start("FROM_NOW", 1, mode=FULL))
+    assert change.effect is Effect.TEXT
+
+
+ALL, PTF = StateRetentionType.ALL, StateRetentionType.PTF_ONLY
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        (None, None, True),
+        (None, StateRetention(StateRetentionType.NONE), False),
+        (StateRetention(ALL), StateRetention(PTF), False),
+        (StateRetention(PTF), StateRetention(PTF, ("a",)), False),
+        (StateRetention(PTF, ("a", "b")), StateRetention(PTF, ("b", "a")), True),
+    ],
+)
+def test_state_retention_is_stored_for_the_next_change_of_the_query(old, new, same):
+    before, after = (
+        asked(state_retention=r, start_mode=parse_start_mode("FROM_BEGINNING")) for r in (old, new)
+    )
+    found = between(before, after)
+    expected = [] if same else [(StateRetentionChanged, Effect.TEXT)]
+    assert [(type(c), c.effect) for c in found] == expected
+
+
+# everything else
+
+
+def test_options_are_compared_key_by_key():
+    before = asked(options=(("delta.x", "1"), ("note", "a"), ("gone", "x")))
+    after = asked(options=(("note", "b"), ("delta.x", "1"), ("continuous.trigger-interval", "1 s")))
+    found = between(before, after)
+    assert found == (
+        OptionSet("continuous.trigger-interval", None, "1 s"),
+        OptionSet("note", "a", "b"),
+        OptionReset("gone", "x"),
+    )
+    assert [c.effect for c in found] == [Effect.REFRESH, Effect.TEXT, Effect.TEXT]
+    assert OptionSet("delta.x", None, "1").effect is Effect.STORAGE
+    assert OptionReset("schema.type-widening", "true").effect is Effect.STORAGE
+    assert OptionReset("partition.fields.ds.date-formatter", "d").effect is Effect.REFRESH
+
+
+def test_secrets_are_not_described():
+    assert "hush" not in OptionSet("kafka.password", "hush", "hush2").describe()
+    assert "hush" not in OptionReset("kafka.password", "hush").describe()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [
+        ({"comment": "a"}, {"comment": "b"}, (CommentChanged("a", "b"),)),
+        ({}, {"comment": "it's"}, (CommentChanged(None, "it's"),)),
+        ({}, {"comment": ""}, ()),
+        (
+            {"partitioned_by": ("user_id",)},
+            {},
+            (PartitioningChanged(("user_id",), ()),),
+        ),
+        ({"partitioned_by": ("user_id",)}, {"partitioned_by": ("USER_ID",)}, ()),
+        (
+            {"partitioned_by": ("user_id", "price")},
+            {"partitioned_by": ("price", "user_id")},
+            (PartitioningChanged(("user_id", "price"), ("price", "user_id")),),
+        ),
+        ({"clustered_by": ("user_id",)}, {"clustered_by": ("USER_ID",)}, ()),
+        ({}, {"clustered_by": ("price",)}, (ClusteringChanged((), ("price",)),)),
+    ],
+)
+def test_comment_and_layout(before, after, changes):
+    assert between(asked(**before), asked(**after)) == changes
+
+
+KEY = PrimaryKey(("user_id", "price"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        (None, KEY, Effect.REFRESH),
+        (KEY, None, Effect.REFRESH),
+        (KEY, PrimaryKey(("user_id",)), Effect.REFRESH),
+        (KEY, PrimaryKey(("USER_ID", "price")), None),
+        (KEY, PrimaryKey(("price", "user_id")), Effect.TEXT),
+        (KEY, PrimaryKey(("user_id", "price"), "pk"), Effect.TEXT),
+    ],
+)
+def test_a_key_changes_by_its_columns(old, new, effect):
+    before, after = (asked(constraints=(key,) if key else ()) for key in (old, new))
+    found = between(before, after)
+    assert [(type(c), c.effect) for c in found] == ([(PrimaryKeyChanged, effect)] if effect else [])
+
+
+def test_checks_are_compared_by_name_and_tokens():
+    before = asked(constraints=(Check("price > 0", "positive"), Check("user_id > 0")))
+    after = asked(constraints=(Check("user_id  > 0 /* x */"), Check("price > 1", "positive")))
+    assert between(before, after) == (
+        CheckDropped(Check("price > 0", "positive")),
+        CheckAdded(Check("price > 1", "positive")),
+    )
+
+
+EXAMPLES = [
+    (QueryChanged(text_only=False), "The query changed."),
+    (QueryChanged(text_only=True), "The query's text changed, its meaning did not."),
+    (ColumnsAppended(columns("a INT")), "Column appended: `a` INT."),
+    (ColumnTypeWidened("a", "INT", "BIGINT"), "Column `a` widened from INT to BIGINT."),
+    (ColumnNullabilityChanged("a", nullable=False), "Column `a` no longer allows NULL."),
+    (CommentChanged(None, "it's"), r"Comment set to 'it\'s'."),
+    (ColumnCommentChanged("a", "x", None), "Comment of column `a` removed, it was 'x'."),
+    (OptionSet("k", "1", "2"), "Option 'k' changed from '1' to '2'."),
+    (PrimaryKeyChanged(None, KEY, same_columns=False), "Primary key set to (`user_id`, `price`)."),
+    (CheckAdded(Check("a > 0", "c")), "Constraint `c` CHECK (a > 0) added."),
+    (CheckDropped(Check("a > 0")), "Constraint CHECK (a > 0) dropped."),
+    (PartitioningChanged(("a",), ()), "Partitioning removed, it was (`a`)."),
+    (ClusteringChanged((), ("a", "b")), "Clustering set to (`a`, `b`)."),
+    (ConfChanged("spark.x", "1", "2"), "SQL conf spark.x changed from 1 to 2."),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), EXAMPLES)
+def test_every_change_is_one_sentence_with_old_and_new(change, sentence):
+    assert change.describe() == sentence
+    assert change.field
+
+
+names = st.sampled_from(["user_id", "product_id", "price"])
+texts = st.text(max_size=8)
+definitions = st.builds(
+    AskedDefinition,
+    query=st.sampled_from([QUERY, "SELECT 2", "broken ((", "SELECT 'x"]),
+    columns=st.sampled_from(
+        [
+            (),
+            tuple(ColumnSpec(n) for n in "xyz"),
+            (
+                ColumnSpec("price", "DECIMAL(12,2)", comment="c"),
+                ColumnSpec("user_id", "BIGINT", not_null=True),
+                ColumnSpec("product_id", "INT"),
+            ),
+        ]
+    ),
+    constraints=st.lists(st.builds(Check, texts, st.none() | texts), max_size=2).map(tuple),
+    comment=st.none() | texts,
+    options=st.dictionaries(texts.filter(lambda k: "." not in k), texts, max_size=3).map(
+        lambda d: tuple(sorted(d.items()))
+    ),
+    freshness=st.none() | st.builds(Freshness, st.integers(1, 100), st.sampled_from(TimeUnit)),
+    refresh_mode=st.none() | st.sampled_from(LogicalRefreshMode),
+    start_mode=st.none() | st.just(parse_start_mode("RESUME_OR_FROM_BEGINNING")),
+    state_retention=st.none() | st.sampled_from(StateRetentionType).map(StateRetention),
+)
+
+
+@given(definitions)
+def test_any_definition_equals_itself(definition):
+    before = resolve(definition)
+    again = changed(before, derived_from=(("enricher", "another"),))
+    assert diff(before, before) == ()
+    assert diff(before, again) == ()
+
+
+@given(definitions, definitions)
+def test_differing_definitions_have_changes_that_can_be_described(one, other):
+    before, after = resolve(one), resolve(other)
+    found = diff(before, after)
+    assert all(change.describe().endswith(".") for change in found)
+    if not found:
+        assert diff(after, before) == ()
+        assert before.freshness.seconds == after.freshness.seconds
+        assert dict(one.options) == dict(other.options)
+        assert before.refresh_mode is after.refresh_mode
+
+
+@given(st.integers(1, 10_000), st.sampled_from(TimeUnit), st.sampled_from(TimeUnit))
+def test_a_freshness_in_another_unit_is_the_same(count, unit, other):
+    if count * unit.value % other.value == 0:
+        converted = Freshness(count * unit.value // other.value, other)
+        assert between(asked(freshness=Freshness(count, unit)), asked(freshness=converted)) == ()
+
+
+def test_a_column_without_name_or_type_change_is_no_mismatch():
+    before = resolve(asked())
+    assert (
+        diff(before, changed(before, columns=tuple(Column(*_lower(c)) for c in before.columns)))
+        == ()
+    )
+
+
+def _lower(column):
+    return column.name.upper(), column.type.lower()
