@@ -7,21 +7,20 @@ from dbt.adapters.spark_mt.definition.positions import (
     same_positions,
 )
 
-AT_7 = VersionedPosition(7, "commit-a", 1000)
+AT_7 = VersionedPosition(7, "table-a")
 
 
 @pytest.mark.parametrize(
     ("other", "same"),
     [
-        (VersionedPosition(7, "commit-a", 1000), True),
-        (VersionedPosition(7, "commit-a", 2000), True),
-        (VersionedPosition(8, "commit-b", 1000), False),
-        (VersionedPosition(7, "commit-b", 1000), False),
-        (DefinitionPosition("commit-a"), False),
+        (VersionedPosition(7, "table-a"), True),
+        (VersionedPosition(8, "table-a"), False),
+        (VersionedPosition(7, "table-b"), False),
+        (DefinitionPosition("table-a"), False),
         (UnknownPosition(), False),
     ],
 )
-def test_a_version_is_the_same_by_number_and_commit(other, same):
+def test_a_version_is_the_same_by_number_and_table(other, same):
     assert AT_7.same_state(other) is same
 
 
@@ -41,7 +40,7 @@ def test_sets_are_compared_source_by_source():
     assert same_positions({"a": AT_7}, {"a": AT_7})
     assert not same_positions({"a": AT_7}, {"a": AT_7, "b": AT_7})
     assert not same_positions({"a": AT_7}, {"b": AT_7})
-    assert not same_positions({"a": AT_7}, {"a": VersionedPosition(8, "commit-b")})
+    assert not same_positions({"a": AT_7}, {"a": VersionedPosition(8, "table-a")})
 
 
 def test_positions_are_printed_for_people():

@@ -131,8 +131,8 @@ def _optional_positions(document: dict[str, Any] | None) -> Positions | None:
 
 def _encode_position(position: Position) -> list[object] | str | None:
     match position:
-        case VersionedPosition(version, commit, committed_at_ms):
-            return [version, commit, committed_at_ms]
+        case VersionedPosition(version, table_id):
+            return [version, table_id]
         case DefinitionPosition(fingerprint):
             return fingerprint
         case UnknownPosition():
@@ -144,8 +144,8 @@ def _decode_position(value: list[Any] | str | None) -> Position:
         return UnknownPosition()
     if isinstance(value, str):
         return DefinitionPosition(value)
-    version, commit, committed_at_ms = value
-    return VersionedPosition(version, commit, committed_at_ms)
+    version, table_id = value
+    return VersionedPosition(version, table_id)
 
 
 def _document(text: str | None) -> dict[str, Any] | None:

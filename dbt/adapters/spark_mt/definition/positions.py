@@ -12,21 +12,16 @@ class VersionedPosition:
 
     Args:
         version: The table's version; grows with each of its commits.
-        commit: The identity of that commit. A table that was dropped and created again may reach
-            the same version number, never the same commit.
-        committed_at_ms: When the commit was made, milliseconds since the epoch, UTC.
+        table_id: The format's own identity of the table. A table that was dropped and created again
+            may reach the same version, never with the same identity.
     """
 
     version: int
-    commit: str
-    committed_at_ms: int = 0
+    table_id: str
 
     def same_state(self, other: Position) -> bool:
-        """Whether both name one and the same commit."""
-        return isinstance(other, VersionedPosition) and (self.version, self.commit) == (
-            other.version,
-            other.commit,
-        )
+        """Whether both name one and the same version of one table."""
+        return self == other
 
     def __str__(self) -> str:
         """For people: `version 7`."""

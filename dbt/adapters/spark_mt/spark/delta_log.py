@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, decode_commit
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from pyspark.sql import SparkSession
 
@@ -30,24 +29,17 @@ class Commit:
     """One commit of a table's log.
 
     Args:
-        identity: Delta's own id of the transaction; unlike a version it is never used again.
         timestamp_ms: When it was made, milliseconds since the epoch, UTC.
         facts: What we wrote about it, None for a commit that is not ours.
         rows: Rows written, where Delta counted them.
     """
 
     version: int
-    identity: str
     timestamp_ms: int
     operation: str
     parameters: dict[str, Any]
     facts: CommitFacts | None
     rows: int | None
-
-    @property
-    def position(self) -> VersionedPosition:
-        """This commit as a source position."""
-        return VersionedPosition(self.version, self.identity, self.timestamp_ms)
 
 
 class DeltaLog:
@@ -82,12 +74,6 @@ class DeltaLog:
             if (key := by_tail.get(_tail(unquote(row[1])))) is not None
         }
 
-    def newest(self, locations: Sequence[str]) -> dict[str, Commit]:
-        """Return the newest commit of each table that has one."""
-        last = {loc: versions[-1] for loc in locations if (versions := self.versions(loc))}
-        found = self.commits(last.items())
-        return {location: commit for (location, _), commit in found.items()}
-
     def backwards(self, location: str, step: int = 10) -> Iterable[Commit]:
         """Yield commits from the newest to the oldest, read in growing steps."""
         versions = self.versions(location)
@@ -117,7 +103,6 @@ def _parse(version: int, line: str) -> Commit:
     rows = metrics.get("numOutputRows")
     return Commit(
         version=version,
-        identity=str(info.get("txnId") or info.get("timestamp")),
         timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
         operation=str(info.get("operation", "")),
         parameters=info.get("operationParameters") or {},

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.identifier import quote
+from dbt.adapters.spark_mt.spark.confs import enter_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,7 +66,7 @@ class PrivateSessions:
             for key, value in _OURS.items():
                 session.conf.set(key, value)
             if context is not None:
-                _enter(session, context)
+                enter_context(session, context)
             yield PrivateSession(session)
         finally:
             self._open.discard(session)
@@ -138,9 +138,3 @@ def _copy_confs(source: SparkSession, target: SparkSession) -> None:
         copied = key.startswith(_COPIED) and not key.startswith(_NEVER_COPIED)
         if copied and target.conf.isModifiable(key):
             target.conf.set(key, value)
-
-
-def _enter(session: SparkSession, context: QueryContext) -> None:
-    for key, value in context.confs:
-        session.conf.set(key, value)
-    session.sql(f"USE {quote(context.catalog)}.{quote(context.schema)}")

@@ -10,6 +10,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     Position,
     Positions,
     UnknownPosition,
+    VersionedPosition,
     same_positions,
 )
 from dbt.adapters.spark_mt.execution.errors import BusySourcesError, SourceNotFoundError
@@ -17,11 +18,11 @@ from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
-    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+    from dbt.adapters.spark_mt.spark.table_details import TableDetail, TableDetails
 
 _ATTEMPTS = 20
 
@@ -46,48 +47,49 @@ class SparkSourceReader:
         fixed: dict[str, Position] = {
             str(s.name): _fixed_position(s) for s in sources if s.kind is not SourceKind.VERSIONED
         }
-        locations = {
-            str(s.name): self._location(s.name) for s in sources if s.kind is SourceKind.VERSIONED
-        }
-        return fixed | self._settled(locations)
+        followed = [s.name for s in sources if s.kind is SourceKind.VERSIONED]
+        return fixed | self._settled(dict.fromkeys(followed))
 
     def first_change_after(self, source: TableName, version: int) -> int | None:
         """Return when the first commit after `version` was made, or None if there is none."""
-        location = self._location(source)
+        location = self._detail(source).location
         later = [v for v in self._log.versions(location) if v > version]
         if not later:
             return None
         found = self._log.commits([(location, later[0])])
         return next((commit.timestamp_ms for commit in found.values()), None)
 
-    def _settled(self, locations: Mapping[str, str]) -> dict[str, Position]:
-        before = self._listed(locations)
+    def _settled(self, names: Iterable[TableName]) -> dict[str, Position]:
+        before = self._listed(names)
+        if len(before) < 2:
+            return before
         for _ in range(_ATTEMPTS):
-            if len(locations) < 2:
-                return before
-            after = self._listed(locations)
+            after = self._listed(names)
             if same_positions(before, after):
                 return after
             before = after
         raise BusySourcesError(
-            sources=", ".join(sorted(locations)),
+            sources=", ".join(sorted(before)),
             attempts=_ATTEMPTS,
             reason="they were only listed, so nothing in the query can help",
         )
 
-    def _listed(self, locations: Mapping[str, str]) -> dict[str, Position]:
-        newest = self._log.newest(sorted(set(locations.values())))
-        missing = [name for name, location in locations.items() if location not in newest]
-        if missing:
-            raise SourceNotFoundError(source=", ".join(missing), problem="its Delta log is empty")
-        return {name: newest[location].position for name, location in locations.items()}
+    def _listed(self, names: Iterable[TableName]) -> dict[str, Position]:
+        return {str(name): self._newest(name) for name in names}
 
-    def _location(self, name: TableName) -> str:
+    def _newest(self, name: TableName) -> Position:
+        detail = self._detail(name)
+        versions = self._log.versions(detail.location)
+        if not versions:
+            raise SourceNotFoundError(source=name, problem="its Delta log is empty")
+        return VersionedPosition(versions[-1], detail.delta_id)
+
+    def _detail(self, name: TableName) -> TableDetail:
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
             problem = detail.problem or "there is no such table"
             raise SourceNotFoundError(source=name, problem=problem)
-        return detail.location
+        return detail
 
 
 def _fixed_position(source: Source) -> Position:
