@@ -89,6 +89,23 @@ def test_a_day_of_23_hours_is_a_day_and_24_hours_are_24_hours():
     assert by_hours == before_by_calendar - timedelta(hours=1)
 
 
+@pytest.mark.parametrize(
+    ("literal", "given", "expected"),
+    [
+        ("2025-10-27 02:30", interval(1, "DAY"), 1761442200000),
+        ("2025-11-02 02:30", interval(1, "WEEK"), 1761442200000),
+        ("2025-03-31 02:30", interval(1, "DAY"), 1743298200000),
+        ("2025-04-30 02:30", interval(1, "MONTH"), 1743298200000),
+    ],
+)
+def test_hours_that_a_clock_shows_twice_or_never_are_taken_as_spark_takes_them(
+    literal, given, expected
+):
+    """The expected values are those of Spark 4.2 in Europe/Berlin."""
+    result = subtract(parse_timestamp(literal, BERLIN), given, BERLIN)
+    assert epoch_milliseconds(result) == expected
+
+
 def test_from_now_means_the_instant_of_execution():
     assert resolve("FROM_NOW").instant_ms == epoch_milliseconds(NOW)
     week = resolve("RESUME_OR_FROM_NOW(INTERVAL '7' DAY)")
@@ -105,6 +122,8 @@ def test_the_beginning_has_no_instant(text):
     [
         ("2025-07-01 12:00:00", 10),
         ("2025-07-01T12:00", 10),
+        ("2025-07-01 12", 10),
+        ("2025-07-01 12:00:00 PST", 19),
         ("2025-07-01 12:00:00Z", 12),
         ("2025-07-01 12:00:00 UTC", 12),
         ("2025-07-01 12:00:00+05:30", 6.5),

@@ -71,13 +71,23 @@ def subtract(now: datetime, interval: StartInterval, zone: tzinfo) -> datetime:
         return now - timedelta(seconds=interval.count * _SECONDS[interval.unit])
     local = now.astimezone(zone)
     if interval.unit in _CALENDAR_DAYS:
-        return local - timedelta(days=interval.count * _CALENDAR_DAYS[interval.unit])
+        days = timedelta(days=interval.count * _CALENDAR_DAYS[interval.unit])
+        return _at_offset_of(local, local - days)
     months = local.year * 12 + local.month - 1 - interval.count * _CALENDAR_MONTHS[interval.unit]
     year, month = divmod(months, 12)
     if year < 1:
         raise OverflowError
     last_day = calendar.monthrange(year, month + 1)[1]
-    return local.replace(year=year, month=month + 1, day=min(local.day, last_day))
+    day = min(local.day, last_day)
+    return _at_offset_of(local, local.replace(year=year, month=month + 1, day=day))
+
+
+def _at_offset_of(local: datetime, result: datetime) -> datetime:
+    """Of an hour that a clock shows twice, take the one at the offset of `local`, as Java does."""
+    first, second = result.replace(fold=0), result.replace(fold=1)
+    offsets = first.utcoffset(), second.utcoffset()
+    shown_twice = offsets[0] is not None and offsets[1] is not None and offsets[0] > offsets[1]
+    return second if shown_twice and offsets[1] == local.utcoffset() else first
 
 
 def resolve_start_mode(

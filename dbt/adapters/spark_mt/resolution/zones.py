@@ -11,9 +11,40 @@ from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 SESSION_TIME_ZONE = "spark.sql.session.timeZone"
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?")
 _UTC = frozenset({"Z", "UTC", "GMT", "UT"})
+# Java's ZoneId.SHORT_IDS, which Spark takes as well.
+_SHORT_IDS = {
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "EST": "-05:00",
+    "HST": "-10:00",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "MST": "-07:00",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}
 _TIMESTAMP = re.compile(
-    r"(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:(?:\s+|T)(\d{1,2}):(\d{1,2})"
-    r"(?::(\d{1,2})(?:\.(\d{1,9}))?)?\s*([A-Za-z+-][\w/+:-]*)?)?)?)?",
+    r"(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:(?:\s+|T)(\d{1,2})"
+    r"(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?\s*([A-Za-z+-][\w/+:-]*)?)?)?)?",
     re.ASCII,
 )
 
@@ -40,7 +71,7 @@ def parse_zone(text: str) -> tzinfo:
     Raises:
         InvalidTimeZoneError: No time zone has this name.
     """
-    zone = text.strip()
+    zone = _SHORT_IDS.get(text.strip(), text.strip())
     if zone.upper() in _UTC:
         return timezone.utc
     if match := _OFFSET.fullmatch(zone):
