@@ -71,6 +71,22 @@ class SparkMTCredentials(Credentials):
             problems.append("`method: connect` needs `host`, where the Spark Connect server runs")
         return problems
 
+    @classmethod
+    def translate_aliases(cls, kwargs: dict[str, Any], recurse: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - dbt's signature
+        """Apply the synonyms of keys; dbt asks for it at every level of a node's config, too.
+
+        That makes it the one place where a model's `freshness` can be rescued: dbt knows the key
+        for another purpose and drops every value but `{build_after: ...}` without a word. It is
+        kept as `freshness_interval`, rendered and with dbt's own precedence.
+        """
+        translated: dict[str, Any] = super().translate_aliases(kwargs, recurse)
+        asked = translated.get("freshness")
+        if not _is_interval(asked):
+            return translated
+        if translated.get("freshness_interval", asked) != asked:
+            raise DbtRuntimeError("freshness and freshness_interval mean the same and differ")  # noqa: EM101, TRY003 - dbt's error class takes a text
+        return {**translated, "freshness_interval": asked}
+
     @property
     def type(self) -> str:
         """The adapter's name in profiles."""
@@ -91,6 +107,13 @@ class SparkMTCredentials(Credentials):
     def _connection_keys(self) -> tuple[str, ...]:
         """What `dbt debug` prints."""
         return ("method", "host", "port", "database", "schema", "server_side_parameters")
+
+
+def _is_interval(freshness: object) -> bool:
+    """Whether it is meant for a materialized table, rather than for the check of a source."""
+    if isinstance(freshness, dict):
+        return "build_after" in freshness or "count" in freshness
+    return freshness is not None
 
 
 def _conf_value(value: object) -> str:

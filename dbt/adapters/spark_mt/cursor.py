@@ -139,10 +139,7 @@ class Cursor:
             if bindings:
                 self._frame = self._handle.spark.sql(sql, args=list(bindings))
                 return
-            try:
-                self._result = self._handle.tables().execute(sql)
-            except ModuleNotFoundError:
-                self._result = None
+            self._result = self._handle.tables().execute(sql)
             if self._result is None:
                 self._frame = self._handle.spark.sql(sql)
 

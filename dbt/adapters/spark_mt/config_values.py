@@ -1,0 +1,117 @@
+"""The values of a model's config, as clauses of a statement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError
+from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
+from dbt.adapters.spark_mt.definition.identifier import quote_text
+from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
+from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
+from dbt.adapters.spark_mt.statements.nodes import CreateTable
+from dbt.adapters.spark_mt.statements.routing import parse_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+
+_PERIODS = {"count", "period"}
+
+
+def read_freshness(value: Any) -> str:  # noqa: ANN401 - whatever the YAML holds
+    """Read a text, `{count, period}` or `{build_after: {count, period}}` into an interval.
+
+    Raises:
+        InvalidFreshnessError: It is none of these.
+    """
+    if isinstance(value, dict) and set(value) >= {"build_after"}:
+        value = value["build_after"]
+    if isinstance(value, dict) and _PERIODS <= set(value) <= _PERIODS | {"updates_on"}:
+        return Freshness.of(str(value["count"]), str(value["period"])).sql
+    if not isinstance(value, str):
+        raise InvalidFreshnessError(value=value)
+    return Freshness.parse(value).sql
+
+
+def read_word(known: Collection[str]) -> Callable[[Any], str]:
+    """A reader of one of `known`, in any case."""
+
+    def read(value: Any) -> str:  # noqa: ANN401
+        word = str(getattr(value, "value", value)).lower()
+        if word not in known:
+            listed = ", ".join(sorted(known))
+            hint = did_you_mean(word, known)
+            raise InvalidValueError(detail=f"is one of {listed}, but was: {value!r}.{hint}")
+        return word
+
+    return read
+
+
+def read_names(value: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Read a column's name or a list of them.
+
+    Raises:
+        InvalidValueError: It is neither.
+    """
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n for n in names):
+        raise InvalidValueError(
+            detail=f"is a column's name or a list of names, but was: {value!r}."
+        )
+    return tuple(names)
+
+
+def read_options(value: Any) -> Pairs:  # noqa: ANN401
+    """Read a mapping of option keys to plain values.
+
+    Raises:
+        InvalidValueError: It is none, or a value is a list or a mapping.
+    """
+    plain = isinstance(value, dict) and not any(
+        isinstance(v, dict | list) or v is None for v in value.values()
+    )
+    if not plain:
+        raise InvalidValueError(detail=f"is a mapping of keys to texts, but was: {value!r}.")
+    return tuple((str(key), _option_text(each)) for key, each in value.items())
+
+
+def read_clause(clause: str) -> Callable[[Any], str]:
+    """A reader of START_MODE or STATE_RETENTION, which asks the statement's own parser."""
+
+    def read(value: Any) -> str:  # noqa: ANN401
+        text = _of_mapping(value) if isinstance(value, dict) else str(value)
+        try:
+            parsed = parse_statement(f"CREATE MATERIALIZED TABLE t {clause} = {text} AS SELECT 1")
+        except StatementSyntaxError as error:
+            raise InvalidValueError(detail=str(error).partition("\n")[0]) from error
+        return _value_of(parsed, clause, value)
+
+    return read
+
+
+def _value_of(parsed: object, clause: str, value: object) -> str:
+    """The clause's value, provided that it is all that the text held."""
+    asked = parsed.asked if isinstance(parsed, CreateTable) else None
+    found = getattr(asked, clause.lower(), None)
+    if asked is None or found is None or asked.query != "SELECT 1":
+        raise InvalidValueError(detail=f"was not understood: {value!r}.")
+    return str(found.sql)
+
+
+def _of_mapping(value: Mapping[str, Any]) -> str:
+    """`{from_timestamp: ...}` and `{from_now: 7 days}` as text."""
+    if len(value) != 1:
+        raise InvalidValueError(detail=f"has one key as a mapping, but was: {dict(value)!r}.")
+    form, argument = next(iter(value.items()))
+    if str(form).lower().endswith("from_timestamp"):
+        return f"{form}(TIMESTAMP {quote_text(str(argument))})"
+    if str(argument).strip().lower().startswith("interval"):
+        return f"{form}({argument})"
+    count, _, unit = str(argument).strip().partition(" ")
+    return f"{form}(INTERVAL {quote_text(count)} {unit})"
+
+
+def _option_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

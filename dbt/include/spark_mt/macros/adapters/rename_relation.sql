@@ -1,0 +1,15 @@
+{#- Spark wants the new name without the catalog. A renamed materialized table stays one: its
+   identity is in the table, and the registry follows when the table is next looked at. -#}
+{% macro spark_mt__rename_relation(from_relation, to_relation) -%}
+  {%- call statement('rename_relation') -%}
+    {{ get_rename_sql(from_relation, to_relation.include(database=false)) }}
+  {%- endcall -%}
+{%- endmacro %}
+
+
+{%- macro spark_mt__get_rename_sql(relation, new_name) -%}
+  {%- if relation.type is none -%}
+    {%- do exceptions.raise_compiler_error('Cannot rename a relation of unknown type: ' ~ relation) -%}
+  {%- endif -%}
+  alter {{ 'view' if relation.is_view else 'table' }} {{ relation }} rename to {{ new_name }}
+{%- endmacro -%}

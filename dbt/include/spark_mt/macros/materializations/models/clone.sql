@@ -1,0 +1,36 @@
+{#- A Delta table is cloned without copying its files; anything else becomes a view of the other
+   environment: a clone of a materialized table would be a second writer's table. -#}
+{%- materialization clone, adapter='spark_mt' -%}
+
+  {%- if not defer_relation -%}
+    {{ log('No relation found in state manifest for ' ~ model.unique_id, info=True) }}
+    {{ return({'relations': []}) }}
+  {%- endif -%}
+
+  {%- set existing_relation = load_cached_relation(this) -%}
+  {%- if existing_relation and not flags.FULL_REFRESH -%}
+    {{ log('Relation ' ~ existing_relation ~ ' already exists', info=True) }}
+    {{ return({'relations': []}) }}
+  {%- endif -%}
+
+  {%- set other_relation = load_cached_relation(defer_relation) -%}
+  {%- if other_relation and other_relation.is_table and other_relation.is_delta -%}
+    {%- set target_relation = this.incorporate(type='table') -%}
+    {%- do drop_relation_if_exists(existing_relation) -%}
+    {%- call statement('main') -%}
+      {{ create_or_replace_clone(target_relation, defer_relation) }}
+    {%- endcall -%}
+    {%- do apply_grants(target_relation, grant_config, should_revoke=True) -%}
+  {%- else -%}
+    {%- set target_relation = this.incorporate(type='view') -%}
+    {%- if existing_relation and not existing_relation.is_view -%}
+      {%- do drop_relation_if_exists(existing_relation) -%}
+    {%- endif -%}
+    {%- call statement('main') -%}
+      {{ get_create_view_as_sql(target_relation, 'select * from ' ~ defer_relation) }}
+    {%- endcall -%}
+  {%- endif -%}
+
+  {{ return({'relations': [target_relation]}) }}
+
+{%- endmaterialization -%}
