@@ -49,7 +49,7 @@ class MaterializedTables:
     Args:
         spark: A classic or a Connect session. Statements are analysed in it, and never change its
             settings.
-        owner: Who declares tables through this object, stored with each definition.
+        owner: Returns who declares the table of the statement that runs; stored with a new one.
         clock: Returns the current instant, aware.
     """
 
@@ -57,7 +57,7 @@ class MaterializedTables:
         self,
         spark: SparkSession,
         *,
-        owner: Pairs = (),
+        owner: Callable[[], Pairs] = tuple,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         self._spark = spark

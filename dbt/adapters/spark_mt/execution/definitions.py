@@ -144,7 +144,7 @@ class Definitions:
         if isinstance(found, Missing):
             resolution = self._env.resolve(name, statement.asked, None)
             run = self._env.run("CREATE", resolution.analyzed)
-            plan = plan_create(name, self._env.new_id(), resolution, run, self._env.owner)
+            plan = plan_create(name, self._env.new_id(), resolution, run, self._env.owner())
             return plan, Action.CREATED, run
         if statement.form is CreateForm.CREATE_OR_REPLACE:
             return self._replaced(name, statement, found)
@@ -163,7 +163,7 @@ class Definitions:
             raise PartitionedReplaceError(table=name)
         resolution = self._env.resolve(name, statement.asked, None)
         run = self._env.run("REPLACE", resolution.analyzed)
-        plan = plan_replace(found, resolution, run, self._env.owner)
+        plan = plan_replace(found, resolution, run, self._env.owner())
         return plan, Action.REPLACED, run
 
     def _altered(
@@ -172,6 +172,8 @@ class Definitions:
         resolution = self._env.resolve(name, statement.asked, table.definition)
         changes = diff(table.definition.resolved, resolution.definition)
         if not changes:
+            if not table.unpublished:
+                self._env.recent.keep(table, resolution.analyzed)
             return Plan(name, ()), Action.UNCHANGED, None
         raise_if_incompatible(name, table.definition, resolution.definition, changes)
         fills = any(change.effect is Effect.CONTENT for change in changes)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from dbt.adapters.spark_mt.execution.recent import Recent
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
 
@@ -55,7 +56,8 @@ class Environment:
         confs: Reads Spark confs that show how to print things (time zone, redaction).
         clock: Returns the current instant, aware.
         new_id: Returns a new random identity.
-        owner: Who declares tables through this connection.
+        owner: Returns who declares the table of the statement that runs.
+        recent: What the statement before found.
     """
 
     store: TableStore
@@ -69,7 +71,8 @@ class Environment:
     confs: Callable[[], Mapping[str, str]]
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
-    owner: Pairs = ()
+    owner: Callable[[], Pairs] = tuple
+    recent: Recent = field(default_factory=Recent)
 
     def now_ms(self) -> int:
         """The current instant in milliseconds since the epoch, UTC."""

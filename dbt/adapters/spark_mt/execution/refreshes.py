@@ -98,11 +98,13 @@ class Refreshes:
     def _refresh(
         self, name: TableName, partition: tuple[PartitionValue, ...], trigger: str, *, force: bool
     ) -> RefreshOutcome:
-        table = stored_table(self._env, name)
+        recent = self._env.recent.take(name)
+        table = recent[0] if recent else stored_table(self._env, name)
         if partition:
             wanted = self._checked(table, partition)
             return self._partitions(table, (wanted,), trigger)
-        analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
+        resolved = table.definition.resolved
+        analyzed = recent[1] if recent else self._env.stored_analyzer.analyze_stored(resolved)
         run = self._env.run(trigger, analyzed)
         if not force and not _must_run(table, analyzed, run.positions):
             return self._up_to_date(table, run)

@@ -48,7 +48,7 @@ class SparkEnvironment:
         self,
         spark: SparkSession,
         *,
-        owner: Pairs = (),
+        owner: Callable[[], Pairs] = tuple,
         clock: Callable[[], datetime] = lambda: datetime.now(tz=timezone.utc),
     ) -> None:
         self._spark = spark
