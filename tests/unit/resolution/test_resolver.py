@@ -161,7 +161,10 @@ def test_time_dependent_functions_are_allowed_with_a_warning(mode):
 @pytest.mark.parametrize("clauses", [{"refresh_mode": FULL}, {"freshness": Freshness.parse("1 d")}])
 def test_a_stream_cannot_be_refreshed_in_full(clauses):
     assert refused(asked(**clauses), streaming=True) == ["MATERIALIZED_TABLE_STREAM_IN_FULL_MODE"]
-    assert engine(streaming=True).resolve(asked()).definition
+
+
+def test_a_stream_is_refused_until_there_is_a_streaming_refresh():
+    assert refused(asked(), streaming=True) == ["MATERIALIZED_TABLE_STREAM_NOT_AVAILABLE"]
 
 
 NOW_MODE = StartMode(StartModeType.FROM_NOW)

@@ -97,6 +97,20 @@ class StreamInFullModeError(InvalidDefinitionError):
     )
 
 
+class StreamNotAvailableError(InvalidDefinitionError):
+    """A query over a STREAM needs a streaming refresh, which this release does not have."""
+
+    condition = "MATERIALIZED_TABLE_STREAM_NOT_AVAILABLE"
+    text = (
+        "The query of materialized table {table} reads a STREAM, and this release refreshes tables "
+        "by computing their query as a whole."
+    )
+    remedy = (
+        "Read the table without STREAM: each refresh then computes the whole table, and the result "
+        "is the same for a query without a watermark."
+    )
+
+
 class UnsupportedStartModeError(InvalidDefinitionError):
     """A start mode would take effect that this release cannot do."""
 
@@ -147,6 +161,8 @@ def check_modes(
         if query.nondeterministic:
             functions = ", ".join(f"{name}()" for name in query.nondeterministic)
             yield NondeterministicQueryError(table=table, functions=functions)
+        if query.streaming:
+            yield StreamNotAvailableError(table=table)
     elif query.streaming:
         asked = definition.asked.logical_refresh_mode is LogicalRefreshMode.FULL
         reason = "as asked" if asked else f"its freshness of {definition.freshness} asks for that"
