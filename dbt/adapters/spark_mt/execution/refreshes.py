@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.execution.outcomes import shown
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
 from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_publish, plan_refresh
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
 
@@ -116,10 +117,10 @@ class Refreshes:
         resolved = table.definition.resolved
         formatters = _formatters(table)
         if not formatters:
-            return self._refresh(name, (), "SCHEDULED", force=False)
+            return self._refresh(name, (), SCHEDULED, force=False)
         zone = parse_zone(dict(resolved.context.confs)[SESSION_TIME_ZONE])
         wanted = scheduled_partitions(formatters, scheduled_at, resolved.freshness, zone)
-        return self._partitions(table, wanted, "SCHEDULED")
+        return self._partitions(table, wanted, SCHEDULED)
 
     def _partitions(
         self, table: StoredTable, wanted: tuple[Partition, ...], trigger: str

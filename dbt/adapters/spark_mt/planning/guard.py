@@ -45,6 +45,36 @@ def violations_query(content: str, definition: ResolvedDefinition, limit: int = 
     return f"WITH counted AS (\n{counted}\n)\n" + "\nUNION ALL\n".join(parts)
 
 
+def outside_duplicates_query(
+    content: str, definition: ResolvedDefinition, table: str, condition: str, limit: int = 10
+) -> str | None:
+    """Return a query for keys of new partition rows that other partitions have already.
+
+    Args:
+        content: The new rows of the partitions.
+        definition: The table's definition.
+        table: The table's name for a statement.
+        condition: Tells the partitions' rows in the table.
+        limit: How many keys at most.
+
+    Returns:
+        None where the key holds every partition column, so that no other partition can have it.
+    """
+    key = definition.asked.primary_key
+    if key is None:
+        return None
+    folded = {column.lower() for column in key.columns}
+    if folded.issuperset(column.lower() for column in definition.asked.partitioned_by):
+        return None
+    columns = ", ".join(quote(column) for column in key.columns)
+    text = quote_text(f"duplicate primary key ({', '.join(key.columns)}) in another partition")
+    return (
+        f"SELECT {text} AS violation, {_values(key.columns)} AS row_values FROM (\n{content}\n) "
+        f"JOIN (SELECT {columns} FROM {table} WHERE NOT coalesce({condition}, false)) "
+        f"USING ({columns}) LIMIT {limit}"
+    )
+
+
 _Violation = tuple[str, tuple[str, ...]]
 
 

@@ -37,6 +37,10 @@ class FillMode(Enum):
     """Columns and partitioning may be any; the table keeps its identity."""
 
 
+SCHEDULED = "SCHEDULED"
+"""The trigger of a run that a scheduler starts."""
+
+
 @dataclass(frozen=True, slots=True)
 class RefreshRun:
     """What a refresh is called, what asked for it, and over which state of the sources it runs.

@@ -13,8 +13,8 @@ from dbt.adapters.spark_mt.execution.errors import (
     RefreshSchemaError,
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
-from dbt.adapters.spark_mt.planning.guard import guarded, violations_query
-from dbt.adapters.spark_mt.planning.steps import FillMode
+from dbt.adapters.spark_mt.planning.guard import guarded, outside_duplicates_query, violations_query
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode
 from dbt.adapters.spark_mt.resolution.content import content_query
 from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
@@ -79,22 +79,36 @@ class ContentWriter:
     def fill_partitions(self, step: FillPartitions, facts: CommitFacts) -> StepResult:
         """Replace the rows of some partitions; raises as `fill` does."""
         definition = step.definition
-        condition = _condition(step)
         with self._sessions.open(definition.resolved.context) as session:
             try:
                 content, positions = self._content(session, definition, step.run)
                 facts = replace(facts, partition_positions=positions)
-                content = f"SELECT * FROM (\n{content}\n) WHERE {condition}"
-                rows = guarded(content, definition.resolved)
-                statement = f"INSERT INTO {definition.name.sql} REPLACE WHERE {condition}\n{rows}"
-                version = fenced(
-                    session, definition.name, facts, lambda: session.spark.sql(statement)
-                )
+                version = self._write_partitions(session, step, facts, content)
+                result = self._result(definition, version, positions)
+                warnings = _empty_run(session, step, result, content)
             except Exception as error:
                 if not is_spark_error(error):
                     raise
                 raise self._explained(session, definition, error) from error
-        return self._result(definition, version, positions)
+        return replace(result, warnings=warnings)
+
+    def _write_partitions(
+        self, session: PrivateSession, step: FillPartitions, facts: CommitFacts, content: str
+    ) -> int:
+        definition = step.definition
+        condition = _condition(step)
+        selected = f"SELECT * FROM (\n{content}\n) WHERE {condition}"
+        self._check_other_partitions(session, step, selected, condition)
+        rows = guarded(selected, definition.resolved)
+        statement = f"INSERT INTO {definition.name.sql} REPLACE WHERE {condition}\n{rows}"
+        return fenced(session, definition.name, facts, lambda: session.spark.sql(statement))
+
+    def _check_other_partitions(
+        self, session: PrivateSession, step: FillPartitions, content: str, condition: str
+    ) -> None:
+        table = step.definition.name
+        query = outside_duplicates_query(content, step.definition.resolved, table.sql, condition)
+        raise_if_violated(session, table, query)
 
     def _content(
         self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun
@@ -209,6 +223,24 @@ def _unmoved(before: Positions, after: Positions) -> bool:
     return before.keys() == after.keys() and all(
         isinstance(position, UnknownPosition) or position.same_state(after[name])
         for name, position in before.items()
+    )
+
+
+def _empty_run(
+    session: PrivateSession, step: FillPartitions, result: StepResult, content: str
+) -> tuple[str, ...]:
+    """Warn when a scheduled run wrote nothing although the query has rows of other partitions."""
+    if result.rows or step.run.trigger != SCHEDULED:
+        return ()
+    columns = ", ".join(quote(column) for column, _ in step.partitions[-1])
+    found = session.spark.sql(f"SELECT {columns} FROM (\n{content}\n) LIMIT 1").collect()
+    if not found:
+        return ()
+    wanted = ", ".join(f"{column} = {literal}" for column, literal in step.partitions[-1])
+    there = ", ".join(f"{column} = '{value}'" for column, value in found[0].asDict().items())
+    return (
+        f"The scheduled run of {step.definition.name} wrote no rows for {wanted}, while the query "
+        f"has rows for {there}: compare the date formatter with the values of the query.",
     )
 
 
