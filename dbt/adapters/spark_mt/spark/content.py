@@ -238,10 +238,11 @@ def _empty_run(
         return ()
     wanted = ", ".join(f"{column} = {literal}" for column, literal in step.partitions[-1])
     there = ", ".join(f"{column} = '{value}'" for column, value in found[0].asDict().items())
-    return (
+    warning = (
         f"The scheduled run of {step.definition.name} wrote no rows for {wanted}, while the query "
-        f"has rows for {there}: compare the date formatter with the values of the query.",
+        f"has rows for {there}: compare the date formatter with the values of the query."
     )
+    return (warning,)
 
 
 def _condition(step: FillPartitions) -> str:
