@@ -14,11 +14,14 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.config_keys import CONFIG_KEYS, LATER_KEYS
 from dbt.adapters.spark_mt.credentials import SparkMTCredentials
+from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.resolution.enrichers import ENRICHERS
 from dbt.adapters.spark_mt.resolution.options import OPTIONS
 from dbt.adapters.spark_mt.resolution.settings import SETTINGS
 from dbt.adapters.spark_mt.statements.catalogue import CLAUSES, STATEMENTS
+from dbt.adapters.spark_mt.statements.routing import parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
+
+
+NOT_YET = " This release reads the statement and answers that it cannot carry it out yet."
 
 
 class UnknownBlockError(KeyError):
@@ -52,7 +58,14 @@ def statements() -> str:
 def statement(doc: StatementDoc) -> str:
     """The section of one statement."""
     grammar, examples = code("text", [doc.grammar]), code("sql", doc.examples)
-    return f"### {doc.title}\n\n{doc.meaning}\n\n{grammar}\n{examples}"
+    meaning = doc.meaning + ("" if any(map(carried_out, doc.examples)) else NOT_YET)
+    return f"### {doc.title}\n\n{meaning}\n\n{grammar}\n{examples}"
+
+
+def carried_out(example: str) -> bool:
+    """Whether this release does what a statement says, rather than only read it."""
+    execute = vars(MaterializedTableManager)["execute"].dispatcher
+    return execute.dispatch(type(parse_statement(example))) is not execute.dispatch(object)
 
 
 def code(language: str, texts: Sequence[str]) -> str:
@@ -103,6 +116,17 @@ def arguments(documented: object) -> dict[str, str]:
     return {name: " ".join(meaning.split()) for name, meaning in found}
 
 
+def model_configs() -> str:
+    """The config keys of a model, and those that other releases will bring."""
+    rows = ((_with_synonyms(k.name, k.synonyms), k.default, k.meaning) for k in CONFIG_KEYS)
+    later = ", ".join(f"`{key}` ({feature})" for key, feature in LATER_KEYS.items())
+    return table(("key", "default", "meaning"), rows) + f"\nNot in this release: {later}.\n"
+
+
+def _with_synonyms(name: str, synonyms: Sequence[str]) -> str:
+    return " or ".join(f"`{each}`" for each in (*synonyms, name))
+
+
 def settings() -> str:
     """The settings of a session."""
     rows = ((f"`{s.key}`", s.default, s.meaning) for s in SETTINGS)
@@ -126,6 +150,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "statements": statements,
     "clauses": clauses,
     "profile": profile,
+    "model-configs": model_configs,
     "options": options,
     "settings": settings,
     "enrichers": enrichers,

@@ -33,6 +33,7 @@ DEFAULT_FOLDER = EXAMPLE.parents[1] / ".work" / "flights"
 NEW_YORK = ZoneInfo("America/New_York")
 RESULT_LINES = {"LogModelResult", "LogTestResult", "LogUnitTestResult", "LogSkipBecauseError"}
 ERROR_LINES = {"RunResultError", "MainEncounteredError"}
+DBT_OPTIONS = ("--no-use-colors", "--log-level", "none", "--log-level-file", "debug")
 HOURLY = "models/hourly_departures.sql"
 DELAY = "    round(avg(dep_delay), 1) as mean_delay"
 CANCELLED = DELAY + ",\n    count_if(dep_time is null) as cancelled"
@@ -71,7 +72,7 @@ class Demo:
     def dbt(self, *arguments: str, succeeds: bool = True) -> None:
         """Run dbt, show the lines that tell results, and note what became of the models."""
         say(f"$ dbt {' '.join(arguments)}")
-        outcome = dbtRunner(callbacks=[show_result]).invoke(["--quiet", *arguments])
+        outcome = dbtRunner(callbacks=[show_result]).invoke([*DBT_OPTIONS, *arguments])
         for result in _results(outcome.result):
             if result.node.resource_type == "model":
                 self.note(result.node.name, _told(result), result.execution_time)

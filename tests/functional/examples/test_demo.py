@@ -1,0 +1,73 @@
+"""The demo is what a newcomer runs first, so it runs here from start to end."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEMO = Path(__file__).parents[3] / "examples" / "flights" / "demo.py"
+MODELS = ("flights_wide", "hourly_departures", "daily_report", "busiest_hours")
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "flights"
+    run = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, str(DEMO), "--folder", str(folder)],
+        check=False,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert run.returncode == 0, run.stdout
+    return run.stdout
+
+
+def step(output, number):
+    """What the demo printed for one of its steps."""
+    return re.split(r"^== ", output, flags=re.MULTILINE)[number]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_january_creates_every_table(output, model):
+    assert re.search(rf"flights\.{model} \.* \[CREATED", step(output, 1))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_second_run_does_nothing(output, model):
+    assert re.search(rf"flights\.{model} \.* \[(UNCHANGED|UP TO DATE)", step(output, 2))
+
+
+def test_a_scheduled_run_writes_the_day_that_ended(output):
+    assert "REFRESHED: 3 rows in ds=2013-02-01" in step(output, 3)
+    assert re.search(r"\|\s*32\|\s*2013-02-01\|", step(output, 3))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_february_refreshes_every_table(output, model):
+    assert re.search(rf"flights\.{model} \.* \[REFRESHED", step(output, 3))
+
+
+def test_a_column_is_appended_in_place(output):
+    assert re.search(r"flights\.hourly_departures \.* \[ALTERED", step(output, 4))
+
+
+def test_a_dropped_column_is_refused_with_its_remedy(output):
+    assert "drop column is unsupported" in step(output, 5)
+    assert "--full-refresh" in step(output, 5)
+
+
+@pytest.mark.parametrize("table", ["flights_wide", "hourly_departures", "daily_report"])
+def test_every_flight_is_in_the_tables(output, table):
+    assert f"flights.{table} accounts for 51,955 of 51,955 flights" in step(output, 6)
+
+
+def test_no_test_of_the_project_failed(output):
+    lines = [line for line in output.splitlines() if re.match(r"\s*\d+ of \d+ ", line)]
+    failed = [line for line in lines if " OK " not in line and " PASS " not in line]
+    assert [line for line in failed if "hourly_departures" not in line] == []
