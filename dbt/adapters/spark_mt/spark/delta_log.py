@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, decode_commit
+from dbt.adapters.spark_mt.definition.commit_facts import decode_commit
+from dbt.adapters.spark_mt.execution.history import Commit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,24 +22,6 @@ if TYPE_CHECKING:
 _COMMIT_FILE = re.compile(r"(\d{20})\.json$")
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 _PREFIX = '{"commitInfo"'
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """One commit of a table's log.
-
-    Args:
-        timestamp_ms: When it was made, milliseconds since the epoch, UTC.
-        facts: What we wrote about it, None for a commit that is not ours.
-        rows: Rows written, where Delta counted them.
-    """
-
-    version: int
-    timestamp_ms: int
-    operation: str
-    parameters: dict[str, Any]
-    facts: CommitFacts | None
-    rows: int | None
 
 
 class DeltaLog:

@@ -1,0 +1,141 @@
+"""What a table's commits say about it: the state of its rows, its newest definition, its fence.
+
+Pure: a store reads the commits, newest first, and this module tells what they mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.definition.commit_facts import CommitKind
+from dbt.adapters.spark_mt.definition.table_state import ForeignCommit, LastRefresh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
+
+_FENCED = frozenset({CommitKind.CONTENT, CommitKind.PARTITION, CommitKind.DEFINITION})
+_KEEP_ROWS = frozenset(
+    {
+        "OPTIMIZE",
+        "VACUUM START",
+        "VACUUM END",
+        "SET TBLPROPERTIES",
+        "UNSET TBLPROPERTIES",
+        "CHANGE COLUMN",
+        "CHANGE COLUMNS",
+        "ADD CONSTRAINT",
+        "DROP CONSTRAINT",
+        "CLUSTER BY",
+        "UPGRADE PROTOCOL",
+        "REORG",
+        "COMPUTE STATS",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of a table's log.
+
+    Args:
+        timestamp_ms: When it was made, milliseconds since the epoch, UTC.
+        operation: Delta's name of what it did.
+        parameters: Delta's parameters of the operation.
+        facts: What we wrote about it, None for a commit that is not ours.
+        rows: Rows written, where they were counted.
+    """
+
+    version: int
+    timestamp_ms: int
+    operation: str
+    parameters: dict[str, Any]
+    facts: CommitFacts | None
+    rows: int | None
+
+
+@dataclass(slots=True)
+class History:
+    """What a walk from the newest commit backwards found.
+
+    `newest`, `written`, `definition` and `foreign` are those of the state that the table has: a
+    RESTORE leads to the version that it brought back. `seq` is the highest that was met, also
+    among commits that a RESTORE made void, because RESTORE does not lower Delta's fence.
+
+    Args:
+        version: The table's newest version; -1 without commits.
+        seq: The highest sequence number of our commits; 0 when the log holds none of them.
+        newest: The facts of our newest fenced commit.
+        written: Our newest commit that wrote all rows.
+        definition: The newest encoded definition in a commit.
+        foreign: Commits of others that changed rows since `written`, oldest first.
+    """
+
+    version: int = -1
+    seq: int = 0
+    newest: CommitFacts | None = None
+    written: Commit | None = None
+    definition: str = ""
+    foreign: tuple[ForeignCommit, ...] = ()
+
+    def is_known(self, published_generation: int) -> bool:
+        """Whether nothing older can matter to a table with this published definition."""
+        if self.newest is None or self.written is None:
+            return False
+        return bool(self.definition) or self.newest.generation <= published_generation
+
+    def last_refresh(self) -> LastRefresh | None:
+        """Return the refresh that wrote the rows, or None where the log no longer tells."""
+        facts = self.newest
+        if facts is None or facts.refresh is None:
+            return None
+        written = self.written
+        return LastRefresh(
+            refresh_id=facts.refresh.refresh_id,
+            strategy=facts.refresh.strategy,
+            trigger=facts.refresh.trigger,
+            started_at_ms=facts.refresh.started_at_ms,
+            committed_at_ms=written.timestamp_ms if written else facts.refresh.started_at_ms,
+            rows=written.rows if written else None,
+        )
+
+
+def read_history(commits: Iterable[Commit], published_generation: int = -1) -> History:
+    """Walk backwards until the table's rows, definition and fence are known.
+
+    Args:
+        commits: Newest first; read only as far as needed.
+        published_generation: The generation of the definition in the table's properties.
+    """
+    history = History()
+    restored: int | None = None
+    for commit in commits:
+        history.version = max(history.version, commit.version)
+        if commit.facts is not None:
+            history.seq = max(history.seq, commit.facts.seq)
+        if restored is not None and commit.version > restored:
+            continue
+        if commit.operation == "RESTORE":
+            restored = int(commit.parameters.get("version") or commit.version)
+            continue
+        _absorb(history, commit)
+        if history.is_known(published_generation):
+            break
+    return history
+
+
+def _absorb(history: History, commit: Commit) -> None:
+    facts = commit.facts
+    if facts is None:
+        if history.written is None and commit.operation not in _KEEP_ROWS:
+            foreign = ForeignCommit(commit.version, commit.operation)
+            history.foreign = (foreign, *history.foreign)
+        return
+    if facts.kind not in _FENCED:
+        return
+    history.newest = history.newest or facts
+    history.definition = history.definition or facts.definition
+    if facts.kind is CommitKind.CONTENT:
+        history.written = history.written or commit
