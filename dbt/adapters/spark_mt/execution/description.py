@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.freshness import Freshness
+    from dbt.adapters.spark_mt.definition.start_mode import StartMode
+    from dbt.adapters.spark_mt.definition.state_retention import StateRetention
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
 
 Row = tuple[str, str]
@@ -25,15 +28,13 @@ def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> I
     yield "Original query", asked.query
     yield "Expanded query", resolved.expanded_query
     yield "Catalog and schema of the query", f"{resolved.context.catalog}.{resolved.context.schema}"
-    yield "Freshness", _asked(asked.freshness and asked.freshness.sql, resolved.freshness.sql)
+    yield "Freshness", _asked(_sql(asked.freshness), resolved.freshness.sql)
     mode = asked.refresh_mode
     yield "Refresh mode", _asked(mode and mode.value, resolved.refresh_mode.value)
     yield "Refresh", _extent(definition)
-    start = asked.start_mode
-    text = _asked(start and start.sql, resolved.start_mode.mode.sql)
+    text = _asked(_sql(asked.start_mode), resolved.start_mode.mode.sql)
     yield "Start mode", " ".join(part for part in (text, evaluated(definition, confs)) if part)
-    retention = asked.state_retention
-    yield "State retention", _asked(retention and retention.sql, resolved.state_retention.sql)
+    yield "State retention", _asked(_sql(asked.state_retention), resolved.state_retention.sql)
     if key := asked.primary_key:
         yield "Primary key", f"({', '.join(key.columns)}) NOT ENFORCED"
     if asked.partitioned_by:
@@ -69,6 +70,10 @@ def state_rows(table: StoredTable, lag: int | None, confs: Mapping[str, str]) ->
         yield "Last refresh", f"{at}, {last.trigger}, {last.strategy}{rows} ({last.refresh_id})"
     for commit in table.foreign_commits:
         yield "Foreign commit", f"{commit.operation} in version {commit.version}"
+
+
+def _sql(clause: Freshness | StartMode | StateRetention | None) -> str | None:
+    return None if clause is None else clause.sql
 
 
 def _asked(asked: str | None, resolved: str) -> str:
