@@ -10,6 +10,10 @@ WORD, QUOTED, STRING = TokenKind.WORD, TokenKind.QUOTED, TokenKind.STRING
 NUMBER, SIGN, END = TokenKind.NUMBER, TokenKind.SIGN, TokenKind.END
 
 
+def words(*texts):
+    return [(WORD, text) for text in texts]
+
+
 # What Spark 4.2 returned for SELECT of each literal.
 @pytest.mark.parametrize(
     ("literal", "text"),
@@ -55,6 +59,8 @@ def test_an_escape_that_is_no_character_is_refused(literal):
         ("PRIMARY \n KEY", [(WORD, "PRIMARY"), (WORD, "KEY")]),
         ("PRIMARY /* x */ KEY", [(WORD, "PRIMARY"), (WORD, "KEY")]),
         ("SHOW a b", [(WORD, "SHOW"), (WORD, "a"), (WORD, "b")]),
+        ("; SHOW CREATE ;", [(SIGN, ";"), (WORD, "SHOW"), (SIGN, ";")]),
+        ("begin show 'a;b' ; x", [*words("begin", "show"), (SIGN, ";"), (WORD, "x")]),
         ("EXPLAIN a -- c", [(WORD, "EXPLAIN"), (WORD, "a")]),
         ("'a''b'", [(STRING, "'a''b'")]),
         ("'a' 'b'", [(STRING, "'a'"), (STRING, "'b'")]),

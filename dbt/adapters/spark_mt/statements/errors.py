@@ -111,7 +111,9 @@ class FreshnessUnitSyntaxError(StatementSyntaxError, InvalidFreshnessUnitError):
 
     condition = InvalidFreshnessUnitError.condition
     text = _AT + InvalidFreshnessUnitError.text + _SHOWN
-    remedy = "{suggestion}Longer units are for START_MODE only; write INTERVAL '30' DAY."
+    remedy = (
+        "{suggestion}MONTH and YEAR are units of START_MODE only; 30 days are INTERVAL '30' DAY."
+    )
 
 
 class StartModeSyntaxError(StatementSyntaxError, InvalidStartModeError):

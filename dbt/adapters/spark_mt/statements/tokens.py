@@ -82,8 +82,9 @@ def tokenize(sql: str) -> tuple[Token, ...]:
     tokens: list[Token] = []
     end = 0
     for start, stop in [(t.start - 1, t.end) for t in found[1:]]:
-        # A number with a suffix such as 2L comes as three tokens of the same place.
-        if start >= end:
+        # A number with a suffix such as 2L comes as three tokens of the same place, and what
+        # follows SHOW behind a semicolon as one that may be empty.
+        if end <= start < stop:
             tokens += _pieces(sql, start, stop)
             end = stop
     return (*_joined(tokens), Token(TokenKind.END, "", end))
