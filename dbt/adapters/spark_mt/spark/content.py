@@ -14,12 +14,12 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
 from dbt.adapters.spark_mt.planning.guard import guarded, outside_duplicates_query, violations_query
+from dbt.adapters.spark_mt.planning.properties import location_of, properties_of
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode
 from dbt.adapters.spark_mt.resolution.content import content_query
 from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.pinning import pin_query
-from dbt.adapters.spark_mt.spark.properties import location_of, properties_of
 from dbt.adapters.spark_mt.spark.publishing import listed
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
-from dbt.adapters.spark_mt.spark.properties import DELTA_ID, properties_of
+from dbt.adapters.spark_mt.planning.publication import (
+    changed_comments,
+    missing_properties,
+    obsolete_properties,
+)
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
@@ -26,12 +30,11 @@ def publish_statements(step: Publish, detail: TableDetail) -> list[str]:
     """
     table = step.definition.name.sql
     statements = [*_comment(step, detail), *_column_comments(step), *_clustering(step, detail)]
-    gone = _obsolete(step, detail)
+    gone = obsolete_properties(step, detail.properties)
     if gone:
         keys = ", ".join(quote_text(key) for key in gone)
         statements.append(f"ALTER TABLE {table} UNSET TBLPROPERTIES IF EXISTS ({keys})")
-    wanted = properties_of(step.definition) | {DELTA_ID: detail.delta_id}
-    missing = {k: v for k, v in wanted.items() if detail.properties.get(k) != v}
+    missing = missing_properties(step, detail.properties, detail.delta_id)
     if missing:
         statements.append(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed(missing)})")
     return statements
@@ -53,36 +56,14 @@ def _comment(step: Publish, detail: TableDetail) -> list[str]:
 
 
 def _column_comments(step: Publish) -> list[str]:
-    lost = step.before is None or step.created or step.schema_replaced
-    known = {} if lost or step.before is None else _comments(step.before)
-    changed = {
-        name: comment
-        for name, comment in _comments(step.definition).items()
-        if known.get(name, "") != comment
-    }
+    changed = changed_comments(step)
     if not changed:
         return []
     items = ", ".join(f"{quote(n)} COMMENT {quote_text(c)}" for n, c in changed.items())
     return [f"ALTER TABLE {step.definition.name.sql} ALTER COLUMN {items}"]
 
 
-def _comments(definition: StoredDefinition) -> dict[str, str]:
-    return {column.name: column.comment or "" for column in definition.resolved.columns}
-
-
 def _clustering(step: Publish, detail: TableDetail) -> list[str]:
     if detail.clustering_columns == step.definition.asked.clustered_by:
         return []
     return [recluster_statement(step.definition)]
-
-
-def _obsolete(step: Publish, detail: TableDetail) -> list[str]:
-    """Options of the definition before that this one no longer has."""
-    if step.before is None:
-        return []
-    wanted = properties_of(step.definition)
-    return sorted(
-        key
-        for key, _ in step.before.asked.options
-        if key not in wanted and key in detail.properties
-    )

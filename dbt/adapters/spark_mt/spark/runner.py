@@ -6,15 +6,10 @@ import secrets
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.codec import encode_definition
-from dbt.adapters.spark_mt.definition.commit_facts import (
-    CommitFacts,
-    CommitKind,
-    RefreshFacts,
-    encode_commit,
-)
+from dbt.adapters.spark_mt.definition.commit_facts import encode_commit
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.ports import StepResult
+from dbt.adapters.spark_mt.execution.step_facts import facts_of
 from dbt.adapters.spark_mt.planning.guard import violations_query
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
@@ -36,9 +31,7 @@ from dbt.adapters.spark_mt.spark.table_details import NoTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.definition.table_state import LastRefresh
-    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
     from dbt.adapters.spark_mt.spark.content import ContentWriter
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.registry import SparkRegistry
@@ -92,7 +85,7 @@ class SparkStepRunner:
             table = step.definition.name.sql
             properties = listed(dict(step.properties))
             statement = f"ALTER TABLE {table} SET TBLPROPERTIES ({properties})"
-            session.commit(_publish_facts(step.definition), None, _sql(session, statement))
+            session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
         return StepResult()
 
     @_run.register
@@ -105,50 +98,19 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: Fill) -> StepResult:
-        definition = step.definition
-        facts = CommitFacts(
-            table_id=definition.table_id,
-            kind=CommitKind.CONTENT,
-            seq=step.seq,
-            token=secrets.token_hex(8),
-            generation=definition.generation,
-            definition=encode_definition(definition) if step.changes_definition else "",
-            positions=step.run.positions,
-            refresh=_refresh_facts(step.run),
-        )
-        return self._content.fill(step, facts)
+        return self._content.fill(step, _facts(step))
 
     @_run.register
     def _(self, step: FillPartitions) -> StepResult:
-        facts = CommitFacts(
-            table_id=step.definition.table_id,
-            kind=CommitKind.PARTITION,
-            seq=step.seq,
-            token=secrets.token_hex(8),
-            generation=step.definition.generation,
-            positions=step.table_positions,
-            partition_positions=step.run.positions,
-            refresh=_kept_facts(step.table_refresh),
-        )
-        return self._content.fill_partitions(step, facts)
+        return self._content.fill_partitions(step, _facts(step))
 
     @_run.register
     def _(self, step: CommitDefinition) -> StepResult:
         definition = step.definition
         table = definition.name.sql
-        facts = CommitFacts(
-            table_id=definition.table_id,
-            kind=CommitKind.DEFINITION,
-            seq=step.seq,
-            token=secrets.token_hex(8),
-            generation=definition.generation,
-            definition=encode_definition(definition),
-            positions=step.positions,
-            refresh=_kept_facts(step.refresh),
-        )
         statement = f"INSERT INTO {table} SELECT * FROM {table} WHERE false"
         with self._sessions.open() as session:
-            fenced(session, definition.name, facts, _sql(session, statement))
+            fenced(session, definition.name, _facts(step), _sql(session, statement))
         return StepResult(positions=step.positions)
 
     @_run.register
@@ -159,14 +121,14 @@ class SparkStepRunner:
             raise RefreshFailedError(table=definition.name, problem=detail.problem or "it is gone")
         with self._sessions.open() as session:
             for statement in publish_statements(step, detail):
-                session.commit(_publish_facts(definition), None, _sql(session, statement))
+                session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
         return StepResult()
 
     @_run.register
     def _(self, step: Recluster) -> StepResult:
         with self._sessions.open() as session:
             statement = recluster_statement(step.definition)
-            session.commit(_publish_facts(step.definition), None, _sql(session, statement))
+            session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
         return StepResult()
 
     @_run.register
@@ -190,19 +152,5 @@ def _sql(session: PrivateSession, statement: str) -> _Write:
     return lambda: session.spark.sql(statement)
 
 
-def _publish_facts(definition: StoredDefinition) -> str:
-    return encode_commit(
-        CommitFacts(definition.table_id, CommitKind.PUBLISH, 0, "", definition.generation)
-    )
-
-
-def _refresh_facts(run: RefreshRun) -> RefreshFacts:
-    return RefreshFacts(run.refresh_id, run.strategy, run.trigger, run.started_at_ms)
-
-
-def _kept_facts(refresh: LastRefresh | None) -> RefreshFacts | None:
-    if refresh is None:
-        return None
-    return RefreshFacts(
-        refresh.refresh_id, refresh.strategy, refresh.trigger, refresh.started_at_ms
-    )
+def _facts(step: Step) -> CommitFacts:
+    return facts_of(step, secrets.token_hex(8))

@@ -1,0 +1,116 @@
+"""What a table is to us, judged by its properties, its commits and its columns. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.codec import decode_definition
+from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.definition.table_state import Damaged, Found, StoredTable, Stranger
+from dbt.adapters.spark_mt.execution.history import read_history
+from dbt.adapters.spark_mt.planning.properties import DEFINITION, DELTA_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.execution.history import Commit, History
+
+_FAR = 200
+"""How many commits back a table without our properties may once have been one of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with versions, as a store sees it.
+
+    Args:
+        name: The full name.
+        identity: The format's own identity of the table.
+        properties: The table's properties, none of them redacted.
+        commits: Its commits, the newest first; read only as far as needed.
+        columns: Reads the columns that it really has; only asked of our own tables.
+    """
+
+    name: TableName
+    identity: str
+    properties: Mapping[str, str]
+    commits: Iterable[Commit]
+    columns: Callable[[], tuple[Column, ...]]
+
+
+def identify(table: Table) -> Found:
+    """Return what `table` is: a stranger, a materialized table, or one that was damaged.
+
+    Raises:
+        UnreadableDefinitionError: The definition is there and cannot be read.
+    """
+    published = published_definition(table.properties, table.name)
+    if published is None:
+        return _unmarked(table)
+    history = read_history(table.commits, published.generation)
+    if history.newest is None and table.properties.get(DELTA_ID) != table.identity:
+        return Stranger(table.name, "clone of a materialized table")
+    return _stored(table, published, history)
+
+
+def published_definition(properties: Mapping[str, str], name: TableName) -> StoredDefinition | None:
+    """Return the definition among a table's properties, or None if there is none.
+
+    Raises:
+        UnreadableDefinitionError: The definition is there and cannot be read.
+    """
+    encoded = properties.get(DEFINITION)
+    return None if encoded is None else _decoded(encoded, name)
+
+
+def _decoded(encoded: str, name: TableName) -> StoredDefinition:
+    return replace(decode_definition(encoded, str(name)), name=name)
+
+
+def _stored(table: Table, published: StoredDefinition, history: History) -> Found:
+    definition = published
+    unpublished = False
+    facts = history.newest
+    if facts is not None and facts.generation > published.generation and history.definition:
+        definition = _decoded(history.definition, table.name)
+        unpublished = True
+    columns = table.columns()
+    if problem := _damage(definition, columns):
+        return Damaged(table.name, problem, history.seq, definition)
+    return StoredTable(
+        definition=definition,
+        seq=history.seq,
+        version=history.version,
+        columns=columns,
+        positions=facts.positions if facts else None,
+        last_refresh=history.last_refresh(),
+        unpublished=unpublished,
+        foreign_commits=history.foreign,
+    )
+
+
+def _unmarked(table: Table) -> Found:
+    """A table without our properties: never ours, or no longer."""
+    history = read_history(islice(table.commits, _FAR))
+    if not history.definition:
+        return Stranger(table.name, "delta table")
+    problem = "its definition is no longer among its properties (replaced by hand, or UNSET)"
+    definition = _decoded(history.definition, table.name)
+    return Damaged(table.name, problem, history.seq, definition)
+
+
+def _damage(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:
+    """Say how the table's columns differ from those of its definition, empty if they do not."""
+    wanted = [(c.name, c.type) for c in definition.resolved.columns]
+    real = [(c.name, c.type) for c in columns]
+    if wanted == real:
+        return ""
+    lost = [str(Column(*pair)) for pair in wanted if pair not in real]
+    strange = [str(Column(*pair)) for pair in real if pair not in wanted]
+    parts = [f"columns {', '.join(lost)} are gone" if lost else ""]
+    parts.append(f"columns {', '.join(strange)} are not of its definition" if strange else "")
+    return " and ".join(part for part in parts if part) or "its columns are in another order"

@@ -1,0 +1,95 @@
+"""What the commit of a step says about itself."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.codec import encode_definition
+from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, RefreshFacts
+from dbt.adapters.spark_mt.planning.steps import (
+    CommitDefinition,
+    Fill,
+    FillPartitions,
+    PrepareStorage,
+    Publish,
+    Recluster,
+    Step,
+)
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.table_state import LastRefresh
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+
+
+@singledispatch
+def facts_of(step: Step, token: str) -> CommitFacts:
+    """Return the facts for the commit of `step`, which must be a step that commits to the table.
+
+    Args:
+        step: The step.
+        token: Random, so that a writer can tell its own commit from another with the same seq.
+    """
+    raise TypeError(step, token)
+
+
+@facts_of.register
+def _(step: Fill, token: str) -> CommitFacts:
+    return CommitFacts(
+        table_id=step.definition.table_id,
+        kind=CommitKind.CONTENT,
+        seq=step.seq,
+        token=token,
+        generation=step.definition.generation,
+        definition=encode_definition(step.definition) if step.changes_definition else "",
+        positions=step.run.positions,
+        refresh=_refresh_facts(step.run),
+    )
+
+
+@facts_of.register
+def _(step: FillPartitions, token: str) -> CommitFacts:
+    return CommitFacts(
+        table_id=step.definition.table_id,
+        kind=CommitKind.PARTITION,
+        seq=step.seq,
+        token=token,
+        generation=step.definition.generation,
+        positions=step.table_positions,
+        partition_positions=step.run.positions,
+        refresh=_kept_facts(step.table_refresh),
+    )
+
+
+@facts_of.register
+def _(step: CommitDefinition, token: str) -> CommitFacts:
+    return CommitFacts(
+        table_id=step.definition.table_id,
+        kind=CommitKind.DEFINITION,
+        seq=step.seq,
+        token=token,
+        generation=step.definition.generation,
+        definition=encode_definition(step.definition),
+        positions=step.positions,
+        refresh=_kept_facts(step.refresh),
+    )
+
+
+@facts_of.register(PrepareStorage)
+@facts_of.register(Publish)
+@facts_of.register(Recluster)
+def _(step: PrepareStorage | Publish | Recluster, token: str) -> CommitFacts:
+    definition = step.definition
+    return CommitFacts(definition.table_id, CommitKind.PUBLISH, 0, token, definition.generation)
+
+
+def _refresh_facts(run: RefreshRun) -> RefreshFacts:
+    return RefreshFacts(run.refresh_id, run.strategy, run.trigger, run.started_at_ms)
+
+
+def _kept_facts(refresh: LastRefresh | None) -> RefreshFacts | None:
+    if refresh is None:
+        return None
+    return RefreshFacts(
+        refresh.refresh_id, refresh.strategy, refresh.trigger, refresh.started_at_ms
+    )

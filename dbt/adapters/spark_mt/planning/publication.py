@@ -1,0 +1,48 @@
+"""What publishing a committed definition changes in the table's properties and comments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.planning.properties import DELTA_ID, properties_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.planning.steps import Publish
+
+
+def changed_comments(step: Publish) -> dict[str, str]:
+    """Return the comments of columns that must be written, by column; empty removes one."""
+    lost = step.before is None or step.created or step.schema_replaced
+    known = {} if lost or step.before is None else _comments(step.before)
+    wanted = _comments(step.definition)
+    return {name: text for name, text in wanted.items() if known.get(name, "") != text}
+
+
+def obsolete_properties(step: Publish, properties: Mapping[str, str]) -> list[str]:
+    """Return the keys of `properties` that only the definition before asked for."""
+    if step.before is None:
+        return []
+    wanted = properties_of(step.definition)
+    asked = (key for key, _ in step.before.asked.options)
+    return sorted(key for key in asked if key not in wanted and key in properties)
+
+
+def missing_properties(
+    step: Publish, properties: Mapping[str, str], table_identity: str
+) -> dict[str, str]:
+    """Return what must be set.
+
+    Args:
+        step: The step.
+        properties: What the table has.
+        table_identity: The format's own identity of the table.
+    """
+    wanted = properties_of(step.definition) | {DELTA_ID: table_identity}
+    return {key: value for key, value in wanted.items() if properties.get(key) != value}
+
+
+def _comments(definition: StoredDefinition) -> dict[str, str]:
+    return {column.name: column.comment or "" for column in definition.resolved.columns}
