@@ -84,6 +84,23 @@ def test_paths_table_functions_streams_and_left_out_fields() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "folded"),
+    [
+        ("spark_catalog.D.A", ("spark_catalog", "d", "a")),
+        ("other.D.A", ("other", "D", "A")),
+        ("spark_catalog.delta.`/Path/X`", ("spark_catalog", "delta", "/Path/X")),
+    ],
+)
+def test_names_of_the_session_catalog_have_no_case(name: str, folded: tuple[str, ...]) -> None:
+    explained = plan_of(f"   +- SubqueryAlias {name}", "      +- Relation x[] parquet")
+    as_typed, as_held = read_plan(explained, fold=False), read_plan(explained)
+    assert as_typed is not None
+    assert as_held is not None
+    assert as_typed.relations == (PlanRelation(parts_of(name)),)
+    assert as_held.relations == (PlanRelation(folded),)
+
+
+@pytest.mark.parametrize(
     "explained",
     [
         "",

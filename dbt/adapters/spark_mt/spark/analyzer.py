@@ -101,9 +101,12 @@ class SparkQueryAnalyzer:
         try:
             found = inspect(self._spark, text, context)
         except Exception as error:
-            if is_spark_error(error):
-                raise query_error(failure_of(error), text, len(EXPLAIN_PROBE)) from error
-            raise
+            if not is_spark_error(error):
+                raise
+            failure = failure_of(error)
+            if not failure.is_syntax_error:
+                self._schema(text)
+            raise query_error(failure, text, len(EXPLAIN_PROBE)) from error
         if found is not None:
             return found
         self._schema(text)

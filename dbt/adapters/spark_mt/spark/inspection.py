@@ -97,7 +97,8 @@ def inspect(spark: SparkSession, text: str, context: QueryContext) -> Inspection
     Raises:
         pyspark.errors.ParseException: It is no query.
     """
-    plan = read_plan(spark.sql(EXPLAIN_PROBE + text).collect()[0][0])
+    fold = dict(context.confs).get("spark.sql.caseSensitive") != "true"
+    plan = read_plan(spark.sql(EXPLAIN_PROBE + text).collect()[0][0], fold=fold)
     if plan is None:
         return None
     return match_names(text, plan, (), context)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_SESSION_CATALOG = "spark_catalog"
 _HEADER = "== Analyzed Logical Plan =="
 _NEXT_HEADER = "\n== Optimized Logical Plan =="
 _LINE = re.compile(r"^(?P<indent>(?:   |:  )*)(?:\+- |:- )(?P<stream>~?)(?P<node>\S.*)$")
@@ -67,14 +68,20 @@ class Plan:
         return frozenset(r.name for r in self.relations if r.via == via)
 
 
-def read_plan(explained: str) -> Plan | None:
-    """Read the analysed plan out of `EXPLAIN EXTENDED`; None when the analysis failed."""
+def read_plan(explained: str, *, fold: bool = True) -> Plan | None:
+    """Read the analysed plan out of `EXPLAIN EXTENDED`; None when the analysis failed.
+
+    Args:
+        explained: What EXPLAIN EXTENDED said.
+        fold: Whether Spark's own catalog takes names without case (`spark.sql.caseSensitive`); the
+            plan shows them as they were typed, here they become what the catalog holds.
+    """
     _, header, rest = explained.partition(_HEADER)
     text = rest.partition(_NEXT_HEADER)[0]
     lines = [match for line in text.splitlines() if (match := _LINE.match(line))]
     if not header or not lines or _FAILED.match(text):
         return None
-    reader = _Reader()
+    reader = _Reader(fold=fold)
     for line in lines:
         reader.read(len(line["indent"]) // 3, line["node"])
     streaming = any(line["stream"] for line in lines)
@@ -92,7 +99,8 @@ def parts_of(name: str) -> Parts:
 class _Reader:
     """Walks the lines of a plan and keeps the views around each."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, fold: bool) -> None:
+        self._fold = fold
         self.relations: list[PlanRelation] = []
         self.unnamed = 0
         self._views: list[tuple[int, Parts]] = []
@@ -101,11 +109,11 @@ class _Reader:
     def read(self, depth: int, node: str) -> None:
         self._views = [view for view in self._views if view[0] < depth]
         if (alias := _ALIAS.match(node)) is not None:
-            self._read_alias(depth, parts_of(alias["name"]))
+            self._read_alias(depth, self._name(alias))
         elif (view := _VIEW.match(node)) is not None:
-            self._read_view(depth, parts_of(view["name"]))
+            self._read_view(depth, self._name(view))
         elif (function := _FUNCTION.match(node)) is not None:
-            name = parts_of(function["name"])
+            name = self._name(function)
             self.relations.append(PlanRelation(name, self._via, "function"))
             self._views.append((depth, name))
         elif _LEAF.match(node) is not None and self._named_at != depth - 1:
@@ -123,6 +131,11 @@ class _Reader:
             self.relations.pop()
         self.relations.append(PlanRelation(name, self._via, "view"))
         self._views.append((depth, name))
+
+    def _name(self, match: re.Match[str]) -> Parts:
+        name = parts_of(match["name"])
+        in_session_catalog = name[0].lower() == _SESSION_CATALOG and "/" not in name[-1]
+        return tuple(p.lower() for p in name) if self._fold and in_session_catalog else name
 
     @property
     def _via(self) -> tuple[Parts, ...]:
