@@ -48,6 +48,10 @@ _NEWEST = {
     f"spark_catalog.{_SCHEMA}.b": 2,
     f"spark_catalog.{_VIEWS}.a": 1,
 }
+_RECURSIVE = """
+WITH RECURSIVE r AS (SELECT max(k) AS n FROM b UNION ALL SELECT n + 1 FROM r WHERE n < 3)
+SELECT n FROM r
+"""
 _QUERIES = (
     "SELECT * FROM a -- the end",
     "SELECT a.k, count(*) AS n, '🙂 a' AS e FROM a JOIN b USING (id)\r\nGROUP BY a.k",
@@ -61,7 +65,7 @@ _QUERIES = (
     "SELECT * FROM (SELECT id, k FROM a) PIVOT (count(id) FOR k IN (0, 1, 2))",
     "SELECT a.id, e FROM a LATERAL VIEW explode(array(1, 2)) t AS e",
     "SELECT * FROM a TABLESAMPLE (100 PERCENT) t",
-    "WITH RECURSIVE r AS (SELECT min(id) n FROM b UNION ALL SELECT n + 1 FROM r WHERE n < 3) FROM r",
+    _RECURSIVE,
     "SELECT v.k, v.n FROM v",
     "SELECT w.k FROM v AS w WHERE w.n > 3",
     "WITH v AS (SELECT * FROM v) SELECT v.n FROM v",

@@ -9,7 +9,6 @@ so that it works over Spark Connect, too.
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import TableName
@@ -75,7 +74,7 @@ class SparkQueryAnalyzer:
         self._refuse_substitutions(query)
         inspection = self._inspect(lookups.text, context)
         self._refuse_temporary(inspection)
-        objects = QueryObjects(self._spark, inspection, context, self._builtin)
+        objects = QueryObjects(self._spark, inspection, context)
         expanded, schema, complete = self._expanded(inspection)
         return AnalyzedQuery(
             query=query,
@@ -92,10 +91,6 @@ class SparkQueryAnalyzer:
                 for name in lookups.lookups
             ),
         )
-
-    @cached_property
-    def _builtin(self) -> frozenset[str]:
-        return builtin_functions(self._spark)
 
     def _inspect(self, text: str, context: QueryContext) -> Inspection:
         try:
@@ -159,13 +154,10 @@ class SparkQueryAnalyzer:
                 named["VIEW", TableName.of(*relation.name).sql] = None
         for match in _VARIABLE.finditer(inspection.plan.text):
             named["VARIABLE", TableName.of(*parts_of(match["name"])).sql] = None
+        builtin = builtin_functions(self._spark)
         for call in functions_of(inspection.text).calls:
             function = describe_function(self._spark, call) if len(call) <= 3 else None
-            if (
-                function is not None
-                and function.is_temporary
-                and call[-1].lower() not in self._builtin
-            ):
+            if function is not None and function.is_temporary and call[-1].lower() not in builtin:
                 named["FUNCTION", function.name.sql] = None
         listed = [f"{_KINDS.get(kind, kind.lower())} {name}" for kind, name in named]
         raise TemporaryObjectError(objects=", ".join(listed))

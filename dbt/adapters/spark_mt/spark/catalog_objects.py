@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
 
+_BUILTIN: dict[str, frozenset[str]] = {}
 _PROVIDER = re.compile(r"^Provider: (.*)$", re.MULTILINE)
 _NO_FUNCTION = frozenset({"UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND", "SCHEMA_NOT_FOUND"})
 _NOT_FUNCTIONS = _NO_FUNCTION | {"PARSE_SYNTAX_ERROR", "FORBIDDEN_OPERATION"}
@@ -146,8 +147,11 @@ def _described(spark: SparkSession, table: TableName) -> str:
 
 
 def builtin_functions(spark: SparkSession) -> frozenset[str]:
-    """Return the names of Spark's own functions, lower case."""
-    return frozenset(row[0].lower() for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect())
+    """Return the names of Spark's own functions, lower case; asked once per version of Spark."""
+    if spark.version not in _BUILTIN:
+        rows = spark.sql("SHOW SYSTEM FUNCTIONS").collect()
+        _BUILTIN[spark.version] = frozenset(row[0].lower() for row in rows)
+    return _BUILTIN[spark.version]
 
 
 def _provider(information: str) -> str:

@@ -8,6 +8,7 @@ from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
 from dbt.adapters.spark_mt.resolution.query_functions import RANDOM, functions_of
 from dbt.adapters.spark_mt.spark.catalog_objects import (
+    builtin_functions,
     describe_function,
     describe_view,
     providers_of,
@@ -37,11 +38,9 @@ class QueryObjects:
         spark: SparkSession,
         inspection: Inspection,
         context: QueryContext,
-        builtin: frozenset[str],
     ) -> None:
         self._spark = spark
         self._inspection = inspection
-        self._builtin = builtin
         self._views = {
             relation.name: describe_view(spark, table_name(relation.name))
             for relation in inspection.plan.relations
@@ -105,7 +104,7 @@ class QueryObjects:
         use = functions_of(text)
         self._uses.append(use)
         for call in use.calls:
-            if len(call) > 3 or call[-1].lower() in self._builtin & _unqualified(call):
+            if len(call) > 3 or _is_builtin(self._spark, call):
                 continue
             name = TableName.of(*call).within(catalog, schema)
             if name in self._functions or (len(call) > 1 and call[-2].lower() in _SYSTEM_SCHEMAS):
@@ -127,5 +126,5 @@ class QueryObjects:
             yield Source(TableName("relations without a name"), SourceKind.UNVERSIONED)
 
 
-def _unqualified(call: tuple[str, ...]) -> frozenset[str]:
-    return frozenset({call[0].lower()}) if len(call) == 1 else frozenset()
+def _is_builtin(spark: SparkSession, call: tuple[str, ...]) -> bool:
+    return len(call) == 1 and call[0].lower() in builtin_functions(spark)
