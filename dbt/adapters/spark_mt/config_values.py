@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
 from dbt.adapters.spark_mt.definition.identifier import quote_text
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.definition import Pairs
 
+_QUERY = "SELECT 1"
 _PERIODS = {"count", "period"}
 
 
@@ -83,7 +86,7 @@ def read_clause(clause: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:  # noqa: ANN401
         text = _of_mapping(value) if isinstance(value, dict) else str(value)
         try:
-            parsed = parse_statement(f"CREATE MATERIALIZED TABLE t {clause} = {text} AS SELECT 1")
+            parsed = parse_statement(f"CREATE MATERIALIZED TABLE t {clause} = {text} AS {_QUERY}")
         except StatementSyntaxError as error:
             raise InvalidValueError(detail=str(error).partition("\n")[0]) from error
         return _value_of(parsed, clause, value)
@@ -95,7 +98,7 @@ def _value_of(parsed: object, clause: str, value: object) -> str:
     """The clause's value, provided that it is all that the text held."""
     asked = parsed.asked if isinstance(parsed, CreateTable) else None
     found = getattr(asked, clause.lower(), None)
-    if asked is None or found is None or asked.query != "SELECT 1":
+    if found is None or asked != replace(AskedDefinition(_QUERY), **{clause.lower(): found}):
         raise InvalidValueError(detail=f"was not understood: {value!r}.")
     return str(found.sql)
 

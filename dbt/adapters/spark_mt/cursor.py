@@ -59,7 +59,8 @@ class SparkHandle:
         """The materialized tables of this session, in the name of the node that runs now."""
         from dbt.adapters.spark_mt.api import MaterializedTables  # noqa: PLC0415 - loads PySpark
 
-        self._tables = MaterializedTables(self.spark, owner=self._owner())
+        if self._tables is None:
+            self._tables = MaterializedTables(self.spark, owner=self._owner)
         return self._tables
 
     @contextmanager

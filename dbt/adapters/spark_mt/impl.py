@@ -8,37 +8,29 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dbt.adapters.base.impl import BaseAdapter
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo
-from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
 
 from dbt.adapters.spark_mt import listing, seeds
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
-from dbt.adapters.spark_mt.contract import contract_items, documented_items
-from dbt.adapters.spark_mt.definition.identifier import TableName, quote, quote_text
-from dbt.adapters.spark_mt.execution.results import StatementOutcome
+from dbt.adapters.spark_mt.definition.identifier import TableName, quote
 from dbt.adapters.spark_mt.failures import SparkDatabaseError, translated
-from dbt.adapters.spark_mt.model_config import settings_of
+from dbt.adapters.spark_mt.macro_methods import MaterializedTableAdapter
 from dbt.adapters.spark_mt.relation import SparkMTRelation
-from dbt.adapters.spark_mt.response import combine, response_of
+from dbt.adapters.spark_mt.spark.preflight import check_session
 
 if TYPE_CHECKING:
     import agate
     from dbt.adapters.base.relation import BaseRelation, InformationSchema
-    from dbt.adapters.contracts.connection import AdapterResponse
     from dbt.adapters.contracts.relation import RelationConfig
     from dbt.adapters.spark.column import SparkColumn
 
-    from dbt.adapters.spark_mt.api import KeptConfiguration
-    from dbt.adapters.spark_mt.config import ModelSettings
-    from dbt.adapters.spark_mt.contract import Items
-    from dbt.adapters.spark_mt.cursor import Row, SparkHandle
-    from dbt.adapters.spark_mt.response import MaterializedTableResponse
+    from dbt.adapters.spark_mt.cursor import Row
 
 _DEFAULT_FILE_FORMAT = "delta"
 
 
-class SparkMTAdapter(SparkAdapter):
+class SparkMTAdapter(MaterializedTableAdapter):
     """dbt-spark with materialized tables, three-part names and sessions of its own."""
 
     Relation: ClassVar[type[SparkMTRelation]] = SparkMTRelation  # type: ignore[misc]
@@ -64,10 +56,6 @@ class SparkMTAdapter(SparkAdapter):
         node = getattr(config, "model", None)
         if node is not None and node.config.get("file_format") is None:
             node.config["file_format"] = _DEFAULT_FILE_FORMAT
-
-    def _handle(self) -> SparkHandle:
-        handle: SparkHandle = self.connections.get_thread_connection().handle
-        return handle
 
     def _fetch(self, sql: str) -> list[Row]:
         _, cursor = self.connections.add_select_query(sql)
@@ -189,96 +177,15 @@ class SparkMTAdapter(SparkAdapter):
         with translated(f"loading {relation}"), handle.busy():
             seeds.load_seed(handle.spark, relation.render(), columns, agate_table.rows)
 
-    # Materialized tables
-
-    @available.parse(lambda *_, **__: None)
-    def materialized_table_settings(self, config: Any) -> ModelSettings | None:  # noqa: ANN401 - Jinja's config object
-        """The validated config of the model that runs."""
-        with translated("config"):
-            return settings_of(config.model, self.config.models)
-
-    @available.parse(lambda *_, **__: [])
-    def query_columns(self, sql: str) -> list[tuple[str, str]]:
-        """Name and type of a query's columns; nothing is computed."""
-        handle = self._handle()
-        with translated(sql), handle.busy():
-            schema = handle.spark.sql(sql).schema
-        return [(field.name, listing.type_of(field)) for field in schema.fields]
-
-    @available.parse_none
-    def validate_materialized_table(self, statement: str) -> None:
-        """Check a CREATE statement completely and change nothing."""
-        handle = self._handle()
-        with translated(statement), handle.busy():
-            handle.tables().validate(statement)
-
-    @available.parse_none
-    def keep_configuration(self, statement: str) -> KeptConfiguration:
-        """The statement with every aspect but the query as it is stored."""
-        handle = self._handle()
-        with translated(statement), handle.busy():
-            return handle.tables().keep_configuration(statement)
-
-    @available.parse_none
-    def refresh_materialized_table(self, relation: BaseRelation) -> AdapterResponse:
-        """Refresh a table even if no source has moved."""
-        handle = self._handle()
-        with translated(f"refresh of {relation}"), handle.busy():
-            outcome = handle.tables().refresh(self.full_name(relation), force=True)
-        return response_of(StatementOutcome(outcome.table, None, refresh=outcome))
-
-    @available.parse(lambda *_, **__: False)
-    def is_materialized_table(self, relation: BaseRelation) -> bool:
-        """Look at the table itself; the listing goes by the registry."""
-        handle = self._handle()
-        with translated(f"looking at {relation}"), handle.busy():
-            return handle.tables().is_materialized(_name(relation))
-
-    @available
-    def column_items(
-        self, model: dict[str, Any], settings: ModelSettings, columns: list[tuple[str, str]] | None
-    ) -> Items:
-        """The items of a model's column list.
-
-        Args:
-            model: The model.
-            settings: Its validated config.
-            columns: The query's columns where descriptions become comments.
-        """
-        key = settings.primary_key
-        if model["config"]["contract"]["enforced"]:
-            return contract_items(model, key, comments=columns is not None)
-        return documented_items(columns or [], model["columns"] if columns else {}, key)
-
-    @available
-    def combine_responses(
-        self, main: MaterializedTableResponse, refresh: MaterializedTableResponse
-    ) -> MaterializedTableResponse:
-        """One response for a statement and the refresh after it."""
-        return combine(main, refresh)
-
-    # SQL text
-
-    @available
-    def full_name(self, relation: BaseRelation) -> str:
-        """A relation's name with every part in backticks."""
-        return _name(relation).sql
-
-    @available
-    def quote_text(self, text: str) -> str:
-        """A Spark string literal."""
-        return quote_text(text)
-
     @classmethod
     def quote(cls, identifier: str) -> str:
         """An identifier in backticks."""
         return quote(identifier)
 
     def debug_query(self) -> None:
-        """What `dbt debug` runs."""
+        """Check, for `dbt debug`, what a session needs; an error names the line to add."""
+        handle = self._handle()
+        with translated("checking the session"), handle.busy():
+            check_session(handle.spark)
+        self.list_schemas(self.config.credentials.database)
         self.execute("select 1 as id")
-
-
-def _name(relation: BaseRelation) -> TableName:
-    parts = (relation.database, relation.schema, relation.identifier)
-    return TableName.of(*(part for part in parts if part))

@@ -22,8 +22,9 @@ def settings_of(node: Any, project_models: Mapping[str, Any]) -> ModelSettings: 
     """
     written = node.unrendered_config
     values = {key: _value(node, key, written[key]) for key in written}
+    values["freshness_interval"] = node.config.get("freshness_interval")
     inherited = dict(inherited_config(project_models, node.fqn))
-    own = {key for key in written if key not in inherited or inherited[key] != values[key]}
+    own = {key for key in values if key not in inherited or inherited[key] != values[key]}
     return validate_config(node.name, values, own)
 
 

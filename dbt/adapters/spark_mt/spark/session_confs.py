@@ -28,6 +28,8 @@ _OTHER_METASTORE = (
     "spark.hive.metastore.uris",
     "hive.metastore.uris",
 )
+DELTA_CONFS = {_EXTENSIONS_KEY: _EXTENSION, _CATALOG_KEY: _CATALOG}
+"""What makes Delta Lake work in a session."""
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
 
 
@@ -60,8 +62,8 @@ def session_confs(asked: Mapping[str, str], home: Path) -> SessionConfs:
         _WAREHOUSE_KEY: str(home / "spark-warehouse"),
         **_QUIET,
     }
-    if "spark.master" not in known:
-        added["spark.master"] = "local[*]"
+    if known.get("spark.master", "local").startswith("local"):
+        added |= {"spark.master": "local[*]", "spark.databricks.delta.snapshotPartitions": "2"}
     derby = _derby(known, home)
     if derby is not None:
         added[_DERBY_KEY] = f"jdbc:derby:;databaseName={derby};create=true"

@@ -6,7 +6,7 @@ wrong pair starts well and fails later (`NoSuchMethodError` in an UPDATE).
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from importlib import metadata
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
@@ -30,7 +30,12 @@ class UnsupportedSparkError(MaterializedTableError):
 
 def pyspark_version() -> str:
     """The installed PySpark's version, read without importing it."""
-    return version("pyspark")
+    return metadata.version("pyspark")
+
+
+def minor_of(version: str) -> str:
+    """The first two parts of a version."""
+    return ".".join(version.split(".")[:2])
 
 
 def delta_package(pyspark: str) -> str:
@@ -42,8 +47,7 @@ def delta_package(pyspark: str) -> str:
     Raises:
         UnsupportedSparkError: The pair table has no entry for it.
     """
-    minor = ".".join(pyspark.split(".")[:2])
-    package = DELTA_PACKAGES.get(minor)
+    package = DELTA_PACKAGES.get(minor_of(pyspark))
     if package is None:
         raise UnsupportedSparkError(
             pyspark=pyspark, newest=max(DELTA_PACKAGES), supported=", ".join(DELTA_PACKAGES)

@@ -4,5 +4,5 @@
   {%- if existing_relation is not none and existing_relation.is_materialized_table -%}
     {%- do drop_relation_if_exists(existing_relation) -%}
   {%- endif -%}
-  {{ return(dbt_spark.materialization_incremental_spark()) }}
+  {{ return(materialization_incremental_spark()) }}
 {% endmaterialization %}

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_mt.config import InvalidConfigError, ModelSettings, validate_config
+
+
+def settings(**values) -> ModelSettings:
+    return validate_config("m", values, values)
+
+
+def violations(**values) -> tuple[str, ...]:
+    with pytest.raises(InvalidConfigError) as raised:
+        settings(**values)
+    assert raised.value.parameters == {"model": "m"}
+    return raised.value.violations
+
+
+def test_an_empty_config_has_no_clause():
+    assert settings(materialized="materialized_table") == ModelSettings()
+
+
+@pytest.mark.parametrize(
+    ("value", "sql"),
+    [
+        ("3 minutes", "INTERVAL '3' MINUTE"),
+        ("30m", "INTERVAL '30' MINUTE"),
+        ("interval '1' week", "INTERVAL '1' WEEK"),
+        ({"count": 2, "period": "hour"}, "INTERVAL '2' HOUR"),
+        ({"build_after": {"count": 1, "period": "day", "updates_on": "all"}}, "INTERVAL '1' DAY"),
+    ],
+)
+def test_freshness(value, sql):
+    assert settings(freshness_interval=value).freshness == sql
+
+
+@pytest.mark.parametrize(
+    "value", ["0 minutes", "-1 day", "1.5 hours", "abc", 5, {"count": 1}, {"warn_after": {}}, []]
+)
+def test_freshness_that_is_none(value):
+    assert [v.partition(":")[0] for v in violations(freshness=value)] == ["freshness"]
+
+
+@pytest.mark.parametrize(
+    ("value", "sql"),
+    [
+        ("from_beginning", "FROM_BEGINNING"),
+        ("from_now(interval '7' day)", "FROM_NOW(INTERVAL '7' DAY)"),
+        ({"from_now": "7 days"}, "FROM_NOW(INTERVAL '7' DAY)"),
+        ({"from_now": "interval '7' day"}, "FROM_NOW(INTERVAL '7' DAY)"),
+        (
+            {"from_timestamp": "2025-10-28 12:00:00"},
+            "FROM_TIMESTAMP(TIMESTAMP '2025-10-28 12:00:00')",
+        ),
+        ("resume_or_from_now", "RESUME_OR_FROM_NOW"),
+    ],
+)
+def test_start_mode(value, sql):
+    assert settings(start_mode=value).start_mode == sql
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "from_yesterday",
+        "from_now(3)",
+        "from_beginning AS SELECT 2 --",
+        "from_beginning state_retention = all",
+        {"from_now": "1 day", "x": 1},
+    ],
+)
+def test_start_mode_holds_nothing_else(value):
+    assert violations(start_mode=value)[0].startswith("start_mode: ")
+
+
+def test_words_in_any_case():
+    found = settings(refresh_mode="Full", state_retention="none", refresh_on_run="NEVER")
+    assert (found.refresh_mode, found.state_retention, found.refresh_on_run) == (
+        "FULL",
+        "NONE",
+        "never",
+    )
+
+
+def test_lists_and_mappings():
+    found = settings(partition_by="ds", options={"a": 1, "b": True}, primary_key=["x", "y"])
+    assert found.partitioned_by == ("ds",)
+    assert found.options == (("a", "1"), ("b", "true"))
+    assert found.primary_key == ("x", "y")
+
+
+def test_synonyms():
+    found = settings(tblproperties={"a": "b"}, unique_key="id")
+    assert (found.options, found.primary_key) == ((("a", "b"),), ("id",))
+
+
+def test_synonyms_that_differ():
+    assert violations(primary_key="a", unique_key="b") == (
+        "primary_key and unique_key mean the same and differ.",
+    )
+
+
+def test_a_models_own_key_wins_over_an_inherited_synonym():
+    found = validate_config("m", {"primary_key": "a", "unique_key": "b"}, {"primary_key"})
+    assert found.primary_key == ("a",)
+
+
+def test_all_errors_at_once():
+    found = violations(
+        freshnes="1 day",
+        refresh_mode="incremental",
+        sql_header="set x",
+        adopt=True,
+        partition_by=[1],
+        file_format="parquet",
+    )
+    assert len(found) == 6
+    assert "Did you mean 'freshness'?" in found[0]
+
+
+def test_partitioning_and_clustering():
+    assert violations(partition_by="a", cluster_by="b") == (
+        "partition_by and cluster_by exclude each other.",
+    )
+
+
+def test_what_is_inherited_only_warns():
+    found = validate_config("m", {"sql_header": "x", "of_our_own": 1, "freshness": "1 day"}, set())
+    assert [warning.partition(":")[0] for warning in found.warnings] == ["sql_header", "of_our_own"]
+    assert found.freshness == "INTERVAL '1' DAY"
+
+
+def test_what_has_no_effect_warns():
+    found = settings(grants={"select": ["a"]}, location_root="/x")
+    assert [warning.partition(":")[0] for warning in found.warnings] == ["grants", "location_root"]

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError  # noqa: TID251 - what dbt expects of credentials
+
+from dbt.adapters.spark_mt.credentials import SparkMTCredentials
+
+
+def credentials(**profile) -> SparkMTCredentials:
+    profile = SparkMTCredentials.translate_aliases(profile)
+    SparkMTCredentials.validate(profile)
+    return SparkMTCredentials.from_dict(profile)
+
+
+def test_a_schema_is_enough():
+    found = credentials(schema="dev")
+    assert (found.type, found.method, found.database) == ("spark_mt", "session", "spark_catalog")
+
+
+def test_catalog_is_the_database():
+    assert credentials(schema="dev", catalog="lake").database == "lake"
+
+
+def test_conf_values_are_texts():
+    found = credentials(schema="dev", server_side_parameters={"a": True, "b": 2, "c": "x"})
+    assert found.server_side_parameters == {"a": "true", "b": "2", "c": "x"}
+
+
+def test_ansi_is_left_alone():
+    assert "spark.sql.ansi.enabled" not in credentials(schema="dev").server_side_parameters
+
+
+@pytest.mark.parametrize(
+    ("profile", "named"),
+    [
+        ({}, "`schema`"),
+        ({"schema": "lake.dev"}, "`catalog: lake`"),
+        ({"schema": "dev", "method": "connect"}, "`host`"),
+    ],
+)
+def test_what_is_missing_is_named(profile, named):
+    with pytest.raises(DbtRuntimeError, match=named):
+        credentials(**profile)
+
+
+def test_connect_url():
+    found = credentials(schema="dev", method="connect", host="sc://spark/", token="t0k3n")  # noqa: S106 - made up
+    assert found.connect_url == "sc://spark:15002/;use_ssl=false;token=t0k3n"
+    assert "t0k3n" not in dict(found.connection_info()).values()
+
+
+@pytest.mark.parametrize(
+    "freshness", ["3 minutes", {"count": 1, "period": "day"}, {"build_after": {"count": 1}}]
+)
+def test_a_models_freshness_is_kept_under_our_name(freshness):
+    kept = SparkMTCredentials.translate_aliases({"freshness": freshness})
+    assert kept == {"freshness": freshness, "freshness_interval": freshness}
+
+
+@pytest.mark.parametrize("freshness", [None, {"warn_after": {"count": 1, "period": "day"}}])
+def test_a_sources_freshness_is_left_alone(freshness):
+    assert SparkMTCredentials.translate_aliases({"freshness": freshness}) == {
+        "freshness": freshness
+    }
+
+
+def test_two_freshnesses_in_one_config():
+    with pytest.raises(DbtRuntimeError, match="differ"):
+        SparkMTCredentials.translate_aliases({"freshness": "1 d", "freshness_interval": "2 d"})

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from dbt.adapters.spark_mt.config import InvalidConfigError
+from dbt.adapters.spark_mt.model_config import inherited_config, settings_of
+
+_PROJECT = {
+    "+refresh_mode": "full",
+    "shop": {"+on_schema_change": "fail", "marts": {"freshness": "1 day", "daily": {"+tags": "x"}}},
+    "other": {"+sql_header": "x"},
+}
+_FQN = ["shop", "marts", "daily"]
+
+
+def node(config, written=None):
+    written = written if written is not None else config
+    return SimpleNamespace(name="daily", fqn=_FQN, config=config, unrendered_config=written)
+
+
+def test_inherited_config_follows_the_models_folders():
+    assert dict(inherited_config(_PROJECT, _FQN)) == {
+        "refresh_mode": "full",
+        "on_schema_change": "fail",
+        "freshness": "1 day",
+        "tags": "x",
+    }
+
+
+def test_a_foreign_key_is_an_error_on_the_model_and_a_warning_from_the_project():
+    inherited = settings_of(node({"on_schema_change": "fail"}), _PROJECT)
+    assert [w.partition(":")[0] for w in inherited.warnings] == ["on_schema_change"]
+    with pytest.raises(InvalidConfigError):
+        settings_of(node({"on_schema_change": "ignore"}), _PROJECT)
+
+
+def test_values_are_the_rendered_ones():
+    found = settings_of(node({"refresh_mode": "full"}, {"refresh_mode": "{{ var('m') }}"}), {})
+    assert found.refresh_mode == "FULL"
+
+
+def test_freshness_comes_under_our_name():
+    written = {"freshness": "{{ var('f') }}"}
+    found = settings_of(node({"freshness_interval": "2 hours"}, written), {})
+    assert found.freshness == "INTERVAL '2' HOUR"
+
+
+def test_what_dbt_swallowed_is_named():
+    with pytest.raises(InvalidConfigError) as raised:
+        settings_of(node({}, {"freshness": {"warn_after": {"count": 1, "period": "day"}}}), {})
+    assert [v.partition(":")[0] for v in raised.value.violations] == ["freshness"]

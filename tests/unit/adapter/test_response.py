@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_mt.execution.results import (
+    Action,
+    RefreshOutcome,
+    RefreshResult,
+    StatementOutcome,
+)
+from dbt.adapters.spark_mt.response import combine, response_of
+
+
+def refresh(status=RefreshResult.REFRESHED, rows: int | None = 1204, warnings=()) -> RefreshOutcome:
+    positions = (("s.t", "1"),)
+    return RefreshOutcome("r1", "t", "recompute", status, rows, (), (), positions, 5, warnings)
+
+
+UP_TO_DATE = refresh(RefreshResult.UP_TO_DATE, None)
+
+
+def outcome(action, changes=(), refreshed=None) -> StatementOutcome:
+    return StatementOutcome("t", action, changes, "FULL", refreshed)
+
+
+@pytest.mark.parametrize(
+    ("done", "text"),
+    [
+        (None, "OK"),
+        (outcome(Action.CREATED, refreshed=refresh()), "CREATED"),
+        (outcome(Action.REPLACED, refreshed=refresh()), "REPLACED"),
+        (outcome(Action.UNCHANGED), "UNCHANGED"),
+        (outcome(Action.DROPPED), "DROPPED"),
+        (outcome(Action.ALTERED, ("a",)), "ALTERED 1 change"),
+        (outcome(Action.ALTERED, ("a", "b"), refresh()), "ALTERED 2 changes, REFRESHED 1204 rows"),
+        (outcome(None, refreshed=refresh()), "REFRESHED 1204 rows"),
+        (outcome(None, refreshed=refresh(rows=None)), "REFRESHED"),
+        (outcome(None, refreshed=UP_TO_DATE), "UP TO DATE"),
+        (outcome(None), "OK"),
+    ],
+)
+def test_status_line(done, text):
+    assert str(response_of(done)) == text
+
+
+@pytest.mark.parametrize(
+    ("main", "then", "text"),
+    [
+        (outcome(Action.UNCHANGED), UP_TO_DATE, "UP TO DATE"),
+        (outcome(Action.UNCHANGED), refresh(), "REFRESHED 1204 rows"),
+        (outcome(Action.ALTERED, ("a",)), UP_TO_DATE, "ALTERED 1 change, UP TO DATE"),
+        (outcome(Action.ALTERED, ("a", "b")), refresh(), "ALTERED 2 changes, REFRESHED 1204 rows"),
+    ],
+)
+def test_status_line_of_both(main, then, text):
+    both = combine(response_of(main), response_of(outcome(None, refreshed=then)))
+    assert str(both) == text
+
+
+def test_facts_for_run_results():
+    main = response_of(outcome(Action.ALTERED, ("query changed",)))
+    then = response_of(outcome(None, refreshed=refresh(warnings=("w",))))
+    facts = combine(main, then).to_dict(omit_none=True)
+    assert facts == {
+        "_message": "ALTERED 1 change, REFRESHED 1204 rows",
+        "rows_affected": 1204,
+        "action": "ALTERED",
+        "changes": ["query changed"],
+        "refresh_mode": "FULL",
+        "refresh": "REFRESHED",
+        "strategy": "recompute",
+        "rows": 1204,
+        "refresh_id": "r1",
+        "positions_from": {},
+        "positions_to": {"s.t": "1"},
+        "warnings": ["w"],
+    }
