@@ -64,3 +64,11 @@ Positions = Mapping[str, Position]
 def same_positions(one: Positions, other: Positions) -> bool:
     """Whether two sets of positions name the same sources, each in the same known state."""
     return one.keys() == other.keys() and all(one[name].same_state(other[name]) for name in one)
+
+
+def unmoved(before: Positions, after: Positions) -> bool:
+    """Whether every source that has versions stands where it stood."""
+    return before.keys() == after.keys() and all(
+        isinstance(position, UnknownPosition) or position.same_state(after[name])
+        for name, position in before.items()
+    )

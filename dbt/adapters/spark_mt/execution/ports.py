@@ -1,6 +1,6 @@
 """What the engine needs from the world, as protocols.
 
-Each has two implementations: `spark/` on PySpark and Delta Lake, and `execution/memory.py`.
+Each has two implementations: `spark/` on PySpark and Delta Lake, and `execution/memory/`.
 """
 
 from __future__ import annotations

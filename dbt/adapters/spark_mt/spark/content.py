@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
-from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition, unmoved
 from dbt.adapters.spark_mt.execution.errors import (
     BusySourcesError,
     RefreshFailedError,
@@ -135,7 +135,7 @@ class ContentWriter:
             rows = session.spark.sql(content).localCheckpoint(eager=True)
             self._details.forget()
             after = self._sources.positions(run.sources)
-            if _unmoved(before, after):
+            if unmoved(before, after):
                 rows.createOrReplaceTempView(_RESULT)
                 return f"SELECT * FROM {_RESULT}", after
             before = after
@@ -216,14 +216,6 @@ def create_statement(definition: StoredDefinition, rows: str) -> str:
         clauses.append(f"COMMENT {quote_text(asked.comment)}")
     clauses.append(f"TBLPROPERTIES ({listed(properties_of(definition))})")
     return "\n".join(clauses) + f"\nAS {rows}"
-
-
-def _unmoved(before: Positions, after: Positions) -> bool:
-    """Whether all sources that have versions stand where they stood."""
-    return before.keys() == after.keys() and all(
-        isinstance(position, UnknownPosition) or position.same_state(after[name])
-        for name, position in before.items()
-    )
 
 
 def _empty_run(

@@ -1,0 +1,142 @@
+"""Computes a materialized table's rows over one state of its sources, and checks constraints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import Check
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition, unmoved
+from dbt.adapters.spark_mt.execution.errors import (
+    BusySourcesError,
+    ConstraintViolatedError,
+    RefreshFailedError,
+    RefreshSchemaError,
+)
+from dbt.adapters.spark_mt.execution.memory.literals import literal_value
+from dbt.adapters.spark_mt.resolution.content import query_positions
+from dbt.adapters.spark_mt.resolution.query_tokens import token_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.memory.queries import MemoryQueries
+    from dbt.adapters.spark_mt.execution.memory.tables import Row, Rows, VersionedTable
+    from dbt.adapters.spark_mt.execution.ports import SourceReader
+    from dbt.adapters.spark_mt.planning.steps import FillPartitions, RefreshRun
+
+    Predicate = Callable[[Mapping[str, object]], bool]
+
+_ATTEMPTS = 5
+
+
+class MemoryContent:
+    """Computes rows of queries and knows CHECK expressions."""
+
+    def __init__(self, queries: MemoryQueries, sources: SourceReader) -> None:
+        self._queries = queries
+        self._sources = sources
+        self._checks: dict[str, Predicate] = {}
+
+    def register_check(self, expression: str, holds: Predicate) -> None:
+        """Say what a CHECK expression means for a row, by column name."""
+        self._checks[token_key(expression)] = holds
+
+    def compute(self, definition: StoredDefinition, run: RefreshRun) -> tuple[Rows, Positions]:
+        """Return the table's rows, and the state of the sources that they reflect.
+
+        Raises:
+            BusySourcesError: A query that cannot be pinned saw its sources move each time.
+            RefreshSchemaError: The query returns other columns than it did.
+            RefreshFailedError: A version of a source is gone.
+        """
+        resolved = definition.resolved
+        analyzed = self._queries.analyze_stored(resolved)
+        if [c.name for c in analyzed.columns] != list(resolved.query_columns):
+            raise RefreshSchemaError(table=definition.name)
+        if analyzed.pinnable:
+            rows = self._queries.rows(
+                resolved.expanded_query,
+                resolved.context,
+                lambda name, table: _at(definition.name, table, run.positions[str(name)]),
+            )
+            return _in_columns(rows, resolved), run.positions
+        return self._settled(resolved, run)
+
+    def check(self, definition: StoredDefinition, rows: Rows) -> None:
+        """Make sure that rows satisfy the constraints.
+
+        Raises:
+            ConstraintViolatedError: They do not; each violation names the values.
+        """
+        found = [*self._violations(definition.resolved, rows)]
+        if found:
+            raise ConstraintViolatedError(violations=found, table=definition.name)
+
+    def _settled(self, resolved: ResolvedDefinition, run: RefreshRun) -> tuple[Rows, Positions]:
+        """Compute at the newest versions until nothing moved meanwhile, as the Spark side does."""
+        before = run.positions
+        for _ in range(_ATTEMPTS):
+            rows = self._queries.rows(
+                resolved.expanded_query, resolved.context, lambda _, table: table.newest.rows
+            )
+            after = self._sources.positions(run.sources)
+            if unmoved(before, after):
+                return _in_columns(rows, resolved), after
+            before = after
+        names = ", ".join(str(source.name) for source in run.sources)
+        raise BusySourcesError(
+            sources=names, attempts=_ATTEMPTS, reason="it was registered as not pinnable"
+        )
+
+    def _violations(self, definition: ResolvedDefinition, rows: Rows) -> Iterator[str]:
+        names = [column.name for column in definition.columns]
+        records = [dict(zip(names, row, strict=True)) for row in rows]
+        if (key := definition.asked.primary_key) is not None:
+            yield from _key_violations(key.columns, records)
+        for constraint in definition.asked.constraints:
+            if isinstance(constraint, Check):
+                holds = self._checks[token_key(constraint.expression)]
+                broken = (record for record in records if not holds(record))
+                yield from (f"check ({constraint.expression}) fails: {r}" for r in broken)
+        for column in definition.columns:
+            if not column.nullable and any(record[column.name] is None for record in records):
+                yield f"NULL in column {column.name}, which is NOT NULL"
+
+
+def in_partitions(step: FillPartitions, row: Row) -> bool:
+    """Whether a row of the table lies in one of the step's partitions."""
+    columns = step.definition.resolved.columns
+    values = {c.name: (value, c.type) for c, value in zip(columns, row, strict=True)}
+    return any(
+        all(_equals(*values[column], literal) for column, literal in partition)
+        for partition in step.partitions
+    )
+
+
+def _equals(value: object, type_: str, literal: str | None) -> bool:
+    return value is None if literal is None else value == literal_value(literal, type_)
+
+
+def _at(table: TableName, source: VersionedTable, position: object) -> Rows:
+    if not isinstance(position, VersionedPosition) or position.table_id != source.identity:
+        raise RefreshFailedError(table=table, problem=f"a source is no longer at {position}")
+    return source.snapshots[position.version].rows
+
+
+def _in_columns(rows: Rows, definition: ResolvedDefinition) -> Rows:
+    places = query_positions(definition)
+    return tuple(tuple(row[place] for place in places) for row in rows)
+
+
+def _key_violations(key: tuple[str, ...], records: list[dict[str, object]]) -> Iterator[str]:
+    listed = ", ".join(key)
+    counts = Counter(tuple(record[column] for column in key) for record in records)
+    for values, count in counts.items():
+        if None in values:
+            yield f"NULL in the primary key ({listed}): {values}"
+        elif count > 1:
+            yield f"duplicate primary key ({listed}): {values}"

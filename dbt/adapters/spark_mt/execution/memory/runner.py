@@ -1,0 +1,212 @@
+"""Carries out the steps of a plan on a catalog in memory."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from functools import singledispatchmethod
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
+from dbt.adapters.spark_mt.execution.memory.content import in_partitions
+from dbt.adapters.spark_mt.execution.memory.tables import Change, Snapshot
+from dbt.adapters.spark_mt.execution.ports import StepResult
+from dbt.adapters.spark_mt.execution.step_facts import facts_of
+from dbt.adapters.spark_mt.planning.properties import properties_of
+from dbt.adapters.spark_mt.planning.publication import (
+    changed_comments,
+    missing_properties,
+    obsolete_properties,
+)
+from dbt.adapters.spark_mt.planning.steps import (
+    CommitDefinition,
+    DropTable,
+    Fill,
+    FillMode,
+    FillPartitions,
+    PrepareStorage,
+    Publish,
+    Recluster,
+    Register,
+    Step,
+    Unregister,
+    VerifyRows,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
+    from dbt.adapters.spark_mt.execution.memory.content import MemoryContent
+    from dbt.adapters.spark_mt.execution.memory.store import MemoryRegistry
+    from dbt.adapters.spark_mt.execution.memory.tables import Rows, VersionedTable
+
+
+class MemoryStepRunner:
+    """Makes one commit for each step that Spark would make one for."""
+
+    def __init__(
+        self,
+        catalog: MemoryCatalog,
+        content: MemoryContent,
+        registry: MemoryRegistry,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._catalog = catalog
+        self._content = content
+        self._registry = registry
+        self._now_ms = now_ms
+
+    def run(self, step: Step) -> StepResult:
+        """Carry out one step.
+
+        Raises:
+            CommitConflictError: Another commit came before this step's commit.
+            RefreshFailedError: The rows could not be computed.
+            ConstraintViolatedError: The rows break a declared key or check.
+        """
+        return self._run(step)
+
+    def undo(self, step: Step) -> None:
+        """Nothing to do: a commit is whole or absent, and a storage property harms nobody."""
+
+    @singledispatchmethod
+    def _run(self, step: Step) -> StepResult:
+        raise TypeError(step)
+
+    @_run.register
+    def _(self, step: PrepareStorage) -> StepResult:
+        return self._published(
+            step, "SET TBLPROPERTIES", lambda s: s.with_properties(dict(step.properties))
+        )
+
+    @_run.register
+    def _(self, step: VerifyRows) -> StepResult:
+        self._content.check(step.definition, self._table(step.definition.name).newest.rows)
+        return StepResult()
+
+    @_run.register
+    def _(self, step: Fill) -> StepResult:
+        rows, positions = self._content.compute(step.definition, step.run)
+        self._content.check(step.definition, rows)
+        change = self._change("WRITE", replace(_facts(step), positions=positions), len(rows))
+        name = step.definition.name
+        if step.mode is FillMode.CREATE:
+            self._catalog.create_with(name, change, _created(step.definition, rows))
+        else:
+            self._catalog.commit(name, change, lambda s: _filled(step, s, rows))
+        return self._written(change, positions)
+
+    @_run.register
+    def _(self, step: FillPartitions) -> StepResult:
+        computed, positions = self._content.compute(step.definition, step.run)
+        rows = tuple(row for row in computed if in_partitions(step, row))
+        facts = replace(_facts(step), partition_positions=positions)
+        change = self._change("WRITE", facts, len(rows))
+
+        def update(snapshot: Snapshot) -> Snapshot:
+            kept = tuple(row for row in snapshot.rows if not in_partitions(step, row))
+            self._content.check(step.definition, kept + rows)
+            return replace(snapshot, rows=kept + rows)
+
+        self._catalog.commit(step.definition.name, change, update)
+        return self._written(change, positions)
+
+    @_run.register
+    def _(self, step: CommitDefinition) -> StepResult:
+        change = self._change("WRITE", _facts(step), 0)
+        self._catalog.commit(step.definition.name, change, lambda snapshot: snapshot)
+        return StepResult(positions=step.positions)
+
+    @_run.register
+    def _(self, step: Publish) -> StepResult:
+        identity = self._table(step.definition.name).identity
+        return self._published(step, "SET TBLPROPERTIES", lambda s: _in_line(step, s, identity))
+
+    @_run.register
+    def _(self, step: Recluster) -> StepResult:
+        clustered_by = step.definition.asked.clustered_by
+        return self._published(step, "CLUSTER BY", lambda s: replace(s, clustered_by=clustered_by))
+
+    @_run.register
+    def _(self, step: Register) -> StepResult:
+        self._registry.record(step)
+        return StepResult()
+
+    @_run.register
+    def _(self, step: DropTable) -> StepResult:
+        self._catalog.drop(step.name)
+        return StepResult()
+
+    @_run.register
+    def _(self, step: Unregister) -> StepResult:
+        self._registry.remove(step.name)
+        return StepResult()
+
+    def _published(
+        self,
+        step: PrepareStorage | Publish | Recluster,
+        operation: str,
+        update: Callable[[Snapshot], Snapshot],
+    ) -> StepResult:
+        """Make a commit without a fence, unless it would change nothing."""
+        name = step.definition.name
+        before = self._table(name).newest
+        if update(before) != before:
+            self._catalog.commit(name, self._change(operation, _facts(step)), update)
+        return StepResult()
+
+    def _table(self, name: TableName) -> VersionedTable:
+        table = self._catalog.table(name)
+        if table is None:
+            raise RefreshFailedError(table=name, problem="it is gone")
+        return table
+
+    def _change(self, operation: str, facts: CommitFacts, rows: int | None = None) -> Change:
+        return Change(operation, self._now_ms(), facts, rows)
+
+    def _written(self, change: Change, positions: Positions) -> StepResult:
+        return StepResult(change.rows, change.at_ms, positions)
+
+
+def _facts(step: Step) -> CommitFacts:
+    return facts_of(step, secrets.token_hex(8))
+
+
+def _created(definition: StoredDefinition, rows: Rows) -> Snapshot:
+    """A new table; the comments of its columns are published afterwards."""
+    asked = definition.asked
+    return Snapshot(
+        columns=tuple(replace(column, comment=None) for column in definition.resolved.columns),
+        rows=rows,
+        properties=tuple(sorted(properties_of(definition).items())),
+        comment=asked.comment or "",
+        partitioned_by=asked.partitioned_by,
+        clustered_by=asked.clustered_by,
+    )
+
+
+def _filled(step: Fill, snapshot: Snapshot, rows: Rows) -> Snapshot:
+    """The same table with other rows: Delta forgets the clustering, a new schema the comments."""
+    columns = tuple(replace(c, comment=None) for c in step.definition.resolved.columns)
+    filled = replace(snapshot, rows=rows, clustered_by=())
+    if step.mode is FillMode.REPLACE:
+        partitioned_by = step.definition.asked.partitioned_by
+        return replace(filled, columns=columns, partitioned_by=partitioned_by)
+    comments = {c.name: c.comment or "" for c in snapshot.columns}
+    return replace(filled, columns=columns).with_comments(comments)
+
+
+def _in_line(step: Publish, snapshot: Snapshot, identity: str) -> Snapshot:
+    asked = step.definition.asked
+    properties = dict(snapshot.properties)
+    gone: dict[str, str | None] = dict.fromkeys(obsolete_properties(step, properties))
+    changed = snapshot.with_properties(gone).with_properties(
+        missing_properties(step, properties, identity)
+    )
+    changed = changed.with_comments(changed_comments(step))
+    return replace(changed, comment=asked.comment or "", clustered_by=asked.clustered_by)

@@ -1,0 +1,59 @@
+"""Where sources in memory stand."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import (
+    DefinitionPosition,
+    Position,
+    Positions,
+    UnknownPosition,
+    VersionedPosition,
+)
+from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.resolution.analysis import SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
+    from dbt.adapters.spark_mt.execution.memory.tables import VersionedTable
+    from dbt.adapters.spark_mt.resolution.analysis import Source
+
+
+class MemorySourceReader:
+    """Reads the versions of tables and the fingerprints of views."""
+
+    def __init__(self, catalog: MemoryCatalog) -> None:
+        self._catalog = catalog
+
+    def positions(self, sources: Sequence[Source]) -> Positions:
+        """Return one state of all sources.
+
+        Raises:
+            SourceNotFoundError: A source is gone.
+        """
+        return {str(source.name): self._position(source) for source in sources}
+
+    def first_change_after(self, source: TableName, version: int) -> int | None:
+        """Return when the first commit after `version` was made, or None if there is none."""
+        later = (c for c in self._table(source).log if c.version > version)
+        return next((commit.timestamp_ms for commit in later), None)
+
+    def _position(self, source: Source) -> Position:
+        if source.kind is SourceKind.UNVERSIONED:
+            return UnknownPosition()
+        if source.kind is SourceKind.VERSIONED:
+            table = self._table(source.name)
+            return VersionedPosition(table.version, table.identity)
+        text = source.definition_text.encode()
+        return DefinitionPosition(hashlib.sha256(text).hexdigest()[:32])
+
+    def _table(self, name: TableName) -> VersionedTable:
+        table = self._catalog.table(name)
+        if table is None:
+            raise SourceNotFoundError(source=name, problem="there is no such table")
+        return table
