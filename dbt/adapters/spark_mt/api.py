@@ -78,6 +78,7 @@ class MaterializedTables:
         """
         parsed = parse_statement(statement)
         if parsed is None:
+            self._environment.value.recent.forget()
             return None
         self._environment.details.forget()
         return self._manager.execute(parsed)

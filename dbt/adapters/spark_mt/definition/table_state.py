@@ -85,7 +85,8 @@ class StoredTable:
         columns: The columns that the table really has.
         positions: Up to where its rows reflect the sources; None when nobody knows any more.
         last_refresh: None when the log no longer holds it.
-        unpublished: Whether the newest definition must still be written to the properties.
+        published: What the properties hold, where the newest definition, or what follows from it,
+            must still be written to them; None where nothing is left to do.
         foreign_commits: Data changes by others since our newest refresh, oldest first.
     """
 
@@ -95,13 +96,18 @@ class StoredTable:
     columns: tuple[Column, ...]
     positions: Positions | None
     last_refresh: LastRefresh | None = None
-    unpublished: bool = False
+    published: StoredDefinition | None = None
     foreign_commits: tuple[ForeignCommit, ...] = field(default=())
 
     @property
     def name(self) -> TableName:
         """The full name."""
         return self.definition.name
+
+    @property
+    def unpublished(self) -> bool:
+        """Whether a statement before left something undone after its commit."""
+        return self.published is not None
 
 
 Found = Missing | Stranger | Damaged | StoredTable

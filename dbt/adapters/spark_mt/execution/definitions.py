@@ -78,6 +78,7 @@ class Definitions:
             MaterializedTableError: The statement is not valid here, or could not be carried out;
                 nothing has changed then, except where `UnfinishedChangeError` says so.
         """
+        self._env.recent.forget()
         name = self._env.store.full_name(statement.name)
         attempt = _Attempt(self._env.now_ms())
         return retrying(lambda: self._create(name, statement, attempt))
@@ -89,6 +90,7 @@ class Definitions:
             TableNotFoundError: There is no such table, and IF EXISTS was not said.
             NotMaterializedError: Something else has the name.
         """
+        self._env.recent.forget()
         name = self._env.store.full_name(statement.name)
         found = self._env.store.find(name)
         if isinstance(found, Stranger):

@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.definition.commit_facts import CommitKind
 from dbt.adapters.spark_mt.definition.table_state import ForeignCommit, LastRefresh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
 
@@ -111,19 +111,37 @@ def read_history(commits: Iterable[Commit], published_generation: int = -1) -> H
     """
     history = History()
     restored: int | None = None
-    for commit in commits:
+    remaining = iter(commits)
+    for commit in remaining:
         history.version = max(history.version, commit.version)
         if commit.facts is not None:
             history.seq = max(history.seq, commit.facts.seq)
         if restored is not None and commit.version > restored:
             continue
         if commit.operation == "RESTORE":
-            restored = int(commit.parameters.get("version") or commit.version)
+            version = commit.parameters.get("version")
+            if version is None:
+                _find_fence(history, remaining)
+                break
+            restored = int(version)
             continue
         _absorb(history, commit)
         if history.is_known(published_generation):
             break
     return history
+
+
+def _find_fence(history: History, commits: Iterator[Commit]) -> None:
+    """Look for our highest number below a RESTORE to a timestamp.
+
+    Its text has no zone, so nobody can tell which version it brought back: what is among the
+    table's properties is its definition, and the state of its rows is unknown.
+    """
+    for commit in commits:
+        if history.seq:
+            break
+        if commit.facts is not None:
+            history.seq = commit.facts.seq
 
 
 def _absorb(history: History, commit: Commit) -> None:

@@ -31,6 +31,7 @@ class Table:
         name: The full name.
         identity: The format's own identity of the table.
         properties: The table's properties, none of them redacted.
+        clustered_by: Its clustering columns.
         commits: Its commits, the newest first; read only as far as needed.
         columns: Reads the columns that it really has; only asked of our own tables.
     """
@@ -38,6 +39,7 @@ class Table:
     name: TableName
     identity: str
     properties: Mapping[str, str]
+    clustered_by: tuple[str, ...]
     commits: Iterable[Commit]
     columns: Callable[[], tuple[Column, ...]]
 
@@ -73,11 +75,10 @@ def _decoded(encoded: str, name: TableName) -> StoredDefinition:
 
 def _stored(table: Table, published: StoredDefinition, history: History) -> Found:
     definition = published
-    unpublished = False
     facts = history.newest
     if facts is not None and facts.generation > published.generation and history.definition:
         definition = _decoded(history.definition, table.name)
-        unpublished = True
+    finished = definition is published and _is_in_line(table, definition)
     columns = table.columns()
     if problem := _damage(definition, columns):
         return Damaged(table.name, problem, history.seq, definition)
@@ -88,9 +89,25 @@ def _stored(table: Table, published: StoredDefinition, history: History) -> Foun
         columns=columns,
         positions=facts.positions if facts else None,
         last_refresh=history.last_refresh(),
-        unpublished=unpublished,
+        published=None if finished else published,
         foreign_commits=history.foreign,
     )
+
+
+def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
+    """Whether everything was written that follows from the published definition.
+
+    A CREATE publishes the definition in its one commit and our note of the identity after it; a
+    refresh drops the clustering and sets it again after its commit.
+    """
+    if table.properties.get(DELTA_ID) != table.identity:
+        return False
+    asked = definition.asked.clustered_by
+    return [_folded(c) for c in table.clustered_by] == [_folded(c) for c in asked]
+
+
+def _folded(column: str) -> str:
+    return column.replace("`", "").lower()
 
 
 def _unmarked(table: Table) -> Found:

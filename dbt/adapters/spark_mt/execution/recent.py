@@ -44,3 +44,7 @@ class Recent:
         if kept is None or kept[1].name != name or self.now() - kept[0] > MAX_AGE_S:
             return None
         return kept[1], kept[2]
+
+    def forget(self) -> None:
+        """Another statement comes in between, and may change what was found."""
+        self._kept = None

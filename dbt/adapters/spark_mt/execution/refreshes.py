@@ -55,7 +55,7 @@ def stored_table(environment: Environment, name: TableName) -> StoredTable:
         raise NotMaterializedError(table=name, kind=found.kind)
     if found.unpublished:
         execute(plan_publish(found), environment.runner)
-        return stored_table(environment, name)
+        return replace(found, published=None)
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-from dbt.adapters.spark_mt.definition.table_state import LastRefresh
+from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
     DropTable,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.changes.changes import Change
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable
+    from dbt.adapters.spark_mt.definition.table_state import Damaged
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
 
@@ -81,7 +81,7 @@ def plan_alter(
         steps = (
             *_verification(before, definition),
             CommitDefinition(definition, seq, table.positions, table.last_refresh),
-            Publish(definition, before),
+            _publication(table, definition),
             Register(definition, seq, table.positions, table.last_refresh),
         )
     sentences = tuple(change.describe() for change in changes)
@@ -99,7 +99,7 @@ def plan_replace(
     steps: tuple[Step, ...] = (
         *_preparation(definition),
         Fill(definition, FillMode.REPLACE, seq, run),
-        Publish(definition, before, schema_replaced=True),
+        _publication(table, definition, schema_replaced=True),
         _register(definition, seq, run),
     )
     return Plan(table.name, steps, ("table replaced",), resolution.warnings)
@@ -111,7 +111,7 @@ def plan_publish(table: StoredTable) -> Plan:
     return Plan(
         table.name,
         (
-            Publish(definition, before=None),
+            _publication(table, definition),
             Register(definition, table.seq, table.positions, table.last_refresh),
         ),
     )
@@ -155,13 +155,26 @@ def _fill_steps(
     return (
         *_preparation(definition),
         Fill(definition, mode, seq, run),
-        Publish(definition, before, schema_replaced=widened),
+        _publication(table, definition, schema_replaced=widened),
         _register(definition, seq, run),
     )
 
 
 def _next(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
     return replace(before, generation=before.generation + 1, resolved=resolution.definition)
+
+
+def _publication(
+    table: StoredTable | Damaged, definition: StoredDefinition, *, schema_replaced: bool = False
+) -> Publish:
+    """Publish what differs from what is published, which may be older than the definition in force.
+
+    Where a statement before could not publish all, nobody knows which comments columns have.
+    """
+    published = table.published if isinstance(table, StoredTable) else None
+    if published is None:
+        return Publish(definition, table.definition, schema_replaced=schema_replaced)
+    return Publish(definition, published, schema_replaced=True)
 
 
 def _preparation(definition: StoredDefinition) -> tuple[Step, ...]:

@@ -51,6 +51,7 @@ class SparkTableStore:
                 name=name,
                 identity=detail.delta_id,
                 properties=detail.properties,
+                clustered_by=detail.clustering_columns,
                 commits=self._log.backwards(detail.location),
                 columns=lambda: columns_of(self._spark.table(name.sql).schema),
             )

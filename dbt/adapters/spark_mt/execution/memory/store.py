@@ -48,6 +48,7 @@ class MemoryTableStore:
             name=name,
             identity=relation.identity,
             properties=dict(relation.newest.properties),
+            clustered_by=relation.newest.clustered_by,
             commits=relation.backwards(),
             columns=lambda: relation.newest.columns,
         )

@@ -1,0 +1,180 @@
+"""Each step of each plan fails in turn: before the commit nothing has changed, after it all holds.
+
+A subclass gives the fixture `tables`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable
+from dbt.adapters.spark_mt.execution.errors import UnfinishedChangeError
+from dbt.adapters.spark_mt.planning.steps import Phase, PrepareStorage, Register, Unregister
+from tests.behaviour.harness import Faulty, InjectedError
+from tests.behaviour.suite import DAILY, DAY_1, DAY_3, SUMS, WIDER, create, prepare
+
+if TYPE_CHECKING:
+    from tests.behaviour.harness import Tables
+
+SPACED = "SELECT k, sum(amount) AS total, count(*) AS `n=n` FROM orders GROUP BY k"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A statement with a plan, and the table that it finds.
+
+    Args:
+        steps: How many steps its plan has.
+        query: Of the table that is there before; empty if there is none.
+        moved: Whether the source has new rows.
+    """
+
+    statement: str
+    steps: int
+    query: str = SUMS
+    clauses: str = ""
+    moved: bool = False
+
+
+NEW_CLAUSES = "(k INT COMMENT 'new', total BIGINT) COMMENT 'new' WITH ('b' = '2')"
+OLD_CLAUSES = "(k INT COMMENT 'old', total BIGINT) COMMENT 'old' WITH ('a' = '1')"
+CASES = {
+    "create": Case(f"CREATE MATERIALIZED TABLE t {NEW_CLAUSES} AS {SUMS}", 3, query=""),
+    "alter metadata": Case(
+        f"CREATE OR ALTER MATERIALIZED TABLE t {NEW_CLAUSES} AS {SUMS}", 3, clauses=OLD_CLAUSES
+    ),
+    "add a key": Case(
+        f"CREATE OR ALTER MATERIALIZED TABLE t (PRIMARY KEY (k) NOT ENFORCED) AS {SUMS}", 4
+    ),
+    "alter content": Case(
+        f"CREATE OR ALTER MATERIALIZED TABLE t COMMENT 'new' AS {WIDER}", 3, clauses="COMMENT 'old'"
+    ),
+    "alter with column mapping": Case(f"CREATE OR ALTER MATERIALIZED TABLE t AS {SPACED}", 4),
+    "replace": Case(
+        f"CREATE OR REPLACE MATERIALIZED TABLE t {NEW_CLAUSES} AS {SUMS}",
+        3,
+        query=WIDER,
+        clauses="COMMENT 'old' WITH ('a' = '1')",
+    ),
+    "refresh": Case("ALTER MATERIALIZED TABLE t REFRESH", 2, moved=True),
+    "refresh clustered": Case(
+        "ALTER MATERIALIZED TABLE t REFRESH", 3, clauses="CLUSTER BY (k)", moved=True
+    ),
+    "refresh partition": Case(
+        f"ALTER MATERIALIZED TABLE t REFRESH PARTITION (day = '{DAY_1}')",
+        1,
+        query=DAILY,
+        clauses="PARTITIONED BY (day) REFRESH_MODE = FULL",
+        moved=True,
+    ),
+    "drop": Case("DROP MATERIALIZED TABLE t", 2),
+}
+FAULTS = [
+    pytest.param(case, step, after, id=f"{name}-{step}-{'after' if after else 'before'}")
+    for name, case in CASES.items()
+    for step in range(case.steps)
+    for after in (False, True)
+]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that anybody can see of the table."""
+
+    rows: object
+    stored: object
+    metadata: object
+
+
+def look(tables: Tables) -> Seen | None:
+    """Look at the table; None if there is none."""
+    found = tables.find("t")
+    if isinstance(found, Missing):
+        return None
+    assert isinstance(found, StoredTable)
+    versions = {name: str(position) for name, position in found.positions.items()}
+    facts = (found.definition.resolved, versions, found.unpublished)
+    return Seen(tables.rows("t"), facts, tables.metadata("t"))
+
+
+class Faults:
+    """No step's failure loses or mixes anything."""
+
+    @pytest.fixture(autouse=True)
+    def _prepared(self, tables):
+        prepare(tables)
+        tables.learn(
+            SPACED,
+            "k INT; total BIGINT; n=n BIGINT",
+            lambda rows: [(1, 15, 2), (2, 7, 1)],  # noqa: ARG005 - of orders that never change
+        )
+
+    @pytest.mark.parametrize(("case", "step", "after"), FAULTS)
+    def test_a_step_fails(self, tables, case, step, after):
+        if case.query:
+            create(tables, case.query, case.clauses)
+        if case.moved:
+            tables.append("orders", [(1, DAY_1, 1), (1, DAY_3, 1)])
+        before = look(tables)
+        faulty = Faulty(tables.environment.runner, step, after)
+        error = attempt(tables, case.statement, faulty)
+        failed = faulty.failed
+        assert failed is not None
+        if isinstance(failed, Register | Unregister):
+            assert error is None
+        elif failed.phase is Phase.AFTER:
+            assert isinstance(error, UnfinishedChangeError)
+        else:
+            assert isinstance(error, InjectedError)
+        if failed.phase is Phase.BEFORE or (failed.phase is Phase.COMMIT and not after):
+            assert_as_before(tables, before, failed)
+        self.finish(tables, case)
+
+    def finish(self, tables, case):
+        """The same statement again leads to what it would have led to at once."""
+        if case.statement.startswith("DROP"):
+            tables.execute(case.statement.replace("TABLE t", "TABLE IF EXISTS t"))
+        else:
+            attempt(
+                tables,
+                case.statement.replace("CREATE MATERIALIZED", "CREATE OR ALTER MATERIALIZED"),
+            )
+        done = look(tables)
+        expected = self.undisturbed(tables, case)
+        assert (done is None) == (expected is None)
+        if done is not None:
+            assert done.rows == expected.rows
+            assert done.metadata == expected.metadata
+            assert done.stored == expected.stored
+
+    def undisturbed(self, tables, case):
+        """What the statement does to a table made anew where nothing fails."""
+        tables.execute("DROP MATERIALIZED TABLE IF EXISTS t")
+        prepare(tables)
+        if case.query:
+            create(tables, case.query, case.clauses)
+        if case.moved:
+            tables.append("orders", [(1, DAY_1, 1), (1, DAY_3, 1)])
+        tables.execute(case.statement)
+        return look(tables)
+
+
+def attempt(tables, statement, runner=None):
+    """Carry out a statement and return the error, if there is one."""
+    try:
+        tables.execute(statement, runner)
+    except (InjectedError, UnfinishedChangeError) as error:
+        return error
+    return None
+
+
+def assert_as_before(tables, before, failed):
+    """Nobody can tell that anything was tried."""
+    now = look(tables)
+    if isinstance(failed, PrepareStorage):
+        assert (now.rows, now.stored) == (before.rows, before.stored)
+    else:
+        assert now == before

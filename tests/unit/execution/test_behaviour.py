@@ -1,0 +1,20 @@
+"""The behaviour suite on the ports in memory."""
+
+import pytest
+
+from tests.behaviour.faults import Faults
+from tests.behaviour.memory import MemoryTables
+from tests.behaviour.suite import Behaviour
+
+
+@pytest.fixture
+def tables():
+    return MemoryTables()
+
+
+class TestBehaviour(Behaviour):
+    """Every guarantee, without an SQL engine."""
+
+
+class TestFaults(Faults):
+    """Every fault, without an SQL engine."""
