@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import time
@@ -34,6 +35,7 @@ NEW_YORK = ZoneInfo("America/New_York")
 RESULT_LINES = {"LogModelResult", "LogTestResult", "LogUnitTestResult", "LogSkipBecauseError"}
 ERROR_LINES = {"RunResultError", "MainEncounteredError"}
 DBT_OPTIONS = ("--no-use-colors", "--log-level", "none", "--log-level-file", "debug")
+CONDITION = re.compile(r"\[(MATERIALIZED_TABLE_\w+)\]")
 HOURLY = "models/hourly_departures.sql"
 DELAY = "    round(avg(dep_delay), 1) as mean_delay"
 CANCELLED = DELAY + ",\n    count_if(dep_time is null) as cancelled"
@@ -76,6 +78,8 @@ class Demo:
         for result in _results(outcome.result):
             if result.node.resource_type == "model":
                 self.note(result.node.name, _told(result), result.execution_time)
+                for change in _changes(result):
+                    say(f"  {result.node.name}: {change}")
         if outcome.exception is not None:
             say(f"  {outcome.exception}")
         expect(f"success of dbt {' '.join(arguments)}", succeeds, outcome.success)
@@ -122,9 +126,17 @@ def _results(result: Any) -> Iterator[Any]:  # noqa: ANN401 - dbt's result is a 
     yield from getattr(result, "results", None) or []
 
 
+def _changes(result: Any) -> list[str]:  # noqa: ANN401 - as above
+    """The changes of a definition, as `run_results.json` has them."""
+    response = result.adapter_response
+    return response["changes"] if response.get("action") == "ALTERED" else []
+
+
 def _told(result: Any) -> str:  # noqa: ANN401 - as above
     message = str(result.message or result.status).strip()
-    return message if result.status == "success" else f"{result.status}: {message.splitlines()[0]}"
+    if result.status == "success":
+        return message
+    return "refused: " + next((c[1] for c in [CONDITION.search(message)] if c), message)
 
 
 def january(demo: Demo) -> None:
@@ -214,7 +226,7 @@ def prepare(folder: Path) -> Path:
 def summary(demo: Demo) -> None:
     """What each step did."""
     width = max(len(what) for what, _, _ in demo.done)
-    say("== What was done")
+    say("\n== What was done")
     for what, outcome, seconds in demo.done:
         say(f"  {what:<{width}}  {seconds:5.1f} s  {outcome}")
 
