@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 5
 _RESULT = "__materialized_table_result"
+_RAISED = frozenset({"USER_RAISED_EXCEPTION", "TASK_WRITE_FAILED"})
+"""Which condition a broken constraint has; Connect tells only the outer one."""
 _TAKEN = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
 _ORPHAN = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
 
@@ -162,7 +164,7 @@ class ContentWriter:
         failure = failure_of(error)
         if failure.is_cancelled:
             return error
-        if failure.main_condition == "USER_RAISED_EXCEPTION":
+        if failure.main_condition in _RAISED:
             resolved = definition.resolved
             content = content_query(resolved, resolved.expanded_query)
             raise_if_violated(session, definition.name, violations_query(content, resolved))
@@ -238,13 +240,13 @@ def _empty_run(
 
 
 def _condition(step: FillPartitions) -> str:
-    types = {column.name: column.type for column in step.definition.resolved.columns}
+    types = {column.name.lower(): column.type for column in step.definition.resolved.columns}
     alternatives = []
     for partition in step.partitions:
         parts = [
             f"{quote(column)} IS NULL"
             if literal is None
-            else f"{quote(column)} = CAST({literal} AS {types[column]})"
+            else f"{quote(column)} = CAST({literal} AS {types[column.lower()]})"
             for column, literal in partition
         ]
         alternatives.append("(" + " AND ".join(parts) + ")")

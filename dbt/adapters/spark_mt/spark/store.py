@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
+_SPARK_CATALOG = "spark_catalog"
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
+
 
 class SparkTableStore:
     """Looks at tables themselves, never at the registry."""
@@ -27,13 +30,17 @@ class SparkTableStore:
         self._details = details
 
     def full_name(self, name: TableName) -> TableName:
-        """Complete `name` with the session's current catalog and schema."""
-        if name.catalog is not None:
-            return name
-        catalog = self._spark.catalog.currentCatalog()
-        if name.schema is not None:
-            return TableName(name.name, name.schema, catalog)
-        return TableName(name.name, self._spark.catalog.currentDatabase(), catalog)
+        """Complete `name` with the session's current catalog and schema.
+
+        Spark's own catalog keeps names in lower case unless the session is case-sensitive.
+        """
+        catalog = name.catalog or self._spark.catalog.currentCatalog()
+        schema = name.schema or self._spark.catalog.currentDatabase()
+        if catalog.lower() != _SPARK_CATALOG:
+            return TableName(name.name, schema, catalog)
+        if self._spark.conf.get(_CASE_SENSITIVE) == "true":
+            return TableName(name.name, schema, _SPARK_CATALOG)
+        return TableName(name.name.lower(), schema.lower(), _SPARK_CATALOG)
 
     def find(self, name: TableName) -> Found:
         """Return what stands under the full name `name`.
