@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.freshness import TimeUnit
 from dbt.adapters.spark_mt.definition.identifier import quote_text
 from dbt.adapters.spark_mt.resolution.date_formatter import Period, finest_period, format_partition
 
@@ -46,7 +47,7 @@ def scheduled_partitions(
         tuples of the finest periods.
     """
     found: dict[Partition, None] = {}
-    start = scheduled_at - timedelta(seconds=freshness.seconds)
+    start = _start(scheduled_at, freshness, zone)
     finest = min((finest_period(p) for p in formatters.values()), key=lambda period: period.value)
     for moment in _moments(start, scheduled_at, _STEPS[finest], zone):
         partition = tuple(
@@ -55,6 +56,17 @@ def scheduled_partitions(
         )
         found[partition] = None
     return tuple(found)
+
+
+def _start(scheduled_at: datetime, freshness: Freshness, zone: tzinfo) -> datetime:
+    """Go back by the freshness: whole days on the zone's clock, anything else in elapsed time.
+
+    A day with 23 hours is one day for a schedule that runs at midnight.
+    """
+    days, rest = divmod(freshness.seconds, TimeUnit.DAY.value)
+    if rest == 0:
+        return scheduled_at.astimezone(zone) - timedelta(days=days)
+    return scheduled_at.astimezone(timezone.utc) - timedelta(seconds=freshness.seconds)
 
 
 def _moments(start: datetime, end: datetime, step: timedelta, zone: tzinfo) -> Iterator[datetime]:
