@@ -176,6 +176,12 @@ def test_a_list_that_says_what_the_query_says_is_metadata():
     assert found[0].effect is Effect.TEXT
 
 
+def test_a_list_that_names_an_appended_column_is_no_change_of_its_own():
+    before, after = typed(("a",), ("b",)), typed(("a",), ("b",), ("c",))
+    found = diff(resolve(before, "a INT; b INT"), resolve(after, "a INT; b INT; c INT"))
+    assert found == (ColumnsAppended(columns("c INT")),)
+
+
 def test_the_spelling_of_a_listed_type_does_not_count():
     assert lists(typed(("a", "int"), ("b", "INTEGER")), typed(("a", "INT"), ("b", "INT"))) == ()
 
