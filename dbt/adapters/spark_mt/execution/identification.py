@@ -84,7 +84,7 @@ def _stored(table: Table, published: StoredDefinition, history: History) -> Foun
         return Damaged(table.name, problem, history.seq, definition)
     return StoredTable(
         definition=definition,
-        seq=history.seq,
+        seq=history.seq or _highest_possible(history),
         version=history.version,
         columns=columns,
         positions=facts.positions if facts else None,
@@ -104,6 +104,14 @@ def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
         return False
     asked = definition.asked.clustered_by
     return [_folded(c) for c in table.clustered_by] == [_folded(c) for c in asked]
+
+
+def _highest_possible(history: History) -> int:
+    """The seq to go on from when the log holds no commit of ours any more (it keeps 30 days).
+
+    Every seq is one version at least, and the first one is 1 in version 0.
+    """
+    return history.version + 1
 
 
 def _folded(column: str) -> str:

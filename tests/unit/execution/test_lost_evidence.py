@@ -1,0 +1,35 @@
+"""A log keeps 30 days: afterwards no commit of ours may be left in it."""
+
+from dbt.adapters.spark_mt.definition.codec import encode_definition
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.history import Commit
+from dbt.adapters.spark_mt.execution.identification import Table, identify
+from dbt.adapters.spark_mt.planning.properties import DEFINITION, DELTA_ID
+from tests.unit.builders import QUERY, resolve, stored
+
+DEFINED = stored(resolve(AskedDefinition(QUERY)))
+OPTIMIZED = Commit(41, 0, "OPTIMIZE", {}, None, None)
+
+
+def table(identity: str) -> Table:
+    return Table(
+        name=TableName("t", "s", "c"),
+        identity=identity,
+        properties={DEFINITION: encode_definition(DEFINED), DELTA_ID: "made-here"},
+        clustered_by=(),
+        commits=[OPTIMIZED],
+        columns=lambda: DEFINED.resolved.columns,
+    )
+
+
+def test_the_next_commit_takes_a_number_that_delta_cannot_have_seen():
+    found = identify(table("made-here"))
+    assert isinstance(found, StoredTable)
+    assert found.seq > 41, "a commit with a number that Delta has seen is skipped in silence"
+    assert found.positions is None, "so the next refresh computes the rows"
+
+
+def test_a_clone_is_not_taken_for_such_a_table():
+    assert not isinstance(identify(table("copied")), StoredTable)
