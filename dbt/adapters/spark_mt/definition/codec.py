@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import Pairs
 
 FORMAT_VERSION = 1
+_DAMAGE = (ValueError, zlib.error, KeyError, TypeError, AttributeError)
+"""What reading a text raises that this module did not write."""
 
 
 class UnreadableDefinitionError(MaterializedTableError):
@@ -72,12 +74,15 @@ def decode_definition(text: str, table: str) -> StoredDefinition:
     try:
         document = json.loads(zlib.decompress(bytes.fromhex(text)))
         version = document["format"]
-    except (ValueError, zlib.error, KeyError, TypeError) as error:
+    except _DAMAGE as error:
         raise UnreadableDefinitionError(table=table, problem="the text is damaged") from error
     if version != FORMAT_VERSION:
         problem = f"its format is {version}, and this release reads {FORMAT_VERSION}"
         raise UnreadableDefinitionError(table=table, problem=problem)
-    return _stored(document["definition"])
+    try:
+        return _stored(document["definition"])
+    except _DAMAGE as error:
+        raise UnreadableDefinitionError(table=table, problem="the text is damaged") from error
 
 
 def _plain(value: object) -> object:

@@ -1,0 +1,139 @@
+"""What commits say: the newest state, the fence, and what RESTORE, strangers and time do to both."""
+
+from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, RefreshFacts
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.table_state import ForeignCommit, LastRefresh
+from dbt.adapters.spark_mt.execution.history import Commit, read_history
+
+
+def at(version):
+    """Positions that are told apart by a version of the source."""
+    return {"orders": VersionedPosition(version, "orders-id")}
+
+
+def facts(kind, seq, generation=1, **more):
+    refresh = RefreshFacts(f"r{seq}", "recompute", "REFRESH", 900)
+    return CommitFacts("id", kind, seq, "token", generation, refresh=refresh, **more)
+
+
+def content(version, seq, generation=1, definition=""):
+    found = facts(CommitKind.CONTENT, seq, generation, definition=definition, positions=at(version))
+    return Commit(version, 1000 + version, "WRITE", {}, found, 10 + version)
+
+
+def ours(version, kind, seq, generation=1, **more):
+    return Commit(version, 1000 + version, "WRITE", {}, facts(kind, seq, generation, **more), 0)
+
+
+def foreign(at, operation, **parameters):
+    return Commit(at, 1000 + at, operation, parameters, None, None)
+
+
+def history(*commits, published=1):
+    """Read commits, given oldest first."""
+    return read_history(reversed(commits), published)
+
+
+def test_nothing_is_known_of_a_log_without_commits_of_ours():
+    found = history(foreign(0, "WRITE"), foreign(1, "OPTIMIZE"))
+    assert (found.version, found.seq, found.newest, found.written) == (1, 0, None, None)
+    assert found.foreign == (ForeignCommit(0, "WRITE"),)
+    assert found.last_refresh() is None
+
+
+def test_the_newest_commit_tells_rows_and_fence():
+    found = history(content(0, 1, definition="d"), content(1, 2))
+    assert (found.version, found.seq, found.newest.positions) == (1, 2, at(1))
+    assert found.last_refresh() == LastRefresh("r2", "recompute", "REFRESH", 900, 1001, 11)
+
+
+def test_only_as_much_is_read_as_is_needed():
+    read = []
+
+    def commits():
+        for commit in (content(9, 5), content(8, 4), content(7, 3)):
+            read.append(commit.version)
+            yield commit
+
+    read_history(commits(), 1)
+    assert read == [9]
+
+
+def test_a_pending_definition_is_found_below_later_commits():
+    pending = ours(1, CommitKind.DEFINITION, 2, 2, definition="new", positions=at(0))
+    found = history(content(0, 1, definition="old"), pending, foreign(2, "OPTIMIZE"))
+    assert (found.definition, found.newest.generation, found.seq) == ("new", 2, 2)
+    assert found.written.version == 0
+
+
+def test_what_publishes_says_nothing_about_rows():
+    publish = ours(1, CommitKind.PUBLISH, 0)
+    found = history(content(0, 1), publish)
+    assert (found.newest.kind, found.seq, found.version) == (CommitKind.CONTENT, 1, 1)
+
+
+def test_a_partition_keeps_the_tables_positions():
+    partition = ours(1, CommitKind.PARTITION, 2, positions=at(0), partition_positions=at(5))
+    found = history(content(0, 1), partition)
+    assert (found.newest.positions, found.seq) == (at(0), 2)
+    assert found.written.version == 0
+    assert found.last_refresh().rows == 10
+
+
+def test_foreign_changes_of_rows_are_listed_until_our_last_content():
+    found = history(
+        foreign(0, "DELETE"),
+        content(1, 1),
+        foreign(2, "UPDATE"),
+        foreign(3, "OPTIMIZE"),
+        foreign(4, "SET TBLPROPERTIES"),
+        ours(5, CommitKind.DEFINITION, 2, 1, positions=at(1)),
+        foreign(6, "MERGE"),
+    )
+    assert found.foreign == (ForeignCommit(2, "UPDATE"), ForeignCommit(6, "MERGE"))
+
+
+def test_restore_brings_rows_back_and_leaves_the_fence():
+    restored = foreign(3, "RESTORE", version=0, timestamp=None)
+    found = history(content(0, 1), content(1, 2), content(2, 3), restored)
+    assert (found.version, found.seq, found.newest.positions) == (3, 3, at(0))
+    assert found.foreign == ()
+
+
+def test_restore_to_a_restored_version():
+    found = history(
+        content(0, 1),
+        content(1, 2),
+        foreign(2, "RESTORE", version=0),
+        content(3, 3),
+        foreign(4, "RESTORE", version="2"),
+    )
+    assert (found.seq, found.newest.positions) == (3, at(0))
+
+
+def test_our_commit_after_a_restore_counts():
+    found = history(content(0, 1), content(1, 2), foreign(2, "RESTORE", version=0), content(3, 3))
+    assert (found.seq, found.newest.positions) == (3, at(3))
+
+
+def test_a_definition_that_a_restore_made_void_does_not_count():
+    found = history(
+        content(0, 1, 1, "old"),
+        content(1, 2, 2, "new"),
+        foreign(2, "RESTORE", version=0),
+    )
+    assert (found.definition, found.newest.generation, found.seq) == ("old", 1, 2)
+
+
+def test_after_a_restore_to_a_timestamp_only_the_fence_is_known():
+    restored = foreign(3, "RESTORE", version=None, timestamp="2025-03-01 10:00:00")
+    found = history(content(0, 1), content(1, 2), foreign(2, "OPTIMIZE"), restored)
+    assert (found.version, found.seq, found.newest, found.definition) == (3, 2, None, "")
+
+
+def test_a_log_that_was_cleaned_up_below_our_last_commits():
+    partition = ours(41, CommitKind.PARTITION, 8, positions=at(3))
+    found = history(foreign(40, "OPTIMIZE"), partition)
+    assert (found.seq, found.newest.positions, found.written) == (8, at(3), None)
+    last = found.last_refresh()
+    assert (last.refresh_id, last.committed_at_ms, last.rows) == ("r8", 900, None)
