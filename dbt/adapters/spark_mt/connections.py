@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,10 +104,16 @@ def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
     spark = root.newSession()
     fixed = session.apply_confs(spark, asked)
     if fixed:
-        logger.warning(
-            f"Spark is running already with other values of {', '.join(fixed)}; these keep them."
-        )
+        _warn_of_fixed_confs(fixed)
     return SparkHandle(spark, owner=_owner)
+
+
+@cache
+def _warn_of_fixed_confs(keys: tuple[str, ...]) -> None:
+    """Say once in a process that confs have no effect."""
+    logger.warning(
+        f"Spark is running already with other values of {', '.join(keys)}; these keep them."
+    )
 
 
 def _owner() -> Pairs:

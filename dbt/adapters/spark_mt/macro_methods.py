@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.definition.identifier import TableName, quote_text
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
 from dbt.adapters.spark_mt.failures import translated
 from dbt.adapters.spark_mt.model_config import settings_of
-from dbt.adapters.spark_mt.response import combine, response_of
+from dbt.adapters.spark_mt.response import combine, response_of, validated
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ class MaterializedTableAdapter(SparkAdapter):
         return [(field.name, listing.type_of(field)) for field in schema.fields]
 
     @available.parse_none
-    def validate_materialized_table(self, statement: str) -> None:
+    def validate_materialized_table(self, statement: str) -> AdapterResponse:
         """Check a CREATE statement completely and change nothing."""
         handle = self._handle()
         with translated(statement), handle.busy():
-            handle.tables().validate(statement)
+            return validated(handle.tables().validate(statement))
 
     @available.parse_none
     def keep_configuration(self, statement: str) -> KeptConfiguration:

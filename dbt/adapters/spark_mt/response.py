@@ -57,6 +57,16 @@ def response_of(outcome: StatementOutcome | None) -> AdapterResponse:
     return response if refresh is None else _with_refresh(response, refresh)
 
 
+def validated(outcome: StatementOutcome) -> MaterializedTableResponse:
+    """The response to a statement that was only checked."""
+    return MaterializedTableResponse(
+        _message="VALIDATED",
+        changes=list(outcome.changes),
+        refresh_mode=outcome.refresh_mode,
+        warnings=list(outcome.warnings),
+    )
+
+
 def combine(
     main: MaterializedTableResponse, refresh: MaterializedTableResponse
 ) -> MaterializedTableResponse:

@@ -121,7 +121,7 @@ class TestLife(Base):
         write(_MODEL.replace("freshness=", "refresh_on_run='never', freshness="))
         project.run_sql(f"insert into {project.test_schema}.flights values (5, 'BOS')")
         message, facts = message_and_facts(run_dbt(["run"]))
-        assert (message, facts["refresh"]) == ("UNCHANGED", None)
+        assert (message, facts.get("refresh")) == ("UNCHANGED", None)
         assert len(ask(f"select * from {project.test_schema}.by_origin")) == 3
 
     def test_always_recomputes(self, write):
@@ -168,19 +168,14 @@ class TestConfig(Base):
 
     @pytest.mark.parametrize(
         "freshness",
-        [
-            "'3 minutes'",
-            "\"INTERVAL '3' MINUTE\"",
-            "{'count': 3, 'period': 'minute'}",
-            "{'build_after': {'count': 3, 'period': 'minute'}}",
-        ],
+        ["'3 minutes'", "{'build_after': {'count': 3, 'period': 'minute'}}"],
     )
     def test_freshness_in_every_form(self, project, ask, write, freshness):
         run_dbt(["seed"])
         write(_MODEL.replace("'10 minutes'", freshness))
         run_dbt(["run"])
         shown = ask(f"show materialized tables in {project.test_schema} like 'by_origin'")
-        assert [row[3] for row in shown] == ["3 minutes"]
+        assert [row[3] for row in shown] == ["INTERVAL '3' MINUTE"]
 
 
 class TestContract(Base):

@@ -8,7 +8,7 @@ from dbt.adapters.spark_mt.execution.results import (
     RefreshResult,
     StatementOutcome,
 )
-from dbt.adapters.spark_mt.response import combine, response_of
+from dbt.adapters.spark_mt.response import combine, response_of, validated
 
 
 def refresh(status=RefreshResult.REFRESHED, rows: int | None = 1204, warnings=()) -> RefreshOutcome:
@@ -55,6 +55,11 @@ def test_status_line(done, text):
 def test_status_line_of_both(main, then, text):
     both = combine(response_of(main), response_of(outcome(None, refreshed=then)))
     assert str(both) == text
+
+
+def test_only_checked():
+    checked = validated(outcome(Action.ALTERED, ("a",)))
+    assert (str(checked), checked.action, checked.changes) == ("VALIDATED", None, ["a"])
 
 
 def test_facts_for_run_results():

@@ -94,7 +94,7 @@ def apply_confs(spark: SparkSession, asked: Mapping[str, str]) -> tuple[str, ...
     for key, value in asked.items():
         if spark.conf.isModifiable(key):
             spark.conf.set(key, value)
-        elif not (spark.conf.get(key, None) or "").startswith(value):  # ours may be appended
+        elif value not in (spark.conf.get(key, None) or ""):  # Spark and we only add to a value
             fixed.append(key)
     return tuple(fixed)
 

@@ -5,9 +5,10 @@
 {%- macro validate_materialized_table(existing_relation, relation, settings, sql) -%}
   {%- set replaces = existing_relation is none or not existing_relation.is_materialized_table -%}
   {%- set checked = make_temp_relation(relation) if replaces else relation -%}
-  {%- do adapter.validate_materialized_table(
+  {%- set response = adapter.validate_materialized_table(
     create_or_alter_materialized_table(checked.include(database=true, schema=true), settings, sql)
   ) -%}
+  {%- do warn_each(response.warnings) -%}
 
   {%- set stand_in = this.incorporate(type='view') -%}
   {%- if existing_relation is none or existing_relation.is_view -%}
@@ -15,6 +16,6 @@
       {{ get_create_view_as_sql(stand_in, sql) }}
     {%- endcall -%}
   {%- endif -%}
-  {%- do store_raw_result('main', message='VALIDATED', code='VALIDATED') -%}
+  {%- do store_result('main', response=response, agate_table=none) -%}
   {{ return(existing_relation or stand_in) }}
 {%- endmacro -%}
