@@ -40,7 +40,7 @@ class Case:
 
 
 NEW_CLAUSES = "(k INT COMMENT 'new', total BIGINT) COMMENT 'new' WITH ('b' = '2')"
-OLD_CLAUSES = "(k INT COMMENT 'old', total BIGINT) COMMENT 'old' WITH ('a' = '1')"
+OLD_CLAUSES = "(k INT COMMENT 'old', total BIGINT COMMENT 'gone') COMMENT 'old' WITH ('a' = '1')"
 CASES = {
     "create": Case(f"CREATE MATERIALIZED TABLE t {NEW_CLAUSES} AS {SUMS}", 3, query=""),
     "alter metadata": Case(

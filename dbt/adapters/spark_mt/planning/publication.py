@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 def changed_comments(step: Publish) -> dict[str, str]:
-    """Return the comments of columns that must be written, by column; empty removes one."""
-    lost = step.before is None or step.created or step.schema_replaced
-    known = {} if lost or step.before is None else _comments(step.before)
+    """Return the comments of columns that must be written, by column; empty removes one.
+
+    Where nobody knows which comments the columns have, these are all that either definition has.
+    """
     wanted = _comments(step.definition)
-    return {name: text for name, text in wanted.items() if known.get(name, "") != text}
+    before = _comments(step.before) if step.before else {}
+    if step.created or step.schema_replaced:
+        return {name: text for name, text in wanted.items() if text or before.get(name)}
+    return {name: text for name, text in wanted.items() if before.get(name, "") != text}
 
 
 def obsolete_properties(step: Publish, properties: Mapping[str, str]) -> list[str]:

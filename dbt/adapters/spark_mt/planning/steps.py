@@ -132,7 +132,7 @@ class Publish:
         before: The definition that was published before, None where there was none: only what
             differs is written.
         created: Whether the commit before made the table and wrote properties and comment itself.
-        schema_replaced: Whether the commit before lost the columns' comments.
+        schema_replaced: Whether the columns may have lost their comments, or have older ones.
     """
 
     definition: StoredDefinition

@@ -1,0 +1,81 @@
+"""A plan for people."""
+
+from typing import get_args
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.planning.explain import explain
+from dbt.adapters.spark_mt.planning.steps import (
+    CommitDefinition,
+    DropTable,
+    Fill,
+    FillMode,
+    FillPartitions,
+    Plan,
+    PrepareStorage,
+    Publish,
+    Recluster,
+    RefreshRun,
+    Register,
+    Step,
+    Unregister,
+    VerifyRows,
+)
+from tests.unit.builders import QUERY, TABLE, resolve, stored
+
+DEFINITION = stored(resolve(AskedDefinition(QUERY)))
+FULL = stored(resolve(AskedDefinition(QUERY, refresh_mode=LogicalRefreshMode.FULL)))
+RUN = RefreshRun("r", "CREATE", {"s.orders": VersionedPosition(4, "x")}, 0)
+STEPS = {
+    "prepare storage": PrepareStorage(DEFINITION, (("k", "v"),)),
+    "verify rows": VerifyRows(DEFINITION),
+    "create": Fill(DEFINITION, FillMode.CREATE, 1, RUN),
+    "fill": Fill(DEFINITION, FillMode.OVERWRITE, 1, RUN),
+    "replace": Fill(DEFINITION, FillMode.REPLACE, 1, RUN),
+    "commit definition": CommitDefinition(DEFINITION, 1, {}, None),
+    "publish": Publish(DEFINITION, None),
+    "cluster": Recluster(DEFINITION),
+    "register": Register(DEFINITION, 1, {}, None),
+}
+NEVER_EXPLAINED = {FillPartitions, DropTable, Unregister}
+
+
+def test_nothing_to_do():
+    ((step, _, _, keeps, loses, _),) = explain(Plan(TABLE, ()))
+    assert (step, keeps, loses) == ("none", "everything", "nothing")
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_step_has_a_row_with_the_changes_at_the_commit(name):
+    ((step, change, *_),) = explain(Plan(TABLE, (STEPS[name],), ("one", "two")))
+    assert step == name
+    commits = name in {"create", "fill", "replace", "commit definition"}
+    assert (change == "one; two") == commits
+
+
+def test_every_step_of_a_create_statement_can_be_explained():
+    explained = {type(step) for step in STEPS.values()}
+    assert explained | NEVER_EXPLAINED == set(get_args(Step))
+
+
+def test_the_rows_name_sources_engine_and_reason():
+    ((_, _, effect, _, _, reason),) = explain(Plan(TABLE, (STEPS["create"],)))
+    assert "incremental/recompute" in effect
+    assert "s.orders at version 4" in effect
+    assert "by default" in reason
+    ((_, _, effect, *_),) = explain(Plan(TABLE, (Fill(FULL, FillMode.CREATE, 1, RUN),)))
+    assert "batch/recompute" in effect
+
+
+def test_a_query_without_sources():
+    run = RefreshRun("r", "CREATE", {}, 0)
+    ((_, _, effect, *_),) = explain(Plan(TABLE, (Fill(DEFINITION, FillMode.CREATE, 1, run),)))
+    assert "no sources" in effect
+
+
+def test_warnings_are_rows():
+    rows = explain(Plan(TABLE, (STEPS["publish"],), warnings=("careful",)))
+    assert rows[1][:3] == ("note", "", "careful")
