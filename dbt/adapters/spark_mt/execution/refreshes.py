@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     DamagedTableError,
     InvalidPartitionValueError,
     NotMaterializedError,
+    RefreshSchemaError,
     TableNotFoundError,
     UnknownPartitionKeyError,
 )
@@ -23,6 +24,7 @@ from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
 from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_publish, plan_refresh
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.resolution.result_columns import result_problems
 from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
 
 if TYPE_CHECKING:
@@ -109,6 +111,7 @@ class Refreshes:
         run = self._env.run(trigger, analyzed)
         if not force and not _must_run(table, analyzed, run.positions):
             return self._up_to_date(table, run)
+        _raise_if_unfit(table, analyzed)
         result = execute(plan_refresh(table, run), self._env.runner)
         return self._outcome(table, run, result, (), _overwritten(table))
 
@@ -127,6 +130,7 @@ class Refreshes:
     ) -> RefreshOutcome:
         resolved = table.definition.resolved
         analyzed = self._env.stored_analyzer.analyze_stored(resolved)
+        _raise_if_unfit(table, analyzed)
         run = self._env.run(trigger, analyzed)
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
             run = replace(run, positions=table.positions)
@@ -197,6 +201,12 @@ def _must_run(table: StoredTable, analyzed: AnalyzedQuery, positions: Positions)
     if any(isinstance(position, UnknownPosition) for position in positions.values()):
         return True
     return not same_positions(table.positions, positions)
+
+
+def _raise_if_unfit(table: StoredTable, analyzed: AnalyzedQuery) -> None:
+    """Refuse a result that would change the table's columns, or that they cannot hold."""
+    if problems := result_problems(table.definition.resolved, analyzed.columns):
+        raise RefreshSchemaError(violations=problems, table=table.name)
 
 
 def _overwritten(table: StoredTable) -> tuple[str, ...]:

@@ -208,14 +208,15 @@ class ColumnList:
             error = UnknownTypeError(table=self.table, column=spec.name, type=written)
             return column, error
         column = replace(column, type=wanted.ddl)
-        if given is None or _holds(given.type, wanted.ddl):
+        if given is None or holds(given.type, wanted.ddl):
             return column, None
         return column, ColumnTypeError(
             table=self.table, column=spec.name, listed=wanted.ddl, actual=given.type
         )
 
 
-def _holds(given: str, wanted: str) -> bool:
+def holds(given: str, wanted: str) -> bool:
+    """Whether every value of the type `given` is one of `wanted`; both as DDL writes them."""
     if given == wanted:
         return True
     try:

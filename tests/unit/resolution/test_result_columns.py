@@ -1,0 +1,47 @@
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import ColumnSpec
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.resolution.result_columns import result_problems
+from tests.unit.builders import columns, resolve
+
+
+def problems(result, *specs, ddl="a INT; b DECIMAL(10,2)"):
+    definition = resolve(AskedDefinition("SELECT 1", columns=specs), ddl)
+    return result_problems(definition, columns(result))
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "a INT; b DECIMAL(10,2)",
+        "a SMALLINT; b DECIMAL(5,1)",
+        "x INT; y DECIMAL(10, 2)",
+        "a VOID; b TINYINT",
+    ],
+)
+def test_results_that_fit(result):
+    assert problems(result) == ()
+
+
+@pytest.mark.parametrize(
+    ("result", "count", "named"),
+    [
+        ("a INT", 1, "a"),
+        ("a INT; b DECIMAL(10,2); c STRING", 1, "c"),
+        ("a BIGINT; b DECIMAL(10,2)", 1, "`a` INT"),
+        ("a INT; b INT", 1, "`b` DECIMAL(10,2)"),
+        ("a STRING; b DECIMAL(12,4)", 2, "`a` INT"),
+    ],
+)
+def test_results_that_do_not_fit(result, count, named):
+    found = problems(result)
+    assert len(found) == count
+    assert named in found[0]
+
+
+def test_a_typed_list_goes_by_name_of_the_query_and_by_its_own_types():
+    specs = (ColumnSpec("b", "DECIMAL(20,2)"), ColumnSpec("a", "BIGINT"))
+    assert problems("a BIGINT; b DECIMAL(12,2)", *specs) == ()
+    (problem,) = problems("a INT; b STRING", *specs)
+    assert problem.startswith("`b` DECIMAL(20,2): the query returns STRING")
