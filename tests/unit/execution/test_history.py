@@ -1,4 +1,4 @@
-"""What commits say: the newest state, the fence, and what RESTORE, strangers and time do to them."""
+"""What commits say: the newest state, the fence, and what RESTORE and strangers do to them."""
 
 from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, RefreshFacts
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition

@@ -1,0 +1,92 @@
+"""Plans carried out step by step."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.execution.errors import RefreshFailedError, UnfinishedChangeError
+from dbt.adapters.spark_mt.execution.executor import execute
+from dbt.adapters.spark_mt.execution.ports import StepResult
+from dbt.adapters.spark_mt.planning.steps import (
+    CommitDefinition,
+    Plan,
+    PrepareStorage,
+    Publish,
+    Register,
+    VerifyRows,
+)
+from tests.unit.builders import QUERY, TABLE, resolve, stored
+
+DEFINITION = stored(resolve(AskedDefinition(QUERY)))
+PREPARE = PrepareStorage(DEFINITION, ())
+VERIFY = VerifyRows(DEFINITION)
+COMMIT = CommitDefinition(DEFINITION, 1, {}, None)
+PUBLISH = Publish(DEFINITION, None)
+REGISTER = Register(DEFINITION, 1, {}, None)
+PLAN = Plan(TABLE, (PREPARE, VERIFY, COMMIT, PUBLISH, REGISTER), warnings=("planned",))
+
+
+@dataclass
+class Runner:
+    """Remembers what was run and undone, and fails where told."""
+
+    failing: object = None
+    error: Exception = field(default_factory=lambda: RefreshFailedError(table="t", problem="x"))
+    done: list = field(default_factory=list)
+    undone: list = field(default_factory=list)
+
+    def run(self, step):
+        if step is self.failing:
+            raise self.error
+        self.done.append(step)
+        rows = 5 if step is COMMIT else 99
+        return StepResult(rows, rows, {"s": rows}, (f"warning of {type(step).__name__}",))
+
+    def undo(self, step):
+        self.undone.append(step)
+
+
+def test_steps_run_in_order_and_the_commits_facts_are_the_result():
+    runner = Runner()
+    result = execute(PLAN, runner)
+    assert runner.done == list(PLAN.steps)
+    assert (result.rows, result.committed_at_ms, result.positions) == (5, 5, {"s": 5})
+    assert result.warnings[0] == "planned"
+    assert len(result.warnings) == 6
+    assert runner.undone == []
+
+
+@pytest.mark.parametrize(
+    ("failing", "undone"),
+    [(PREPARE, [PREPARE]), (VERIFY, [VERIFY, PREPARE]), (COMMIT, [COMMIT, VERIFY, PREPARE])],
+)
+def test_what_ran_before_the_commit_is_undone_newest_first(failing, undone):
+    runner = Runner(failing)
+    with pytest.raises(RefreshFailedError):
+        execute(PLAN, runner)
+    assert runner.undone == undone
+
+
+def test_after_the_commit_nothing_is_undone():
+    runner = Runner(PUBLISH)
+    with pytest.raises(UnfinishedChangeError) as error:
+        execute(PLAN, runner)
+    assert error.value.__cause__ is runner.error
+    assert runner.undone == []
+    assert REGISTER not in runner.done
+
+
+def test_the_registry_is_only_an_index():
+    result = execute(PLAN, Runner(REGISTER))
+    assert len(result.warnings) == 6
+    assert result.rows == 5
+
+
+def test_an_interruption_is_not_taken_for_a_failure():
+    with pytest.raises(KeyboardInterrupt):
+        execute(PLAN, Runner(COMMIT, KeyboardInterrupt()))
+
+
+def test_an_empty_plan_does_nothing():
+    assert execute(Plan(TABLE, ()), Runner()) == StepResult()

@@ -1,0 +1,142 @@
+"""What a table is to us."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
+from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Stranger
+from dbt.adapters.spark_mt.execution.history import Commit
+from dbt.adapters.spark_mt.execution.identification import Table, identify, published_definition
+from dbt.adapters.spark_mt.planning.properties import DEFINITION, DELTA_ID
+from tests.unit.builders import QUERY, TABLE, resolve, stored
+
+DEFINITION_1 = stored(resolve(AskedDefinition(QUERY)))
+DEFINITION_2 = replace(stored(resolve(AskedDefinition(QUERY, comment="new"))), generation=2)
+
+
+def content(version, seq, definition):
+    facts = CommitFacts(
+        definition.table_id,
+        CommitKind.CONTENT,
+        seq,
+        "t",
+        definition.generation,
+        encode_definition(definition),
+        positions={},
+    )
+    return Commit(version, version, "WRITE", {}, facts, 1)
+
+
+def table(*commits, published=DEFINITION_1, **given):
+    """A table, its commits oldest first."""
+    properties = {DELTA_ID: "delta-1"}
+    if published is not None:
+        properties[DEFINITION] = encode_definition(published)
+    values = {
+        "name": TABLE,
+        "identity": "delta-1",
+        "properties": properties,
+        "clustered_by": (),
+        "commits": tuple(reversed(commits)),
+        "columns": lambda: DEFINITION_1.resolved.columns,
+    }
+    return Table(**{**values, **given})
+
+
+def test_a_table_of_ours():
+    found = identify(table(content(0, 1, DEFINITION_1)))
+    assert isinstance(found, StoredTable)
+    assert (found.definition, found.seq, found.version) == (DEFINITION_1, 1, 0)
+    assert not found.unpublished
+
+
+def test_a_commit_is_in_force_before_it_is_published():
+    found = identify(table(content(0, 1, DEFINITION_1), content(1, 2, DEFINITION_2)))
+    assert found.definition == DEFINITION_2
+    assert found.published == DEFINITION_1
+
+
+def test_a_create_that_was_cut_short_is_not_published():
+    properties = {DEFINITION: encode_definition(DEFINITION_1)}
+    found = identify(table(content(0, 1, DEFINITION_1), properties=properties))
+    assert found.unpublished
+
+
+@pytest.mark.parametrize(
+    ("asked", "real", "unpublished"),
+    [
+        (("user_id",), ("user_id",), False),
+        (("user_id",), (), True),
+        ((), ("user_id",), True),
+        (("USER_ID",), ("user_id",), False),
+        (("a b",), ("`a b`",), False),
+    ],
+)
+def test_clustering_that_is_not_as_asked_must_be_set(asked, real, unpublished):
+    resolved = DEFINITION_1.resolved
+    clustered = replace(
+        DEFINITION_1, resolved=replace(resolved, asked=replace(resolved.asked, clustered_by=asked))
+    )
+    found = identify(table(content(0, 1, clustered), published=clustered, clustered_by=real))
+    assert found.unpublished is unpublished
+
+
+def test_a_renamed_table_keeps_its_definition_under_the_new_name():
+    name = TableName("other", "s", "c")
+    found = identify(table(content(0, 1, DEFINITION_1), name=name))
+    assert found.definition == replace(DEFINITION_1, name=name)
+
+
+def test_a_clone_is_a_stranger():
+    found = identify(table(Commit(0, 0, "CLONE", {}, None, None), identity="delta-2"))
+    assert isinstance(found, Stranger)
+
+
+def test_a_table_that_was_never_ours():
+    found = identify(table(Commit(0, 0, "WRITE", {}, None, None), published=None))
+    assert found == Stranger(TABLE, "delta table")
+
+
+def test_a_table_whose_properties_were_removed():
+    found = identify(table(content(0, 1, DEFINITION_1), published=None))
+    assert isinstance(found, Damaged)
+    assert (found.seq, found.definition) == (1, DEFINITION_1)
+
+
+def test_a_cleaned_log_leaves_the_definition_and_no_positions():
+    found = identify(table(Commit(9, 0, "OPTIMIZE", {}, None, None)))
+    assert (found.definition, found.positions, found.last_refresh) == (DEFINITION_1, None, None)
+
+
+@pytest.mark.parametrize(
+    ("real", "word"),
+    [
+        (lambda c: c[:-1], "are gone"),
+        (lambda c: (*c, Column("x", "INT")), "not of its definition"),
+        (lambda c: c[::-1], "another order"),
+        (lambda c: (Column(c[0].name, "STRING"), *c[1:]), "are gone"),
+    ],
+)
+def test_other_columns_are_damage(real, word):
+    columns = real(DEFINITION_1.resolved.columns)
+    found = identify(table(content(0, 1, DEFINITION_1), columns=lambda: columns))
+    assert isinstance(found, Damaged)
+    assert word in found.problem
+
+
+def test_columns_are_not_read_of_strangers():
+    def refuse():
+        raise AssertionError
+
+    identify(table(Commit(0, 0, "WRITE", {}, None, None), published=None, columns=refuse))
+
+
+def test_an_unreadable_definition():
+    with pytest.raises(UnreadableDefinitionError):
+        published_definition({DEFINITION: "zz"}, TABLE)
+    assert published_definition({}, TABLE) is None

@@ -1,0 +1,146 @@
+"""SHOW and DESC on tables in memory."""
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from dbt.adapters.spark_mt.execution.inspection import matches
+from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
+from dbt.adapters.spark_mt.statements.routing import parse_statement
+from tests.behaviour.memory import MemoryTables
+from tests.behaviour.suite import DAILY, DAY_3, SUMS, create, prepare
+
+
+class Clock:
+    now = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
+
+    def __call__(self):
+        return self.now
+
+    def advance(self, **length):
+        self.now += timedelta(**length)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def tables(clock):
+    made = MemoryTables(clock)
+    prepare(made)
+    return made
+
+
+def information(tables):
+    """The rows of DESC EXTENDED below the columns."""
+    rows = tables.execute("DESC EXTENDED MATERIALIZED TABLE t").rows
+    start = rows.index(("# Materialized Table Information", "", None))
+    return {label: text for label, text, _ in rows[start + 1 :]}
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "expected"),
+    [
+        ("orders", "orders", True),
+        ("orders", "ORD%", True),
+        ("orders", "ord*", True),
+        ("orders", "o_ders", True),
+        ("orders", "order", False),
+        ("orders", "%", True),
+        ("a.b", "a_b", True),
+        ("axb", "a.b", False),
+        ("a|b", "a|b", True),
+        ("a\nb", "a%b", True),
+    ],
+)
+def test_patterns(name, pattern, expected):
+    assert matches(name, pattern) is expected
+
+
+def test_describe_lists_the_columns(tables):
+    create(tables, clauses="(k INT COMMENT 'key', total BIGINT)")
+    assert tables.execute("DESCRIBE MATERIALIZED TABLE t").rows == (
+        ("k", "int", "key"),
+        ("total", "bigint", None),
+    )
+
+
+def test_describe_tells_what_was_asked_and_what_it_became(tables):
+    create(tables, clauses="FRESHNESS = INTERVAL '1' DAY")
+    found = information(tables)
+    assert found["Original query"] == SUMS
+    assert "`spark_catalog`.`default`.`orders`" in found["Expanded query"]
+    assert found["Freshness"] == "INTERVAL '1' DAY"
+    assert found["Refresh mode"] == "FULL (by default)"
+    assert found["Status"] == "ACTIVATED"
+    assert found["Position of spark_catalog.default.orders"] == "version 0"
+    assert found["Lag"] == "0 seconds"
+
+
+def test_describe_tells_keys_partitions_options_and_scheduled_runs(tables):
+    create(
+        tables,
+        DAILY,
+        "(PRIMARY KEY (day) NOT ENFORCED) PARTITIONED BY (day) WITH ("
+        "'partition.fields.day.date-formatter' = 'yyyy-MM-dd', 'api.token' = 'x1') "
+        "REFRESH_MODE = FULL",
+    )
+    found = information(tables)
+    assert found["Primary key"] == "(day) NOT ENFORCED"
+    assert found["Partitioned by"] == "day"
+    assert "x1" not in found["Option api.token"]
+    assert "day as yyyy-MM-dd" in found["Refresh"]
+    assert found["Refresh mode"] == "FULL"
+
+
+def test_lag_grows_from_the_first_change_that_was_not_read(tables, clock):
+    create(tables)
+    clock.advance(seconds=30)
+    tables.append("orders", [(1, DAY_3, 1)])
+    clock.advance(seconds=45)
+    tables.append("orders", [(1, DAY_3, 1)])
+    assert information(tables)["Lag"] == "45 seconds"
+
+
+def test_foreign_commits_are_shown(tables):
+    create(tables)
+    tables.delete("t", "k", 1)
+    version = tables.stored("t").version
+    assert information(tables)["Foreign commit"] == f"DELETE in version {version}"
+
+
+def test_the_last_refresh_is_in_the_readers_zone(tables):
+    create(tables)
+    tables.memory.confs["spark.sql.session.timeZone"] = "Europe/Berlin"
+    assert information(tables)["Last refresh"].startswith("2025-03-01 13:00:00, CREATE")
+
+
+def test_show_create_is_the_statement_as_asked(tables):
+    clauses = "COMMENT 'it\\'s' PARTITIONED BY (day) WITH ('b' = '2', 'a' = '1')"
+    create(tables, DAILY, clauses)
+    stored = tables.stored("t").definition
+    ((text,),) = tables.execute("SHOW CREATE MATERIALIZED TABLE t").rows
+    assert parse_statement(text) == CreateTable(CreateForm.CREATE, stored.name, stored.asked)
+    ((text,),) = tables.execute("SHOW CREATE OR ALTER MATERIALIZED TABLE t").rows
+    assert parse_statement(text).form is CreateForm.CREATE_OR_ALTER
+    for clause in ("FRESHNESS", "REFRESH_MODE", "START_MODE", "STATE_RETENTION"):
+        assert f"/* {clause} = " in text
+
+
+def test_show_create_hides_secrets(tables):
+    create(tables, clauses="WITH ('api.token' = 'x1', 'plain' = 'x2')")
+    ((text,),) = tables.execute("SHOW CREATE MATERIALIZED TABLE t").rows
+    assert "x1" not in text
+    assert "x2" in text
+
+
+def test_show_tables_has_the_registrys_figures(tables, clock):
+    create(tables)
+    clock.advance(hours=1)
+    ((namespace, name, *_, lag, at),) = tables.execute("SHOW MATERIALIZED TABLES").rows
+    assert (namespace, name, lag) == ("default", "t", 0)
+    assert at == datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
+    assert tables.execute("SHOW MATERIALIZED TABLES IN other").rows == ()
+    assert len(tables.execute("SHOW MATERIALIZED TABLES IN spark_catalog.default").rows) == 1
