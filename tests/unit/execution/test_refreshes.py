@@ -1,0 +1,193 @@
+"""Refreshes on tables in memory: scheduled runs, what is never skipped, what cannot be pinned."""
+
+from datetime import datetime, timezone
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.execution.errors import (
+    BusySourcesError,
+    DamagedTableError,
+    NotMaterializedError,
+    RefreshSchemaError,
+    TableNotFoundError,
+)
+from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+from dbt.adapters.spark_mt.execution.results import RefreshResult
+from tests.behaviour.memory import MemoryTables
+from tests.behaviour.suite import (
+    DAILY,
+    DAY_1,
+    DAY_2,
+    DAY_3,
+    KEYS,
+    ORDERS,
+    SUMS,
+    WIDER,
+    create,
+    prepare,
+    refresh,
+)
+from tests.unit.builders import columns
+
+T = TableName("t")
+FORMATTED = (
+    "PARTITIONED BY (day) WITH ('partition.fields.day.date-formatter' = 'yyyy-MM-dd') "
+    "FRESHNESS = INTERVAL '1' DAY"
+)
+
+
+@pytest.fixture
+def tables():
+    made = MemoryTables()
+    prepare(made)
+    return made
+
+
+def scheduled(tables, at):
+    moment = datetime.fromisoformat(at).replace(tzinfo=timezone.utc)
+    return Refreshes(tables.environment).refresh_scheduled(T, moment)
+
+
+def forced(tables):
+    return Refreshes(tables.environment).refresh(T, force=True)
+
+
+def test_a_scheduled_run_writes_the_partitions_of_its_period(tables):
+    create(tables, DAILY, FORMATTED)
+    tables.append("orders", [(1, DAY_1, 1), (1, DAY_2, 1), (1, DAY_3, 1)])
+    found = scheduled(tables, f"{DAY_2} 00:00")
+    assert found.partitions == (f"day='{DAY_1}'",)
+    assert tables.rows("t") == [(DAY_1, 11), (DAY_2, 12)]
+    scheduled(tables, "2025-03-04 00:00")
+    assert tables.rows("t") == [(DAY_1, 11), (DAY_2, 12), (DAY_3, 1)]
+
+
+def test_a_scheduled_run_runs_although_no_source_moved(tables):
+    create(tables, DAILY, FORMATTED)
+    tables.delete("t", "day", DAY_1)
+    scheduled(tables, f"{DAY_2} 00:00")
+    assert tables.rows("t") == [(DAY_1, 10), (DAY_2, 12)]
+
+
+def test_a_table_without_formatters_is_refreshed_whole(tables):
+    create(tables)
+    assert scheduled(tables, f"{DAY_2} 00:00").status is RefreshResult.UP_TO_DATE
+    tables.append("orders", [(3, DAY_3, 1)])
+    found = scheduled(tables, f"{DAY_2} 00:00")
+    assert (found.strategy, found.rows) == ("recompute", 3)
+    assert tables.stored("t").last_refresh.trigger == "SCHEDULED"
+
+
+def test_forced(tables):
+    create(tables)
+    version = tables.stored("t").version
+    assert forced(tables).status is RefreshResult.REFRESHED
+    assert tables.stored("t").version == version + 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["SELECT k, current_date() AS d FROM orders", "SELECT k, now() AS d FROM orders"],
+)
+def test_what_depends_on_the_time_is_never_skipped(tables, query):
+    tables.learn(query, "k INT; d DATE", lambda rows: [(row[0], None) for row in rows["orders"]])
+    create(tables, query)
+    assert refresh(tables).status is RefreshResult.REFRESHED
+
+
+def test_a_source_without_versions_is_never_skipped(tables):
+    catalog = tables.catalog
+    catalog.create_unversioned(tables.name("orders"), columns(ORDERS), [(1, DAY_1, 1)])
+    create(tables)
+    assert refresh(tables).status is RefreshResult.REFRESHED
+    catalog.append(tables.name("orders"), [(2, DAY_1, 2)])
+    refresh(tables)
+    assert tables.rows("t") == [(1, 1), (2, 2)]
+
+
+def test_rows_are_those_of_the_recorded_positions_although_the_source_moves_on(tables):
+    def slowly(rows):
+        tables.append("orders", [(9, DAY_3, 9)])
+        return [(k, amount) for k, _, amount in rows["orders"]]
+
+    tables.learn(KEYS, "k INT; amount INT", slowly)
+    create(tables, KEYS)
+    assert tables.rows("t") == [(1, 5), (1, 10), (2, 7)]
+    position = tables.stored("t").positions[str(tables.name("orders"))]
+    assert position.version == 0
+    assert refresh(tables).status is RefreshResult.REFRESHED
+
+
+class TestWithoutPins:
+    """Queries whose sources cannot be read as of a version."""
+
+    def learn(self, tables, moves):
+        def slowly(rows):
+            if moves:
+                moves.pop()
+                tables.append("orders", [(9, DAY_3, 9)])
+            return [(k, amount) for k, _, amount in rows["orders"]]
+
+        tables.memory.register(KEYS, columns("k INT; amount INT"), slowly, pinnable=False)
+
+    def test_they_are_computed_again_until_nothing_moved(self, tables):
+        self.learn(tables, ["once", "twice"])
+        create(tables, KEYS)
+        position = tables.stored("t").positions[str(tables.name("orders"))]
+        assert (position.version, len(tables.rows("t"))) == (2, 5)
+        assert refresh(tables).status is RefreshResult.UP_TO_DATE
+
+    def test_they_give_up_on_busy_sources_and_keep_the_rows(self, tables):
+        moves = []
+        self.learn(tables, moves)
+        create(tables, KEYS)
+        before = tables.stored("t")
+        tables.append("orders", [(3, DAY_1, 3)])
+        moves.extend(range(100))
+        with pytest.raises(BusySourcesError):
+            refresh(tables)
+        assert tables.stored("t") == before
+
+
+def test_a_query_that_returns_other_columns_now_is_refused(tables):
+    create(tables)
+    tables.append("orders", [(3, DAY_3, 1)])
+    tables.memory.register(SUMS, [Column("k", "INT")], lambda rows: rows["orders"])
+    with pytest.raises(RefreshSchemaError):
+        refresh(tables)
+    assert tables.rows("t") == [(1, 15), (2, 7)]
+
+
+def test_a_null_partition(tables):
+    create(tables, DAILY, "PARTITIONED BY (day) REFRESH_MODE = FULL")
+    tables.append("orders", [(1, None, 4), (1, DAY_1, 1)])
+    found = refresh(tables, "PARTITION (day = NULL)")
+    assert found.partitions == ("day=NULL",)
+    assert sorted(tables.catalog.table(tables.name("t")).newest.rows, key=str) == [
+        (DAY_1, 10),
+        (DAY_2, 12),
+        (None, 4),
+    ]
+
+
+def test_a_column_list_renames_and_sorts(tables):
+    create(tables, WIDER, "(n BIGINT, k INT, total BIGINT)")
+    assert tables.rows("t") == [(1, 2, 7), (2, 1, 15)]
+    tables.append("orders", [(3, DAY_3, 1)])
+    refresh(tables)
+    assert (1, 3, 1) in tables.rows("t")
+
+
+def test_only_a_healthy_materialized_table_is_refreshed(tables):
+    with pytest.raises(TableNotFoundError):
+        refresh(tables)
+    tables.source("t", ORDERS, [])
+    with pytest.raises(NotMaterializedError):
+        scheduled(tables, DAY_1)
+    tables.drop("t")
+    create(tables, WIDER)
+    tables.drop_column("t", "n")
+    with pytest.raises(DamagedTableError):
+        forced(tables)

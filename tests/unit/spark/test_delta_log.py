@@ -1,0 +1,64 @@
+"""Lines of a Delta log, without Spark."""
+
+import json
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, encode_commit
+from dbt.adapters.spark_mt.spark.delta_log import _escaped, _file, _parse, _tail
+
+FACTS = CommitFacts("id", CommitKind.CONTENT, 3, "token", 2)
+
+
+def line(**info):
+    return json.dumps({"commitInfo": {"timestamp": 1000, "operation": "WRITE", **info}})
+
+
+def test_our_commit():
+    found = _parse(
+        7,
+        line(
+            userMetadata=encode_commit(FACTS),
+            operationMetrics={"numOutputRows": "12", "numFiles": "1"},
+            operationParameters={"mode": "Overwrite"},
+        ),
+    )
+    assert (found.version, found.timestamp_ms, found.operation) == (7, 1000, "WRITE")
+    assert (found.facts, found.rows, found.parameters) == (FACTS, 12, {"mode": "Overwrite"})
+
+
+def test_a_commit_of_others():
+    found = _parse(0, line(userMetadata="by hand"))
+    assert (found.facts, found.rows, found.parameters) == (None, None, {})
+
+
+def test_restore_keeps_the_number_of_its_version():
+    parameters = {"version": 0, "timestamp": None}
+    assert _parse(3, line(operation="RESTORE", operationParameters=parameters)).parameters == (
+        parameters
+    )
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [({}, 1000), ({"inCommitTimestamp": 2000}, 2000), ({"timestamp": None}, 0)],
+)
+def test_the_time_of_a_commit(info, expected):
+    assert _parse(0, line(**info)).timestamp_ms == expected
+
+
+def test_zero_rows_are_counted_too():
+    assert _parse(0, line(operationMetrics={"numOutputRows": "0"})).rows == 0
+
+
+def test_files_are_named_by_version():
+    assert _file("/t", 12) == "/t/_delta_log/00000000000000000012.json"
+
+
+@pytest.mark.parametrize("path", ["file:/a/b", "file:///a/b", "/a/b", "s3a://a/b"])
+def test_paths_are_compared_without_scheme_and_slashes(path):
+    assert _tail(path) == "a/b"
+
+
+def test_paths_are_no_patterns():
+    assert _escaped(r"/a*b[1]{x}?\y") == r"/a\*b\[1\]\{x\}\?\\y"
