@@ -63,6 +63,11 @@ class SparkHandle:
             self._tables = MaterializedTables(self.spark, owner=self._owner)
         return self._tables
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether Spark works for this connection now."""
+        return not self._idle.is_set()
+
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Mark that Spark works for this connection, so that `cancel` knows when it stopped.
@@ -133,13 +138,15 @@ class Cursor:
 
         Args:
             sql: The statement.
-            bindings: Values for its `?` markers; only Spark's own statements have them.
+            bindings: Always empty; a statement for Spark holds its values.
+
+        Raises:
+            DbtRuntimeError: There are bindings.
         """
+        if bindings:
+            raise DbtRuntimeError("Spark takes no bindings; write the values into the statement.")  # noqa: EM101, TRY003 - dbt's error class takes a text
         self._frame = self._result = self._rows = None
         with self._handle.busy():
-            if bindings:
-                self._frame = self._handle.spark.sql(sql, args=list(bindings))
-                return
             self._result = self._handle.tables().execute(sql)
             if self._result is None:
                 self._frame = self._handle.spark.sql(sql)

@@ -156,7 +156,8 @@ class SparkMTAdapter(MaterializedTableAdapter):
     @classmethod
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:
         """The type of a seed's column of numbers."""
-        return seeds.number_type(agate_table, col_idx)
+        with translated("seed"):
+            return seeds.number_type(agate_table, col_idx)
 
     @classmethod
     def convert_integer_type(cls, agate_table: agate.Table, col_idx: int) -> str:

@@ -10,6 +10,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.identifier import quote
 
 if TYPE_CHECKING:
@@ -21,6 +22,18 @@ if TYPE_CHECKING:
 _VIEW = "__dbt_seed_rows"
 _BIGINT = range(-(2**63), 2**63)
 _MAX_PRECISION = 38
+_AGATE_DIGITS = 28
+
+
+class SeedPrecisionError(MaterializedTableError):
+    """A number was rounded before we saw it."""
+
+    condition = "SEED_NUMBER_TOO_LONG"
+    text = "The seed's column {column} holds numbers of 28 digits or more, which dbt rounds."
+    remedy = (
+        "Name the column's type, then it is read as text: "
+        "`column_types: {{{column}: decimal(38,0)}}`."
+    )
 
 
 def load_seed(
@@ -67,6 +80,8 @@ def cell_text(cell: object) -> str | None:
 def number_type(table: agate.Table, index: int) -> str:
     """The type for a column of numbers: BIGINT or DOUBLE where they are exact, else DECIMAL."""
     numbers = [Decimal(cell) for cell in _cells(table, index) if cell is not None]
+    if any(len(number.as_tuple().digits) >= _AGATE_DIGITS for number in numbers):
+        raise SeedPrecisionError(column=table.column_names[index])
     if all(number == number.to_integral_value() for number in numbers):
         return integer_type(table, index)
     if all(Decimal(repr(float(number))) == number for number in numbers):

@@ -16,10 +16,7 @@ class TestClonePossible(BaseClonePossible):
 
 
 class TestCloneNotPossible(BaseCloneNotPossible):
-    @pytest.fixture(scope="class")
-    def project_config_update(self):
-        # Delta tables can be cloned; parquet tables cannot, and become views
-        return {"models": {"+file_format": "parquet"}, "seeds": {"+file_format": "parquet"}}
+    pass
 
 
 class TestCloneSameTargetAndState(BaseCloneSameTargetAndState):

@@ -7,7 +7,6 @@ import pytest
 from dbt.tests.adapter.persist_docs.fixtures import (
     _MODELS__TABLE,
     _MODELS__VIEW,
-    _PROPERTIES__SCHEMA_YML,
 )
 from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocs,
@@ -43,10 +42,6 @@ class TestPersistDocsMaterializedTable(TestPersistDocs):
             "view_model.sql": _MODELS__VIEW,
             "no_docs_model.sql": "select 1 as id, 'Alice' as name",
         }
-
-    @pytest.fixture(scope="class")
-    def properties(self):
-        return {"schema.yml": _PROPERTIES__SCHEMA_YML}
 
 
 class TestPersistDocsColumnMissing(BasePersistDocsColumnMissing):

@@ -7,7 +7,7 @@ import agate
 import pytest
 from dbt_common.clients.agate_helper import Integer  # noqa: TID251 - seeds are agate tables
 
-from dbt.adapters.spark_mt.seeds import cell_text, integer_type, number_type
+from dbt.adapters.spark_mt.seeds import SeedPrecisionError, cell_text, integer_type, number_type
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,12 @@ def numbers(*values, type_=None) -> agate.Table:
 )
 def test_numbers_are_exact(values, type_):
     assert number_type(numbers(*values), 0) == type_
+
+
+def test_numbers_that_dbt_rounded_are_refused():
+    with pytest.raises(SeedPrecisionError) as raised:
+        number_type(numbers(Decimal("123456789012345678901234567900")), 0)
+    assert raised.value.parameters == {"column": "n"}
 
 
 def test_whole_numbers_are_exact():

@@ -7,6 +7,11 @@
     {{ return({'relations': []}) }}
   {%- endif -%}
 
+  {%- if this.render() == defer_relation.render() -%}
+    {{ log('skipping clone for relation ' ~ this ~ ': it would be cloned onto itself', info=True) }}
+    {{ return({'relations': []}) }}
+  {%- endif -%}
+
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- if existing_relation and not flags.FULL_REFRESH -%}
     {{ log('Relation ' ~ existing_relation ~ ' already exists', info=True) }}
@@ -14,7 +19,7 @@
   {%- endif -%}
 
   {%- set other_relation = load_cached_relation(defer_relation) -%}
-  {%- if other_relation and other_relation.is_table and other_relation.is_delta -%}
+  {%- if other_relation and other_relation.is_table and other_relation.is_delta and can_clone_table() -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- do drop_relation_if_exists(existing_relation) -%}
     {%- call statement('main') -%}
