@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.projects import Project, run, write_project
-from benchmarks.report import Measurement
+from benchmarks.report import Measurement, progress
 from dbt.adapters.spark_mt.api import MaterializedTables
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ TABLE = "{{ config(materialized='table', file_format='delta') }}\n" + QUERY
 MATERIALIZED = "{{ config(materialized='materialized_table', freshness='1 hour') }}\n" + QUERY
 
 
-def load(spark: SparkSession) -> None:
-    """Make the sources: five million orders of 200,000 customers over half a year."""
+def load(spark: SparkSession, rows: int) -> None:
+    """Make the sources: orders of 200,000 customers over half a year."""
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     spark.sql(
         f"""CREATE OR REPLACE TABLE {SCHEMA}.orders USING delta AS
@@ -44,7 +44,7 @@ def load(spark: SparkSession) -> None:
                date_add(DATE '2025-01-01', CAST(pmod(hash(id, 1), 180) AS INT)) AS ordered_on,
                CAST(pmod(hash(id, 2), 100000) / 100 AS DECIMAL(10,2)) AS amount,
                concat('order ', pmod(hash(id, 3), 1000)) AS note
-        FROM range({ROWS})"""
+        FROM range({rows})"""
     )
     spark.sql(
         f"""CREATE OR REPLACE TABLE {SCHEMA}.customers USING delta AS
@@ -60,7 +60,7 @@ def append(spark: SparkSession) -> None:
 def measure(spark: SparkSession, folder: Path, samples: int) -> list[Measurement]:
     """Build, rebuild after the sources moved, and run again unchanged, in turn with the baseline.
 
-    One round before the first sample warms both sides up.
+    One round before the first sample, number 0, warms both sides up.
     """
     table = write_project(
         folder / "table",
@@ -95,7 +95,9 @@ def _round(spark: SparkSession, table: Project, ours: Project, number: int) -> t
     first_table, first = _in_turn(table, ours, number)
     append(spark)
     again_table, again = _in_turn(table, ours, number)
-    return first_table, first, again_table, again, run(ours)
+    seconds = first_table, first, again_table, again, run(ours)
+    progress(f"round {number}: " + " ".join(f"{each:.2f}" for each in seconds))
+    return seconds
 
 
 def _in_turn(table: Project, ours: Project, number: int) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -61,6 +62,11 @@ class Measurement:
             " ".join(f"{seconds:.2f}" for seconds in self.ours)
             + (f"  |  {' '.join(f'{s:.2f}' for s in self.baseline)}" if self.baseline else ""),
         )
+
+
+def progress(text: str) -> None:
+    """Say on standard error how far a benchmark has come."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is a command
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
