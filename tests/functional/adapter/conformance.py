@@ -1,0 +1,137 @@
+"""Which of dbt's adapter tests run here, which do not, and why; written to docs/conformance.md.
+
+`python -m tests.functional.adapter.conformance` writes the page; a unit test compares it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import NamedTuple
+
+import dbt.tests.adapter
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "conformance.md"
+_PREFIX = "dbt.tests.adapter."
+
+_POSTGRES = "tests Postgres itself"
+_GRANTS = "open source Spark has no GRANT; `grants` warns instead (macro `apply_grants`)"
+_PYTHON = "Python models are not supported yet"
+_FUNCTIONS = "dbt-spark has no materialization for functions"
+_CONTRACTS = "expects other spellings of types or DDL; contracts have tests of our own"
+_DEBUG = "expects Postgres' messages; `dbt debug` has tests of our own (test_session.py)"
+_HOOKS = "needs a protocol table with Postgres' columns; hooks on seeds and snapshots run"
+
+NOT_RUN = {
+    "catalog": "needs a materialized view; the type in docs is tested in test_materialized_table.py",
+    "column_types": _POSTGRES,
+    "constraints": _CONTRACTS,
+    "dbt_debug": _DEBUG,
+    "functions": _FUNCTIONS,
+    "grants": _GRANTS,
+    "python_model": _PYTHON,
+    "simple_copy": "creates Postgres materialized views beside the models",
+    "BaseDocsGenerate": "expects Postgres' catalog; comments and types in docs are tested",
+    "BaseDocsGenReferences": "expects Postgres' catalog; comments and types in docs are tested",
+    "BaseSameAliasDifferentDatabases": "needs a second catalog",
+    "BaseGetCatalogForSingleRelation": "dbt's SQL adapters have no such method",
+    "BaseTestEmptySeedFlag": "dbt-core 1.11 has no `dbt seed --empty`",
+    "MetadataWithEmptyFlag": "expects columns to be dropped, which Delta refuses",
+    "BaseIncrementalOnSchemaChange": "runs without its `sync_all_columns` test: Delta drops no "
+    "column without column mapping",
+    "BasePrePostModelHooks": _HOOKS,
+    "BaseHookRefs": _HOOKS,
+    "BasePrePostModelHooksInConfig": _HOOKS,
+    "BasePrePostModelHooksInConfigWithCount": _HOOKS,
+    "BasePrePostModelHooksInConfigKwargs": _HOOKS,
+    "BasePrePostRunHooks": _HOOKS,
+    "BaseAfterRunHooks": "expects Postgres' message",
+    "BasePersistDocsQuotedDescriptionNotAppliedOnMismatch": "skips itself for Spark",
+    "BasePersistDocsCommentOnQuotedColumn": "quotes columns as Postgres does",
+    "BaseCurrentTimestampAware": "Spark's current_timestamp has no time zone in its type",
+    "BaseEscapeSingleQuotesQuote": "Spark escapes quotes with a backslash",
+    "BaseCalculateFreshnessMethod": "source freshness is dbt-spark's",
+}
+"""Folders and classes of dbt-tests-adapter that do not run, and why."""
+
+
+class Upstream(NamedTuple):
+    """A class of dbt-tests-adapter that holds tests."""
+
+    folder: str
+    name: str
+    cls: type
+
+
+def upstream() -> list[Upstream]:
+    """Every class that an adapter is meant to inherit, in the order of folders and names."""
+    found = {}
+    root = Path(dbt.tests.adapter.__path__[0])
+    for path in sorted(root.rglob("*.py")):
+        dotted = ".".join(path.relative_to(root).with_suffix("").parts)
+        module = importlib.import_module(_PREFIX + dotted)
+        for name, cls in inspect.getmembers(module, inspect.isclass):
+            if cls.__module__ == module.__name__ and _is_base(name) and _tests(cls):
+                found[cls] = Upstream(dotted.partition(".")[0], name, cls)
+    return sorted(found.values(), key=lambda each: (each.folder, each.name))
+
+
+def ours() -> dict[type, bool]:
+    """The classes of dbt's that a test class here inherits, and whether it changes them."""
+    inherited: dict[type, bool] = {}
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        module = importlib.import_module(f"tests.functional.adapter.{path.stem}")
+        for name, cls in inspect.getmembers(module, inspect.isclass):
+            if name.startswith("Test") and cls.__module__ == module.__name__:
+                adapted = any(_changes(base) for base in cls.__mro__ if _is_ours(base))
+                for base in cls.__mro__:
+                    if base.__module__.startswith(_PREFIX):
+                        inherited[base] = inherited.get(base, True) and adapted
+    return inherited
+
+
+def reason(each: Upstream) -> str | None:
+    """Why a class does not run, if it does not."""
+    return NOT_RUN.get(each.name) or NOT_RUN.get(each.folder)
+
+
+def page() -> str:
+    """The page's text."""
+    run = ours()
+    lines = [
+        "# dbt's adapter tests",
+        "",
+        "dbt tests adapters with the classes of `dbt-tests-adapter`. *As is* runs unchanged; "
+        "*adapted* runs with fixtures or expectations in Spark's words. `make test` runs a fast "
+        "part of them, `make conformance` all.",
+        "",
+        "| folder | class | here |",
+        "|---|---|---|",
+    ]
+    for each in upstream():
+        how = {True: "adapted", False: "as is", None: f"– {reason(each)}"}[run.get(each.cls)]
+        lines.append(f"| {each.folder} | `{each.name}` | {how} |")
+    return "\n".join(lines) + "\n"
+
+
+def _is_base(name: str) -> bool:
+    """`Test…` runs a base against Postgres."""
+    return not name.startswith(("Test", "_"))
+
+
+def _tests(cls: type) -> list[str]:
+    return [name for name in dir(cls) if name.startswith("test_")]
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("tests.functional.adapter.")
+
+
+def _changes(cls: type) -> bool:
+    return any(not name.startswith("__") and name != "pytestmark" for name in vars(cls))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
