@@ -25,7 +25,7 @@ _DEBUG = "expects Postgres' messages; `dbt debug` has tests of our own (test_ses
 _HOOKS = "needs a protocol table with Postgres' columns; hooks on seeds and snapshots run"
 
 NOT_RUN = {
-    "catalog": "needs a materialized view; the type in docs is tested in test_materialized_table.py",
+    "catalog": "needs a materialized view; our type in docs has a test of its own",
     "column_types": _POSTGRES,
     "constraints": _CONTRACTS,
     "dbt_debug": _DEBUG,
@@ -55,6 +55,13 @@ NOT_RUN = {
     "BaseCalculateFreshnessMethod": "source freshness is dbt-spark's",
 }
 """Folders and classes of dbt-tests-adapter that do not run, and why."""
+
+
+_ABOUT = (
+    "dbt tests adapters with the classes of `dbt-tests-adapter`. *As is* runs unchanged; *adapted* "
+    "runs with fixtures or expectations in Spark's words. `make test` runs a fast part of them, "
+    "`make conformance` all."
+)
 
 
 class Upstream(NamedTuple):
@@ -103,15 +110,13 @@ def page() -> str:
     lines = [
         "# dbt's adapter tests",
         "",
-        "dbt tests adapters with the classes of `dbt-tests-adapter`. *As is* runs unchanged; "
-        "*adapted* runs with fixtures or expectations in Spark's words. `make test` runs a fast "
-        "part of them, `make conformance` all.",
+        _ABOUT,
         "",
         "| folder | class | here |",
         "|---|---|---|",
     ]
     for each in upstream():
-        how = {True: "adapted", False: "as is", None: f"– {reason(each)}"}[run.get(each.cls)]
+        how = {True: "adapted", False: "as is", None: f"no: {reason(each)}"}[run.get(each.cls)]
         lines.append(f"| {each.folder} | `{each.name}` | {how} |")
     return "\n".join(lines) + "\n"
 
