@@ -95,6 +95,9 @@ class Tables(ABC):
     def drop_column(self, name: str, column: str) -> None: ...
 
     @abstractmethod
+    def set_property(self, name: str, key: str, value: str) -> None: ...
+
+    @abstractmethod
     def restore(self, name: str, version: int) -> None: ...
 
     @abstractmethod

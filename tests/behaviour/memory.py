@@ -56,6 +56,11 @@ class MemoryTables(Tables):
 
         self.catalog.change(self.name(name), "DROP COLUMNS", without)
 
+    def set_property(self, name, key, value) -> None:
+        self.catalog.change(
+            self.name(name), "SET TBLPROPERTIES", lambda s: s.with_properties({key: value})
+        )
+
     def restore(self, name, version) -> None:
         self.catalog.restore(self.name(name), version)
 

@@ -56,6 +56,9 @@ class SparkTables(Tables):
         self._spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({mapped})")
         self._spark.sql(f"ALTER TABLE {name} DROP COLUMN {column}")
 
+    def set_property(self, name, key, value) -> None:
+        self._spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = '{value}')")
+
     def restore(self, name, version) -> None:
         self._spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {version}")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.changes.compatibility import DefinitionChangeError, DroppedColumnError
+from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError
 from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
 from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, Stranger
 from dbt.adapters.spark_mt.execution.errors import (
@@ -457,3 +458,26 @@ class Behaviour:
         assert (namespace, name) == (tables.name("t").schema, "t")
         assert (mode, freshness, status) == ("CONTINUOUS", "INTERVAL '3' MINUTE", "ACTIVATED")
         assert tables.execute("SHOW MATERIALIZED TABLES NOT LIKE 't%'").rows == ()
+
+    def test_a_table_with_an_unreadable_definition_can_be_replaced_or_dropped(self, tables):
+        create(tables)
+        table_id, identity = tables.stored("t").definition.table_id, tables.identity("t")
+        tables.set_property("t", "materialized-table.definition", "damaged")
+        rows = tables.rows("t")
+        for statement in (
+            f"CREATE MATERIALIZED TABLE t AS {SUMS}",
+            f"CREATE MATERIALIZED TABLE IF NOT EXISTS t AS {SUMS}",
+            f"CREATE OR ALTER MATERIALIZED TABLE t AS {SUMS}",
+            "ALTER MATERIALIZED TABLE t REFRESH",
+            "DESCRIBE MATERIALIZED TABLE t",
+        ):
+            with pytest.raises(UnreadableDefinitionError):
+                tables.execute(statement)
+        assert tables.rows("t") == rows
+        assert create(tables, WIDER, form="CREATE OR REPLACE").action is Action.REPLACED
+        assert tables.rows("t") == [(1, 15, 2), (2, 7, 1)]
+        assert tables.stored("t").definition.table_id == table_id
+        assert tables.identity("t") == identity
+        tables.set_property("t", "materialized-table.definition", "damaged")
+        tables.execute("DROP MATERIALIZED TABLE t")
+        assert isinstance(tables.find("t"), Missing)

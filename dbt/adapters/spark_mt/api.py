@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.configuration import configuration_changes, keep_configuration
 from dbt.adapters.spark_mt.changes.differ import diff
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
@@ -151,7 +151,7 @@ class MaterializedTables:
         self._environment.details.forget()
         environment = self._environment.value
         found = environment.store.find(environment.store.full_name(name))
-        return isinstance(found, StoredTable)
+        return isinstance(found, StoredTable | Unreadable)
 
     def cancel(self) -> None:
         """Interrupt what this object runs, in every session that it has opened."""

@@ -9,7 +9,7 @@ from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Stranger
+from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Stranger, Unreadable
 from dbt.adapters.spark_mt.execution.history import Commit
 from dbt.adapters.spark_mt.execution.identification import Table, identify, published_definition
 from dbt.adapters.spark_mt.planning.properties import DEFINITION, DELTA_ID
@@ -42,7 +42,7 @@ def table(*commits, published=DEFINITION_1, **given):
         "identity": "delta-1",
         "properties": properties,
         "clustered_by": (),
-        "commits": tuple(reversed(commits)),
+        "commits": lambda: reversed(commits),
         "columns": lambda: DEFINITION_1.resolved.columns,
     }
     return Table(**{**values, **given})
@@ -134,6 +134,15 @@ def test_columns_are_not_read_of_strangers():
         raise AssertionError
 
     identify(table(Commit(0, 0, "WRITE", {}, None, None), published=None, columns=refuse))
+
+
+def test_what_is_known_of_a_table_with_an_unreadable_definition():
+    properties = {DEFINITION: "zz", DELTA_ID: "delta-1"}
+    commits = (content(0, 1, DEFINITION_1), content(1, 2, DEFINITION_2))
+    found = identify(table(*commits, properties=properties))
+    assert isinstance(found, Unreadable)
+    assert (found.table_id, found.generation, found.seq) == ("id-1", 2, 2)
+    assert identify(table(properties=properties)).table_id == ""
 
 
 def test_an_unreadable_definition():

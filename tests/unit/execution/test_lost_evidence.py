@@ -19,7 +19,7 @@ def table(identity: str) -> Table:
         identity=identity,
         properties={DEFINITION: encode_definition(DEFINED), DELTA_ID: "made-here"},
         clustered_by=(),
-        commits=[OPTIMIZED],
+        commits=lambda: [OPTIMIZED],
         columns=lambda: DEFINED.resolved.columns,
     )
 

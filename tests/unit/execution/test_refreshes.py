@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
 )
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
-from dbt.adapters.spark_mt.execution.results import RefreshResult
+from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import (
     DAILY,
@@ -26,6 +26,7 @@ from tests.behaviour.suite import (
     SUMS,
     WIDER,
     create,
+    or_alter,
     prepare,
     refresh,
 )
@@ -191,3 +192,15 @@ def test_only_a_healthy_materialized_table_is_refreshed(tables):
     tables.drop_column("t", "n")
     with pytest.raises(DamagedTableError):
         forced(tables)
+
+
+def test_a_log_that_was_cleaned_up_costs_one_refresh(tables):
+    create(tables)
+    refresh(tables)
+    tables.catalog.change(tables.name("t"), "OPTIMIZE", lambda snapshot: snapshot)
+    tables.catalog.clean_log(tables.name("t"), keep=1)
+    assert tables.stored("t").positions is None
+    assert refresh(tables).status is RefreshResult.REFRESHED
+    assert refresh(tables).status is RefreshResult.UP_TO_DATE
+    assert or_alter(tables, WIDER).action is Action.ALTERED
+    assert tables.stored("t").seq <= tables.stored("t").version + 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
 
@@ -45,6 +46,24 @@ class Damaged:
     problem: str
     seq: int
     definition: StoredDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A materialized table whose definition cannot be read; it can be dropped or replaced.
+
+    Args:
+        error: Why.
+        table_id: Our identity of the table, from its newest commit; empty if no commit tells.
+        generation: The generation of the definition in force.
+        seq: As that of `StoredTable`.
+    """
+
+    name: TableName
+    error: MaterializedTableError
+    table_id: str
+    generation: int
+    seq: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,4 +129,4 @@ class StoredTable:
         return self.published is not None
 
 
-Found = Missing | Stranger | Damaged | StoredTable
+Found = Missing | Stranger | Damaged | Unreadable | StoredTable

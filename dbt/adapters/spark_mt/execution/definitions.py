@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.changes.changes import Effect
 from dbt.adapters.spark_mt.changes.compatibility import raise_if_incompatible
 from dbt.adapters.spark_mt.changes.differ import diff
-from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable, Stranger
+from dbt.adapters.spark_mt.definition.table_state import (
+    Damaged,
+    Missing,
+    StoredTable,
+    Stranger,
+    Unreadable,
+)
 from dbt.adapters.spark_mt.execution.errors import (
     DamagedTableError,
     NotMaterializedError,
@@ -150,6 +156,8 @@ class Definitions:
             return plan, Action.CREATED, run
         if statement.form is CreateForm.CREATE_OR_REPLACE:
             return self._replaced(name, statement, found)
+        if isinstance(found, Unreadable):
+            raise found.error
         if isinstance(found, Damaged):
             raise DamagedTableError(table=name, problem=found.problem)
         if statement.form is CreateForm.CREATE_OR_ALTER:
@@ -159,9 +167,10 @@ class Definitions:
         raise TableExistsError(table=name)
 
     def _replaced(
-        self, name: TableName, statement: CreateTable, found: StoredTable | Damaged
+        self, name: TableName, statement: CreateTable, found: StoredTable | Damaged | Unreadable
     ) -> tuple[Plan, Action, RefreshRun]:
-        if statement.asked.partitioned_by and found.definition.asked.clustered_by:
+        clustered = not isinstance(found, Unreadable) and found.definition.asked.clustered_by
+        if statement.asked.partitioned_by and clustered:
             raise PartitionedReplaceError(table=name)
         resolution = self._env.resolve(name, statement.asked, None)
         run = self._env.run("REPLACE", resolution.analyzed)

@@ -6,9 +6,15 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.codec import decode_definition
+from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, decode_definition
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.definition.table_state import Damaged, Found, StoredTable, Stranger
+from dbt.adapters.spark_mt.definition.table_state import (
+    Damaged,
+    Found,
+    StoredTable,
+    Stranger,
+    Unreadable,
+)
 from dbt.adapters.spark_mt.execution.history import read_history
 from dbt.adapters.spark_mt.planning.properties import DEFINITION, DELTA_ID
 
@@ -32,7 +38,7 @@ class Table:
         identity: The format's own identity of the table.
         properties: The table's properties, none of them redacted.
         clustered_by: Its clustering columns.
-        commits: Its commits, the newest first; read only as far as needed.
+        commits: Reads its commits, the newest first; only as far as needed.
         columns: Reads the columns that it really has; only asked of our own tables.
     """
 
@@ -40,23 +46,22 @@ class Table:
     identity: str
     properties: Mapping[str, str]
     clustered_by: tuple[str, ...]
-    commits: Iterable[Commit]
+    commits: Callable[[], Iterable[Commit]]
     columns: Callable[[], tuple[Column, ...]]
 
 
 def identify(table: Table) -> Found:
-    """Return what `table` is: a stranger, a materialized table, or one that was damaged.
-
-    Raises:
-        UnreadableDefinitionError: The definition is there and cannot be read.
-    """
-    published = published_definition(table.properties, table.name)
-    if published is None:
-        return _unmarked(table)
-    history = read_history(table.commits, published.generation)
-    if history.newest is None and table.properties.get(DELTA_ID) != table.identity:
-        return Stranger(table.name, "clone of a materialized table")
-    return _stored(table, published, history)
+    """Return what `table` is: a stranger, a materialized table, or one that was damaged."""
+    try:
+        published = published_definition(table.properties, table.name)
+        if published is None:
+            return _unmarked(table)
+        history = read_history(table.commits(), published.generation)
+        if history.newest is None and table.properties.get(DELTA_ID) != table.identity:
+            return Stranger(table.name, "clone of a materialized table")
+        return _stored(table, published, history)
+    except UnreadableDefinitionError as error:
+        return _unreadable(table, error)
 
 
 def published_definition(properties: Mapping[str, str], name: TableName) -> StoredDefinition | None:
@@ -81,10 +86,10 @@ def _stored(table: Table, published: StoredDefinition, history: History) -> Foun
     finished = definition is published and _is_in_line(table, definition)
     columns = table.columns()
     if problem := _damage(definition, columns):
-        return Damaged(table.name, problem, history.seq, definition)
+        return Damaged(table.name, problem, _seq(history), definition)
     return StoredTable(
         definition=definition,
-        seq=history.seq or _highest_possible(history),
+        seq=_seq(history),
         version=history.version,
         columns=columns,
         positions=facts.positions if facts else None,
@@ -106,12 +111,13 @@ def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
     return [_folded(c) for c in table.clustered_by] == [_folded(c) for c in asked]
 
 
-def _highest_possible(history: History) -> int:
-    """The seq to go on from when the log holds no commit of ours any more (it keeps 30 days).
+def _seq(history: History) -> int:
+    """The seq to go on from.
 
-    Every seq is one version at least, and the first one is 1 in version 0.
+    The log holds no commit of ours any more when the last one is older than 30 days: then it is the
+    highest possible one. Every seq is one version at least, and the first one is 1 in version 0.
     """
-    return history.version + 1
+    return history.seq or history.version + 1
 
 
 def _folded(column: str) -> str:
@@ -120,12 +126,24 @@ def _folded(column: str) -> str:
 
 def _unmarked(table: Table) -> Found:
     """A table without our properties: never ours, or no longer."""
-    history = read_history(islice(table.commits, _FAR))
+    history = read_history(islice(table.commits(), _FAR))
     if not history.definition:
         return Stranger(table.name, "delta table")
     problem = "its definition is no longer among its properties (replaced by hand, or UNSET)"
     definition = _decoded(history.definition, table.name)
     return Damaged(table.name, problem, history.seq, definition)
+
+
+def _unreadable(table: Table, error: UnreadableDefinitionError) -> Unreadable:
+    history = read_history(islice(table.commits(), _FAR))
+    newest = history.newest
+    return Unreadable(
+        table.name,
+        error,
+        table_id=newest.table_id if newest else "",
+        generation=newest.generation if newest else 0,
+        seq=_seq(history),
+    )
 
 
 def _damage(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:

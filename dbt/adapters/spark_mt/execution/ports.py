@@ -53,11 +53,7 @@ class TableStore(Protocol):
         ...
 
     def find(self, name: TableName) -> Found:
-        """Look at the table itself, never at an index of tables.
-
-        Raises:
-            UnreadableDefinitionError: The definition is there and cannot be read.
-        """
+        """Look at the table itself, never at an index of tables."""
         ...
 
     def castable(self, literal: str, type_: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition, same_positions
-from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable
+from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.definitions import retrying
 from dbt.adapters.spark_mt.execution.errors import (
     DamagedTableError,
@@ -47,10 +47,13 @@ def stored_table(environment: Environment, name: TableName) -> StoredTable:
         TableNotFoundError: There is nothing of this name.
         NotMaterializedError: Something else has the name.
         DamagedTableError: Somebody changed the table past us.
+        UnreadableDefinitionError: Its definition cannot be read.
     """
     found = environment.store.find(name)
     if isinstance(found, Missing):
         raise TableNotFoundError(table=name)
+    if isinstance(found, Unreadable):
+        raise found.error
     if isinstance(found, Damaged):
         raise DamagedTableError(table=name, problem=found.problem)
     if not isinstance(found, StoredTable):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable
+from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable, Unreadable
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
     DropTable,
@@ -89,12 +89,13 @@ def plan_alter(
 
 
 def plan_replace(
-    table: StoredTable | Damaged, resolution: Resolution, run: RefreshRun, owner: Pairs = ()
+    table: StoredTable | Damaged | Unreadable,
+    resolution: Resolution,
+    run: RefreshRun,
+    owner: Pairs = (),
 ) -> Plan:
     """Plan new rows, columns and definition in one commit; the table's identity stays."""
-    before = table.definition
-    definition = _next(before, resolution)
-    definition = replace(definition, owner=owner or before.owner)
+    definition = _replacement(table, resolution, owner)
     seq = table.seq + 1
     steps: tuple[Step, ...] = (
         *_preparation(definition),
@@ -160,17 +161,33 @@ def _fill_steps(
     )
 
 
+def _replacement(
+    table: StoredTable | Damaged | Unreadable, resolution: Resolution, owner: Pairs
+) -> StoredDefinition:
+    if not isinstance(table, Unreadable):
+        definition = _next(table.definition, resolution)
+        return replace(definition, owner=owner or table.definition.owner)
+    return StoredDefinition(
+        table.table_id, table.name, table.generation + 1, resolution.definition, owner=owner
+    )
+
+
 def _next(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
     return replace(before, generation=before.generation + 1, resolved=resolution.definition)
 
 
 def _publication(
-    table: StoredTable | Damaged, definition: StoredDefinition, *, schema_replaced: bool = False
+    table: StoredTable | Damaged | Unreadable,
+    definition: StoredDefinition,
+    *,
+    schema_replaced: bool = False,
 ) -> Publish:
     """Publish what differs from what is published, which may be older than the definition in force.
 
     Where a statement before could not publish all, nobody knows which comments columns have.
     """
+    if isinstance(table, Unreadable):
+        return Publish(definition, before=None, schema_replaced=True)
     published = table.published if isinstance(table, StoredTable) else None
     if published is None:
         return Publish(definition, table.definition, schema_replaced=schema_replaced)

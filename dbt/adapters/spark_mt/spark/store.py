@@ -43,11 +43,7 @@ class SparkTableStore:
         return TableName(name.name.lower(), schema.lower(), _SPARK_CATALOG)
 
     def find(self, name: TableName) -> Found:
-        """Return what stands under the full name `name`.
-
-        Raises:
-            UnreadableDefinitionError: The definition is there and cannot be read.
-        """
+        """Return what stands under the full name `name`."""
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
             return Stranger(name, detail.kind) if detail.kind else Missing(name)
@@ -59,7 +55,7 @@ class SparkTableStore:
                 identity=detail.delta_id,
                 properties=detail.properties,
                 clustered_by=detail.clustering_columns,
-                commits=self._log.backwards(detail.location),
+                commits=lambda: self._log.backwards(detail.location),
                 columns=lambda: columns_of(self._spark.table(name.sql).schema),
             )
         )
@@ -67,7 +63,12 @@ class SparkTableStore:
     def castable(self, literal: str, type_: str) -> bool:
         """Whether the SQL literal has a value of the type."""
         query = f"SELECT try_cast({literal} AS {type_}) IS NOT NULL AS fits"
-        return bool(self._spark.sql(query).collect()[0]["fits"])
+        try:
+            return bool(self._spark.sql(query).collect()[0]["fits"])
+        except Exception as error:
+            if is_spark_error(error):  # no value of the literal's type is one of the other
+                return False
+            raise
 
     def definition_of(self, name: TableName) -> StoredDefinition | None:
         """Return the published definition of `name`, or None if it is no materialized table."""

@@ -32,11 +32,7 @@ class MemoryTableStore:
         return name.within(context.catalog, context.schema)
 
     def find(self, name: TableName) -> Found:
-        """Return what stands under the full name `name`.
-
-        Raises:
-            UnreadableDefinitionError: The definition is there and cannot be read.
-        """
+        """Return what stands under the full name `name`."""
         relation = self._catalog.get(name)
         if relation is None:
             return Missing(name)
@@ -49,7 +45,7 @@ class MemoryTableStore:
             identity=relation.identity,
             properties=dict(relation.newest.properties),
             clustered_by=relation.newest.clustered_by,
-            commits=relation.backwards(),
+            commits=relation.backwards,
             columns=lambda: relation.newest.columns,
         )
         return identify(table)

@@ -104,11 +104,11 @@ class VersionedTable:
         """Return the table with one more commit.
 
         Raises:
-            CommitConflictError: The change is fenced, and its number is not the next one.
+            CommitConflictError: The change is fenced, and its number was taken already.
         """
         facts = change.facts
         seq = facts.seq if facts else 0
-        if facts and seq and seq != self.fence + 1:
+        if facts and seq and seq <= self.fence:
             raise CommitConflictError(table=facts.table_id)
         commit = Commit(
             version=self.version + 1,
