@@ -132,8 +132,8 @@ def _close(session: SparkSession) -> None:
     stop that.
     """
     if _is_connect(session):
-        session.client.release_session()  # type: ignore[attr-defined]
-        session.client.close()  # type: ignore[attr-defined]
+        session.client.release_session()
+        session.client.close()
 
 
 def _copy_confs(source: SparkSession, target: SparkSession) -> None:
