@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.table_state import Found, Missing, Stranger
 from dbt.adapters.spark_mt.execution.identification import Table, identify, published_definition
+from dbt.adapters.spark_mt.spark.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 from dbt.adapters.spark_mt.spark.types import columns_of
 
