@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_mt.statements.routing import parse_statement
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.api import MaterializedTables
+    from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
 
 Row = tuple[Any, ...]
@@ -40,7 +43,7 @@ class SparkHandle:
         self,
         spark: SparkSession,
         *,
-        owner: Callable[[], tuple[tuple[str, str], ...]] = tuple,
+        owner: Callable[[], Pairs] = tuple,
         on_close: Callable[[], None] | None = None,
     ) -> None:
         self.spark = spark
@@ -147,9 +150,10 @@ class Cursor:
             raise DbtRuntimeError("Spark takes no bindings; write the values into the statement.")  # noqa: EM101, TRY003 - dbt's error class takes a text
         self._frame = self._result = self._rows = None
         with self._handle.busy():
-            self._result = self._handle.tables().execute(sql)
-            if self._result is None:
+            if parse_statement(sql) is None:
                 self._frame = self._handle.spark.sql(sql)
+            else:
+                self._result = self._handle.tables().execute(sql)
 
     def fetchone(self) -> Row | None:
         """The next row, None after the last."""

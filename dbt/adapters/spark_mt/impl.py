@@ -9,6 +9,7 @@ from dbt.adapters.base.impl import BaseAdapter
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo
 from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt import listing, seeds
 from dbt.adapters.spark_mt.__version__ import version
@@ -22,6 +23,7 @@ from dbt.adapters.spark_mt.spark.preflight import check_session
 if TYPE_CHECKING:
     import agate
     from dbt.adapters.base.relation import BaseRelation, InformationSchema
+    from dbt.adapters.contracts.connection import AdapterResponse
     from dbt.adapters.contracts.relation import RelationConfig
     from dbt.adapters.spark.column import SparkColumn
 
@@ -177,6 +179,17 @@ class SparkMTAdapter(MaterializedTableAdapter):
         handle = self._handle()
         with translated(f"loading {relation}"), handle.busy():
             seeds.load_seed(handle.spark, relation.render(), columns, agate_table.rows)
+
+    def submit_python_job(
+        self, parsed_model: dict[str, Any], compiled_code: str
+    ) -> AdapterResponse:
+        """Refuse Python models; dbt-spark's way would send them to Databricks.
+
+        Raises:
+            DbtRuntimeError: Always.
+        """
+        del compiled_code
+        raise DbtRuntimeError(f"{parsed_model['name']}: Python models are not supported yet.")  # noqa: EM102, TRY003 - dbt's error class takes a text
 
     @classmethod
     def quote(cls, identifier: str) -> str:
