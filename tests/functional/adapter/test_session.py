@@ -21,7 +21,7 @@ line 2"
 """
 
 
-_TYPES = {"huge": "decimal(38,0)", "money": "decimal(20,2)"}
+_TYPES = {"huge": "decimal(38,0)", "money": "decimal(20,2)", "moment": "timestamp"}
 
 
 class TestSeeds:
