@@ -75,7 +75,7 @@ class ContentWriter:
             except Exception as error:
                 if not is_spark_error(error):
                     raise
-                raise self._explained(session, definition, error) from error
+                raise self._explained(session, step, error) from error
         return self._result(definition, version, positions)
 
     def fill_partitions(self, step: FillPartitions, facts: CommitFacts) -> StepResult:
@@ -91,7 +91,7 @@ class ContentWriter:
             except Exception as error:
                 if not is_spark_error(error):
                     raise
-                raise self._explained(session, definition, error) from error
+                raise self._explained(session, step, error) from error
         return replace(result, warnings=warnings)
 
     def _write_partitions(
@@ -159,11 +159,14 @@ class ContentWriter:
             return fenced(session, name, facts, lambda: session.spark.sql(statement))
 
     def _explained(
-        self, session: PrivateSession, definition: StoredDefinition, error: Exception
+        self, session: PrivateSession, step: Fill | FillPartitions, error: Exception
     ) -> Exception:
+        definition = step.definition
         failure = failure_of(error)
         if failure.is_cancelled:
             return error
+        if self._is_overtaken(step):
+            return CommitConflictError(table=definition.name)
         if failure.main_condition in _RAISED:
             resolved = definition.resolved
             content = content_query(resolved, resolved.expanded_query)
@@ -172,6 +175,19 @@ class ContentWriter:
             return RefreshSchemaError(violations=[failure.message], table=definition.name)
         problem = f"[{failure.condition}] {failure.message}"
         return RefreshFailedError(table=definition.name, problem=problem)
+
+    def _is_overtaken(self, step: Fill | FillPartitions) -> bool:
+        """Whether a commit of ours came first; Spark may fail on what it changed before any fence.
+
+        An appended column, for one, makes the statement one column short.
+        """
+        self._details.forget()
+        detail = self._details.of(step.definition.name)
+        if isinstance(detail, NoTable) or not detail.is_delta:
+            return False
+        commits = self._log.backwards(detail.location)
+        seqs = (commit.facts.seq for commit in commits if commit.facts and commit.facts.seq)
+        return next(seqs, 0) >= step.seq
 
     def _result(
         self, definition: StoredDefinition, version: int, positions: Positions
