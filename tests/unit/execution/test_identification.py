@@ -149,3 +149,18 @@ def test_an_unreadable_definition():
     with pytest.raises(UnreadableDefinitionError):
         published_definition({DEFINITION: "zz"}, TABLE)
     assert published_definition({}, TABLE) is None
+
+
+def test_a_restore_to_the_moment_of_the_create_is_no_clone():
+    """The first commit has no note of the identity yet, and the text of the RESTORE no zone."""
+    restore = Commit(3, 3, "RESTORE", {"version": None, "timestamp": "2025-01-01"}, None, None)
+    found = identify(
+        table(
+            content(0, 1, DEFINITION_1),
+            content(2, 2, DEFINITION_1),
+            restore,
+            properties={DEFINITION: encode_definition(DEFINITION_1)},
+        )
+    )
+    assert isinstance(found, StoredTable)
+    assert (found.seq, found.positions, found.unpublished) == (2, None, True)

@@ -57,7 +57,8 @@ def identify(table: Table) -> Found:
         if published is None:
             return _unmarked(table)
         history = read_history(table.commits(), published.generation)
-        if history.newest is None and table.properties.get(DELTA_ID) != table.identity:
+        ours = history.seq > 0 or table.properties.get(DELTA_ID) == table.identity
+        if not ours:
             return Stranger(table.name, "clone of a materialized table")
         return _stored(table, published, history)
     except UnreadableDefinitionError as error:
