@@ -104,6 +104,15 @@ def test_lag_grows_from_the_first_change_that_was_not_read(tables, clock):
     assert information(tables)["Lag"] == "45 seconds"
 
 
+def test_a_source_that_was_made_anew_counts_from_its_first_commit(tables, clock):
+    tables.append("orders", [(1, DAY_3, 1)])
+    create(tables)
+    clock.advance(seconds=30)
+    tables.source("orders", "k INT; day STRING; amount INT", [])
+    clock.advance(seconds=20)
+    assert information(tables)["Lag"] == "20 seconds"
+
+
 def test_foreign_commits_are_shown(tables):
     create(tables)
     tables.delete("t", "k", 1)

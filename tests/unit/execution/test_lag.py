@@ -23,8 +23,8 @@ class Sources:
     def __init__(self, **changes):
         self.changes = {NAMES[name]: at for name, at in changes.items()}
 
-    def first_change_after(self, source, version):
-        assert version == 3
+    def first_change_after(self, source, position):
+        assert position == AT_3
         return self.changes.get(source)
 
 

@@ -33,7 +33,7 @@ def lag_seconds(
     starts = []
     for key, position in table.positions.items():
         if isinstance(position, VersionedPosition) and key in names:
-            changed = sources.first_change_after(names[key], position.version)
+            changed = sources.first_change_after(names[key], position)
             starts += [] if changed is None else [changed]
         elif isinstance(position, UnknownPosition) and table.last_refresh is not None:
             starts.append(table.last_refresh.started_at_ms)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.positions import Positions, VersionedPosition
     from dbt.adapters.spark_mt.definition.table_state import Found
     from dbt.adapters.spark_mt.planning.steps import Step
     from dbt.adapters.spark_mt.resolution.analysis import Source
@@ -73,10 +73,11 @@ class SourceReader(Protocol):
         """
         ...
 
-    def first_change_after(self, source: TableName, version: int) -> int | None:
-        """Return when the first commit after `version` was made, or None if there is none.
+    def first_change_after(self, source: TableName, position: VersionedPosition) -> int | None:
+        """Return when the first commit after `position` was made, or None if there is none.
 
-        Milliseconds since the epoch, UTC.
+        Of a table that was dropped and created again, all commits come after it. Milliseconds since
+        the epoch, UTC.
         """
         ...
 

@@ -50,13 +50,14 @@ class SparkSourceReader:
         followed = [s.name for s in sources if s.kind is SourceKind.VERSIONED]
         return fixed | self._settled(dict.fromkeys(followed))
 
-    def first_change_after(self, source: TableName, version: int) -> int | None:
-        """Return when the first commit after `version` was made, or None if there is none."""
-        location = self._detail(source).location
-        later = [v for v in self._log.versions(location) if v > version]
+    def first_change_after(self, source: TableName, position: VersionedPosition) -> int | None:
+        """Return when the first commit after `position` was made, or None if there is none."""
+        detail = self._detail(source)
+        read = position.version if position.table_id == detail.delta_id else -1
+        later = [version for version in self._log.versions(detail.location) if version > read]
         if not later:
             return None
-        found = self._log.commits([(location, later[0])])
+        found = self._log.commits([(detail.location, later[0])])
         return next((commit.timestamp_ms for commit in found.values()), None)
 
     def _settled(self, names: Iterable[TableName]) -> dict[str, Position]:

@@ -38,9 +38,11 @@ class MemorySourceReader:
         """
         return {str(source.name): self._position(source) for source in sources}
 
-    def first_change_after(self, source: TableName, version: int) -> int | None:
-        """Return when the first commit after `version` was made, or None if there is none."""
-        later = (c for c in self._table(source).log if c.version > version)
+    def first_change_after(self, source: TableName, position: VersionedPosition) -> int | None:
+        """Return when the first commit after `position` was made, or None if there is none."""
+        table = self._table(source)
+        read = position.version if position.table_id == table.identity else -1
+        later = (commit for commit in table.log if commit.version > read)
         return next((commit.timestamp_ms for commit in later), None)
 
     def _position(self, source: Source) -> Position:
