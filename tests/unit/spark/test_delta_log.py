@@ -47,8 +47,18 @@ def test_the_time_of_a_commit(info, expected):
     assert _parse(0, line(**info)).timestamp_ms == expected
 
 
-def test_zero_rows_are_counted_too():
-    assert _parse(0, line(operationMetrics={"numOutputRows": "0"})).rows == 0
+@pytest.mark.parametrize(
+    ("metrics", "rows"),
+    [
+        ({"numOutputRows": "0", "numFiles": "0"}, 0),
+        ({"numFiles": "0", "numRemovedFiles": "1"}, 0),
+        ({"numFiles": "1"}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_rows_that_were_counted(metrics, rows):
+    assert _parse(0, line(operationMetrics=metrics)).rows == rows
 
 
 def test_files_are_named_by_version():

@@ -81,13 +81,17 @@ def _escaped(path: str) -> str:
 
 def _parse(version: int, line: str) -> Commit:
     info = json.loads(line)["commitInfo"]
-    metrics = info.get("operationMetrics") or {}
-    rows = metrics.get("numOutputRows")
     return Commit(
         version=version,
         timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
         operation=str(info.get("operation", "")),
         parameters=info.get("operationParameters") or {},
         facts=decode_commit(info.get("userMetadata")),
-        rows=None if rows is None else int(rows),
+        rows=_rows(info.get("operationMetrics") or {}),
     )
+
+
+def _rows(metrics: dict[str, str]) -> int | None:
+    """Return how many rows were written; an emptied partition has no such count, and no files."""
+    rows = metrics.get("numOutputRows", "0" if metrics.get("numFiles") == "0" else None)
+    return None if rows is None else int(rows)
