@@ -53,7 +53,8 @@ def test_the_same_statement_finishes_what_was_cut_short(tables):
     with pytest.raises(UnfinishedChangeError):
         tables.execute(statement, Faulty(tables.environment.runner, 1))
     assert tables.stored("t").unpublished
-    tables.execute(statement)
+    finished = tables.execute(statement).outcome
+    assert (finished.action, "finished" in finished.message) == (Action.UNCHANGED, True)
     assert not tables.stored("t").unpublished
     assert (tables.metadata("t").comment, tables.metadata("t").options) == ("new", {})
 

@@ -139,7 +139,7 @@ class Definitions:
             changes=plan.changes,
             refresh_mode=_mode(plan, found),
             refresh=refresh,
-            message=_message(action),
+            message=_message(action, plan),
             warnings=result.warnings,
         )
 
@@ -212,5 +212,9 @@ def _mode(plan: Plan, found: Found) -> str:
     return found.definition.resolved.refresh_mode.value if isinstance(found, StoredTable) else ""
 
 
-def _message(action: Action) -> str:
-    return "the definition is the same; nothing was done" if action is Action.UNCHANGED else ""
+def _message(action: Action, plan: Plan) -> str:
+    if action is not Action.UNCHANGED:
+        return ""
+    if plan.steps:
+        return "the definition is the same; what a statement before left undone was finished"
+    return "the definition is the same; nothing was done"
