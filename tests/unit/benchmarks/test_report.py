@@ -1,0 +1,33 @@
+import pytest
+
+from benchmarks.report import Measurement, report
+
+
+@pytest.mark.parametrize(
+    ("ours", "ratio", "seconds", "kept"),
+    [
+        ((1.0, 1.1, 9.0), 1.10, None, True),
+        ((1.0, 1.2, 1.3), 1.10, None, False),
+        ((0.1, 0.3, 0.4), None, 0.35, True),
+        ((0.3, 0.4, 0.5), None, 0.35, False),
+        ((0.1, 0.1, 0.1), 0.05, 0.35, False),
+    ],
+)
+def test_a_promise_is_about_the_median(ours, ratio, seconds, kept):
+    measured = Measurement("build", ours, (0.9, 1.0, 7.0), most_ratio=ratio, most_seconds=seconds)
+    assert measured.kept is kept
+
+
+def test_the_table_shows_ratio_target_and_samples():
+    table = report([Measurement("first build", (2.0, 3.0), (5.0, 5.0), most_ratio=1.1)])
+    assert " ".join(table.splitlines()[-1].split()) == (
+        "first build 5.00 s 2.50 s 0.50 x <= 1.10 x ok 2.00 3.00 | 5.00 5.00"
+    )
+
+
+def test_columns_are_aligned():
+    header, rule, *rows = report(
+        [Measurement("a", (1.0,), most_seconds=1.0), Measurement("a longer name", (1.0,))]
+    ).splitlines()
+    assert len(rule) >= len("a longer name")
+    assert {row.index("1.00 s") for row in rows} == {header.index("ours")}
