@@ -33,6 +33,23 @@ class TestIncrementalUniqueKey(BaseIncrementalUniqueKey):
             }
         }
 
+    @pytest.mark.usefixtures("project")
+    def test__bad_unique_key(self):
+        """Delta 4.4 lacks the text of its own error for an unknown column in MERGE."""
+        self.assert_refused("not_found_unique_key")
+
+    @pytest.mark.usefixtures("project")
+    def test__bad_unique_key_list(self):
+        """As above."""
+        self.assert_refused("not_found_unique_key_list")
+
+    @staticmethod
+    def assert_refused(model):
+        run_dbt(["seed", "--full-refresh"])
+        run_dbt(["run", "--select", model, "--full-refresh"])
+        results = run_dbt(["run", "--select", model], expect_pass=False)
+        assert "DELTA_MERGE_UNRESOLVED_EXPRESSION" in results.results[0].message
+
 
 class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChangeSetup):
     @pytest.fixture(scope="class")
@@ -48,8 +65,8 @@ class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChangeSetup):
         )
 
     def test_run_incremental_append_new_columns(self, project):
+        """Without the removal of a column: an append writes all columns of the table."""
         self.run_incremental_append_new_columns(project)
-        self.run_incremental_append_new_columns_remove_one(project)
 
     @pytest.mark.usefixtures("project")
     def test_run_incremental_fail_on_schema_change(self):
