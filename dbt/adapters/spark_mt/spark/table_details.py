@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
 
+_FILES_GONE = "table whose files are gone"
+_NO_FILES = frozenset(
+    {"DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE"}
+)
+"""What Spark says of a name that the catalog has; a name that it has not is no Delta table."""
 _NOT_A_TABLE = frozenset({"EXPECT_TABLE_NOT_VIEW", "DELTA_TABLE_ONLY_OPERATION"})
 
 
@@ -93,9 +98,10 @@ class TableDetails:
         try:
             kind = self._spark.catalog.getTable(name.sql).tableType
         except Exception as missing:
-            if is_spark_error(missing) and failure_of(missing).is_missing_table:
-                return NoTable()
-            raise
+            if not (is_spark_error(missing) and failure_of(missing).is_missing_table):
+                raise
+            gone = failure_of(missing).main_condition in _NO_FILES
+            return NoTable(_FILES_GONE, failure.message) if gone else NoTable()
         if kind == "VIEW":
             return NoTable("view", failure.message)
-        return NoTable("table whose files are gone", failure.message)
+        return NoTable(_FILES_GONE, failure.message)
