@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     DamagedTableError,
     InvalidPartitionValueError,
     NotMaterializedError,
+    PositionsNotReadableError,
     TableExistsError,
     TableNotFoundError,
     UnknownPartitionKeyError,
@@ -356,6 +357,14 @@ class Behaviour:
         tables.delete("t", "day", DAY_1)
         refresh(tables, f"PARTITION (day = '{DAY_1}')")
         assert tables.rows("t") == [(DAY_1, 10), (DAY_2, 12)]
+
+    def test_a_partition_is_not_computed_over_a_source_that_was_made_anew(self, tables):
+        create(tables, DAILY, f"PARTITIONED BY (day) {CONTINUOUS}")
+        before = tables.rows("t")
+        tables.source("orders", ORDERS, [(1, DAY_1, 100)])
+        with pytest.raises(PositionsNotReadableError):
+            refresh(tables, f"PARTITION (day = '{DAY_1}')")
+        assert tables.rows("t") == before
 
     def test_a_partition_without_rows_becomes_empty(self, tables):
         create(tables, DAILY, "PARTITIONED BY (day) REFRESH_MODE = FULL")

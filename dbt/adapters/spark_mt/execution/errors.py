@@ -83,6 +83,17 @@ class ConstraintViolatedError(MaterializedTableError):
     )
 
 
+class PositionsNotReadableError(MaterializedTableError):
+    """Some partitions alone cannot be computed over the state that the others reflect."""
+
+    condition = "MATERIALIZED_TABLE_POSITIONS_NOT_READABLE"
+    text = (
+        "Partitions cannot be computed over the state of {sources} that the other rows of the "
+        "materialized table reflect: {problem}. The table keeps the rows it has."
+    )
+    remedy = "ALTER MATERIALIZED TABLE … REFRESH computes the whole table over the newest state."
+
+
 class RefreshFailedError(MaterializedTableError):
     """Spark could not compute or write the rows."""
 

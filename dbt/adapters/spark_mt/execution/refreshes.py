@@ -6,13 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
-from dbt.adapters.spark_mt.definition.positions import UnknownPosition, same_positions
+from dbt.adapters.spark_mt.definition.positions import (
+    UnknownPosition,
+    VersionedPosition,
+    same_positions,
+)
 from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.definitions import retrying
 from dbt.adapters.spark_mt.execution.errors import (
     DamagedTableError,
     InvalidPartitionValueError,
     NotMaterializedError,
+    PositionsNotReadableError,
     RefreshSchemaError,
     TableNotFoundError,
     UnknownPartitionKeyError,
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepResult
     from dbt.adapters.spark_mt.planning.periods import Partition
@@ -136,7 +141,8 @@ class Refreshes:
         _raise_if_unfit(table, analyzed)
         run = self._env.run(trigger, analyzed)
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
-            run = replace(run, positions=table.positions)
+            _raise_if_unreadable(table, run.positions)
+            run = replace(run, positions=table.positions, fixed=True)
         result = execute(plan_partitions(table, wanted, run), self._env.runner)
         labels = tuple("/".join(f"{c}={v or 'NULL'}" for c, v in part) for part in wanted)
         return self._outcome(table, run, result, labels, ())
@@ -210,6 +216,24 @@ def _raise_if_unfit(table: StoredTable, analyzed: AnalyzedQuery) -> None:
     """Refuse a result that would change the table's columns, or that they cannot hold."""
     if problems := result_problems(table.definition.resolved, analyzed.columns):
         raise RefreshSchemaError(violations=problems, table=table.name)
+
+
+def _raise_if_unreadable(table: StoredTable, now: Positions) -> None:
+    """A source made anew has other rows under an old version's number, or none."""
+    gone = [
+        name
+        for name, position in (table.positions or {}).items()
+        if not _is_later(position, now.get(name))
+    ]
+    if gone:
+        problem = "it was made anew, or is defined otherwise now"
+        raise PositionsNotReadableError(sources=", ".join(gone), problem=problem)
+
+
+def _is_later(old: Position, now: Position | None) -> bool:
+    if isinstance(old, VersionedPosition):
+        return isinstance(now, VersionedPosition) and now.table_id == old.table_id
+    return old == now
 
 
 def _overwritten(table: StoredTable) -> tuple[str, ...]:

@@ -48,6 +48,7 @@ class RefreshRun:
     Args:
         positions: The newest state of every source when the refresh was planned.
         started_at_ms: When the positions were read, milliseconds since the epoch, UTC.
+        fixed: Whether the rows must be computed at just these positions, not at later ones.
     """
 
     refresh_id: str
@@ -56,6 +57,7 @@ class RefreshRun:
     started_at_ms: int
     sources: tuple[Source, ...] = ()
     strategy: str = "recompute"
+    fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition, unmoved
 from dbt.adapters.spark_mt.execution.errors import (
     BusySourcesError,
+    PositionsNotReadableError,
     RefreshFailedError,
     RefreshSchemaError,
 )
@@ -86,13 +87,12 @@ class ContentWriter:
                 content, positions = self._content(session, definition, step.run)
                 facts = replace(facts, partition_positions=positions)
                 version = self._write_partitions(session, step, facts, content)
-                result = self._result(definition, version, positions)
-                warnings = _empty_run(session, step, result, content)
             except Exception as error:
                 if not is_spark_error(error):
                     raise
                 raise self._explained(session, step, error) from error
-        return replace(result, warnings=warnings)
+            result = self._result(definition, version, positions)
+            return replace(result, warnings=_empty_run(session, step, result, content))
 
     def _write_partitions(
         self, session: PrivateSession, step: FillPartitions, facts: CommitFacts, content: str
@@ -133,6 +133,7 @@ class ContentWriter:
     ) -> tuple[str, Positions]:
         """Compute a query that cannot be pinned while nothing moves, and keep its rows."""
         before = run.positions
+        names = ", ".join(str(source.name) for source in run.sources)
         for _ in range(_ATTEMPTS):
             rows = session.spark.sql(content).localCheckpoint(eager=True)
             self._details.forget()
@@ -140,8 +141,9 @@ class ContentWriter:
             if unmoved(before, after):
                 rows.createOrReplaceTempView(_RESULT)
                 return f"SELECT * FROM {_RESULT}", after
+            if run.fixed:
+                raise PositionsNotReadableError(sources=names, problem=reason)
             before = after
-        names = ", ".join(str(source.name) for source in run.sources)
         raise BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
 
     def _write(self, session: PrivateSession, step: Fill, facts: CommitFacts, rows: str) -> int:
@@ -243,7 +245,12 @@ def _empty_run(
     if result.rows or step.run.trigger != SCHEDULED:
         return ()
     columns = ", ".join(quote(column) for column, _ in step.partitions[-1])
-    found = session.spark.sql(f"SELECT {columns} FROM (\n{content}\n) LIMIT 1").collect()
+    try:
+        found = session.spark.sql(f"SELECT {columns} FROM (\n{content}\n) LIMIT 1").collect()
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        return (f"The run wrote no rows; whether it should have: {failure_of(error).message}",)
     if not found:
         return ()
     wanted = ", ".join(f"{column} = {literal}" for column, literal in step.partitions[-1])
