@@ -44,7 +44,7 @@ def test_a_second_run_does_nothing(output, model):
 
 
 def test_a_scheduled_run_writes_the_day_that_ended(output):
-    assert "REFRESHED: 3 rows in ds=2013-02-01" in step(output, 3)
+    assert "REFRESHED: 3 rows in ds='2013-02-01'" in step(output, 3)
     assert re.search(r"\|\s*32\|\s*2013-02-01\|", step(output, 3))
 
 
