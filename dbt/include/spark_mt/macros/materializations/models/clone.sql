@@ -7,11 +7,6 @@
     {{ return({'relations': []}) }}
   {%- endif -%}
 
-  {%- if this.render() == defer_relation.render() -%}
-    {{ log('skipping clone for relation ' ~ this ~ ': it would be cloned onto itself', info=True) }}
-    {{ return({'relations': []}) }}
-  {%- endif -%}
-
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- if existing_relation and not flags.FULL_REFRESH -%}
     {{ log('Relation ' ~ existing_relation ~ ' already exists', info=True) }}
@@ -19,13 +14,18 @@
   {%- endif -%}
 
   {%- set other_relation = load_cached_relation(defer_relation) -%}
+  {%- if other_relation and this.render() == defer_relation.render() -%}
+    {{ log('skipping clone for relation ' ~ this ~ ': it would be cloned onto itself', info=True) }}
+    {{ return({'relations': []}) }}
+  {%- endif -%}
+
   {%- if other_relation and other_relation.is_table and other_relation.is_delta and can_clone_table() -%}
     {%- set target_relation = this.incorporate(type='table') -%}
     {%- do drop_relation_if_exists(existing_relation) -%}
     {%- call statement('main') -%}
       {{ create_or_replace_clone(target_relation, defer_relation) }}
     {%- endcall -%}
-    {%- do apply_grants(target_relation, grant_config, should_revoke=True) -%}
+    {%- do apply_grants(target_relation, config.get('grants'), should_revoke=True) -%}
   {%- else -%}
     {%- set target_relation = this.incorporate(type='view') -%}
     {%- if existing_relation and not existing_relation.is_view -%}
