@@ -39,7 +39,7 @@ def table(*commits, published=DEFINITION_1, **given):
         properties[DEFINITION] = encode_definition(published)
     values = {
         "name": TABLE,
-        "identity": "delta-1",
+        "identity": lambda: "delta-1",
         "properties": properties,
         "clustered_by": (),
         "commits": lambda: reversed(commits),
@@ -93,7 +93,7 @@ def test_a_renamed_table_keeps_its_definition_under_the_new_name():
 
 
 def test_a_clone_is_a_stranger():
-    found = identify(table(Commit(0, 0, "CLONE", {}, None, None), identity="delta-2"))
+    found = identify(table(Commit(0, 0, "CLONE", {}, None, None), identity=lambda: "delta-2"))
     assert isinstance(found, Stranger)
 
 

@@ -16,7 +16,7 @@ OPTIMIZED = Commit(41, 0, "OPTIMIZE", {}, None, None)
 def table(identity: str) -> Table:
     return Table(
         name=TableName("t", "s", "c"),
-        identity=identity,
+        identity=lambda: identity,
         properties={DEFINITION: encode_definition(DEFINED), DELTA_ID: "made-here"},
         clustered_by=(),
         commits=lambda: [OPTIMIZED],

@@ -131,8 +131,8 @@ def _optional_positions(document: dict[str, Any] | None) -> Positions | None:
 
 def _encode_position(position: Position) -> list[object] | str | None:
     match position:
-        case VersionedPosition(version, table_id):
-            return [version, table_id]
+        case VersionedPosition(version, identity):
+            return [version, identity]
         case DefinitionPosition(fingerprint):
             return fingerprint
         case UnknownPosition():
@@ -144,8 +144,8 @@ def _decode_position(value: list[Any] | str | None) -> Position:
         return UnknownPosition()
     if isinstance(value, str):
         return DefinitionPosition(value)
-    version, table_id = value
-    return VersionedPosition(version, table_id)
+    version, identity = value
+    return VersionedPosition(version, identity)
 
 
 def _document(text: str | None) -> dict[str, Any] | None:

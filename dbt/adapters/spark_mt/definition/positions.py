@@ -12,12 +12,13 @@ class VersionedPosition:
 
     Args:
         version: The table's version; grows with each of its commits.
-        table_id: The format's own identity of the table. A table that was dropped and created again
-            may reach the same version, never with the same identity.
+        identity: The format's own identity of that version: for Delta the id of its transaction. A
+            table that was dropped and created again may reach the same version, never with the
+            same identity.
     """
 
     version: int
-    table_id: str
+    identity: str
 
     def same_state(self, other: Position) -> bool:
         """Whether both name one and the same version of one table."""

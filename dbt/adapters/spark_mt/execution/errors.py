@@ -37,6 +37,17 @@ class TableExistsError(MaterializedTableError):
     )
 
 
+class LocationTakenError(MaterializedTableError):
+    """The directory that the user names holds files of something else."""
+
+    condition = "MATERIALIZED_TABLE_LOCATION_TAKEN"
+    text = (
+        "The location {location} of the materialized table {table} holds files that are not of "
+        "this table; nothing was changed."
+    )
+    remedy = "Choose another location, or remove the directory first, which loses what is in it."
+
+
 class DamagedTableError(MaterializedTableError):
     """Somebody changed the table past us such that its definition no longer fits."""
 

@@ -46,6 +46,7 @@ class Commit:
         parameters: Delta's parameters of the operation.
         facts: What we wrote about it, None for a commit that is not ours.
         rows: Rows written, where they were counted.
+        identity: The format's own identity of this version.
     """
 
     version: int
@@ -54,6 +55,7 @@ class Commit:
     parameters: dict[str, Any]
     facts: CommitFacts | None
     rows: int | None
+    identity: str = ""
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ class Table:
 
     Args:
         name: The full name.
-        identity: The format's own identity of the table.
+        identity: Reads the format's own identity of the table; only asked where it matters.
         properties: The table's properties, none of them redacted.
         clustered_by: Its clustering columns.
         commits: Reads its commits, the newest first; only as far as needed.
@@ -43,7 +43,7 @@ class Table:
     """
 
     name: TableName
-    identity: str
+    identity: Callable[[], str]
     properties: Mapping[str, str]
     clustered_by: tuple[str, ...]
     commits: Callable[[], Iterable[Commit]]
@@ -57,7 +57,7 @@ def identify(table: Table) -> Found:
         if published is None:
             return _unmarked(table)
         history = read_history(table.commits(), published.generation)
-        ours = history.seq > 0 or table.properties.get(DELTA_ID) == table.identity
+        ours = history.seq > 0 or table.properties.get(DELTA_ID) == table.identity()
         if not ours:
             return Stranger(table.name, "clone of a materialized table")
         return _stored(table, published, history)
@@ -106,7 +106,7 @@ def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
     A CREATE publishes the definition in its one commit and our note of the identity after it; a
     refresh drops the clustering and sets it again after its commit.
     """
-    if table.properties.get(DELTA_ID) != table.identity:
+    if DELTA_ID not in table.properties:
         return False
     asked = definition.asked.clustered_by
     return [_folded(c) for c in table.clustered_by] == [_folded(c) for c in asked]

@@ -81,6 +81,10 @@ class SourceReader(Protocol):
         """
         ...
 
+    def is_readable(self, source: TableName, position: VersionedPosition) -> bool:
+        """Whether the source still has the very version that `position` names."""
+        ...
+
 
 class StepRunner(Protocol):
     """Carries out steps."""

@@ -141,11 +141,28 @@ class Refreshes:
         _raise_if_unfit(table, analyzed)
         run = self._env.run(trigger, analyzed)
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
-            _raise_if_unreadable(table, run.positions)
+            self._raise_if_unreadable(table, run)
             run = replace(run, positions=table.positions, fixed=True)
         result = execute(plan_partitions(table, wanted, run), self._env.runner)
         labels = tuple("/".join(f"{c}={v or 'NULL'}" for c, v in part) for part in wanted)
         return self._outcome(table, run, result, labels, ())
+
+    def _raise_if_unreadable(self, table: StoredTable, run: RefreshRun) -> None:
+        """A source made anew has other rows under an old version's number, or none."""
+        names = {str(source.name): source.name for source in run.sources}
+        gone = [
+            name
+            for name, position in (table.positions or {}).items()
+            if name not in names or not self._is_readable(names[name], position, run.positions)
+        ]
+        if gone:
+            problem = "it was made anew, or is defined otherwise now"
+            raise PositionsNotReadableError(sources=", ".join(gone), problem=problem)
+
+    def _is_readable(self, source: TableName, position: Position, now: Positions) -> bool:
+        if isinstance(position, VersionedPosition):
+            return self._env.sources.is_readable(source, position)
+        return position == now[str(source)]
 
     def _checked(self, table: StoredTable, partition: tuple[PartitionValue, ...]) -> Partition:
         definition = table.definition
@@ -216,24 +233,6 @@ def _raise_if_unfit(table: StoredTable, analyzed: AnalyzedQuery) -> None:
     """Refuse a result that would change the table's columns, or that they cannot hold."""
     if problems := result_problems(table.definition.resolved, analyzed.columns):
         raise RefreshSchemaError(violations=problems, table=table.name)
-
-
-def _raise_if_unreadable(table: StoredTable, now: Positions) -> None:
-    """A source made anew has other rows under an old version's number, or none."""
-    gone = [
-        name
-        for name, position in (table.positions or {}).items()
-        if not _is_later(position, now.get(name))
-    ]
-    if gone:
-        problem = "it was made anew, or is defined otherwise now"
-        raise PositionsNotReadableError(sources=", ".join(gone), problem=problem)
-
-
-def _is_later(old: Position, now: Position | None) -> bool:
-    if isinstance(old, VersionedPosition):
-        return isinstance(now, VersionedPosition) and now.table_id == old.table_id
-    return old == now
 
 
 def _overwritten(table: StoredTable) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode
 from dbt.adapters.spark_mt.resolution.content import content_query
 from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.orphans import next_seq
 from dbt.adapters.spark_mt.spark.pinning import pin_query
 from dbt.adapters.spark_mt.spark.publishing import listed
 from dbt.adapters.spark_mt.spark.table_details import NoTable
@@ -149,7 +150,7 @@ class ContentWriter:
     def _write(self, session: PrivateSession, step: Fill, facts: CommitFacts, rows: str) -> int:
         name = step.definition.name
         if step.mode is FillMode.CREATE:
-            return _create(session, step.definition, facts, rows)
+            return self._create(session, step.definition, facts, rows)
         if step.mode is FillMode.REPLACE:
             writer = session.spark.sql(rows).write.format("delta").mode("overwrite")
             writer = writer.option("overwriteSchema", "true")
@@ -159,6 +160,26 @@ class ContentWriter:
         statement = f"INSERT OVERWRITE TABLE {name.sql}\n{rows}"
         with session.merging_schema(enabled=step.changes_definition):
             return fenced(session, name, facts, lambda: session.spark.sql(statement))
+
+    def _create(
+        self, session: PrivateSession, definition: StoredDefinition, facts: CommitFacts, rows: str
+    ) -> int:
+        """Create the table and its rows in one commit, taking over what a killed CREATE left."""
+        statement = create_statement(definition, rows)
+        name = definition.name
+        try:
+            return fenced(session, name, facts, lambda: session.spark.sql(f"CREATE {statement}"))
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+            failure = failure_of(error)
+            if failure.main_condition in _TAKEN:
+                raise CommitConflictError(table=name) from error
+            if failure.main_condition != _ORPHAN:
+                raise
+        seq = next_seq(self._log, failure.parameter("tableLocation"), definition)
+        replacing = f"CREATE OR REPLACE {statement}"
+        return fenced(session, name, replace(facts, seq=seq), lambda: session.spark.sql(replacing))
 
     def _explained(
         self, session: PrivateSession, step: Fill | FillPartitions, error: Exception
@@ -201,25 +222,6 @@ class ContentWriter:
         for commit in self._log.commits([(detail.location, version)]).values():
             return StepResult(commit.rows, commit.timestamp_ms, positions)
         return StepResult(positions=positions)
-
-
-def _create(
-    session: PrivateSession, definition: StoredDefinition, facts: CommitFacts, rows: str
-) -> int:
-    """Create the table and its rows in one commit, taking over a directory that nobody owns."""
-    statement = create_statement(definition, rows)
-    name = definition.name
-    try:
-        return fenced(session, name, facts, lambda: session.spark.sql(f"CREATE {statement}"))
-    except Exception as error:
-        if not is_spark_error(error):
-            raise
-        failure = failure_of(error)
-        if failure.main_condition in _TAKEN:
-            raise CommitConflictError(table=name) from error
-        if failure.main_condition != _ORPHAN:
-            raise
-    return fenced(session, name, facts, lambda: session.spark.sql(f"CREATE OR REPLACE {statement}"))
 
 
 def create_statement(definition: StoredDefinition, rows: str) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _COMMIT_FILE = re.compile(r"(\d{20})\.json$")
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 _PREFIX = '{"commitInfo"'
+_METADATA_PREFIX = '{"metaData"'
 
 
 class DeltaLog:
@@ -56,6 +57,15 @@ class DeltaLog:
             if (key := by_tail.get(_tail(unquote(row[1])))) is not None
         }
 
+    def table_id(self, location: str) -> str:
+        """Return Delta's identity of the table, empty where the commits no longer tell it."""
+        from pyspark.sql import functions as f
+
+        paths = [_escaped(_file(location, version)) for version in self.versions(location)[-10:]]
+        lines = self._spark.read.text(paths).where(f.col("value").startswith(_METADATA_PREFIX))
+        newest = lines.orderBy(f.col("_metadata.file_path").desc()).limit(1).collect()
+        return str(json.loads(newest[0]["value"])["metaData"]["id"]) if newest else ""
+
     def backwards(self, location: str, step: int = 10) -> Iterable[Commit]:
         """Yield commits from the newest to the oldest, read in growing steps."""
         versions = self.versions(location)
@@ -88,6 +98,7 @@ def _parse(version: int, line: str) -> Commit:
         parameters=info.get("operationParameters") or {},
         facts=decode_commit(info.get("userMetadata")),
         rows=_rows(info.get("operationMetrics") or {}),
+        identity=str(info.get("txnId") or info.get("timestamp")),
     )
 
 

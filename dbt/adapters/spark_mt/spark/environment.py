@@ -53,8 +53,8 @@ class SparkEnvironment:
     ) -> None:
         self._spark = spark
         self.sessions = PrivateSessions(spark)
-        self.details = TableDetails(spark)
         log = DeltaLog(spark)
+        self.details = TableDetails(spark, log)
         store = SparkTableStore(spark, log, self.details)
         sources = SparkSourceReader(log, self.details)
         registry = SparkRegistry(spark, self.sessions, lambda: int(clock().timestamp() * 1000))

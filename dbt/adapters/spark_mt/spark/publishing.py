@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
@@ -10,11 +11,13 @@ from dbt.adapters.spark_mt.planning.publication import (
     missing_properties,
     obsolete_properties,
 )
+from dbt.adapters.spark_mt.spark.table_details import clustering_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.planning.steps import Publish
-    from dbt.adapters.spark_mt.spark.table_details import TableDetail
 
 
 def listed(properties: dict[str, str]) -> str:
@@ -22,19 +25,34 @@ def listed(properties: dict[str, str]) -> str:
     return ", ".join(f"{quote_text(k)} = {quote_text(v)}" for k, v in sorted(properties.items()))
 
 
-def publish_statements(step: Publish, detail: TableDetail) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a table has now.
+
+    Args:
+        comment: Its comment, empty without one.
+        properties: Its properties.
+        identity: Delta's identity of it.
+    """
+
+    comment: str
+    properties: Mapping[str, str]
+    identity: str
+
+
+def publish_statements(step: Publish, now: Published) -> list[str]:
     """Return what must be run, each statement one small commit; the definition comes last.
 
     Until the definition is published, the next statement sees that something is missing and does
     all of this again.
     """
     table = step.definition.name.sql
-    statements = [*_comment(step, detail), *_column_comments(step), *_clustering(step, detail)]
-    gone = obsolete_properties(step, detail.properties)
+    statements = [*_comment(step, now), *_column_comments(step), *_clustering(step, now)]
+    gone = obsolete_properties(step, now.properties)
     if gone:
         keys = ", ".join(quote_text(key) for key in gone)
         statements.append(f"ALTER TABLE {table} UNSET TBLPROPERTIES IF EXISTS ({keys})")
-    missing = missing_properties(step, detail.properties, detail.delta_id)
+    missing = missing_properties(step, now.properties, now.identity)
     if missing:
         statements.append(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed(missing)})")
     return statements
@@ -48,9 +66,9 @@ def recluster_statement(definition: StoredDefinition) -> str:
     )
 
 
-def _comment(step: Publish, detail: TableDetail) -> list[str]:
+def _comment(step: Publish, now: Published) -> list[str]:
     comment = step.definition.asked.comment or ""
-    if comment == detail.comment:
+    if comment == now.comment:
         return []
     return [f"COMMENT ON TABLE {step.definition.name.sql} IS {quote_text(comment)}"]
 
@@ -63,7 +81,7 @@ def _column_comments(step: Publish) -> list[str]:
     return [f"ALTER TABLE {step.definition.name.sql} ALTER COLUMN {items}"]
 
 
-def _clustering(step: Publish, detail: TableDetail) -> list[str]:
-    if detail.clustering_columns == step.definition.asked.clustered_by:
+def _clustering(step: Publish, now: Published) -> list[str]:
+    if clustering_columns(now.properties) == step.definition.asked.clustered_by:
         return []
     return [recluster_statement(step.definition)]

@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.execution.step_facts import facts_of
 from dbt.adapters.spark_mt.planning.guard import violations_query
+from dbt.adapters.spark_mt.planning.properties import DELTA_ID
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
     DropTable,
@@ -25,13 +26,19 @@ from dbt.adapters.spark_mt.planning.steps import (
     VerifyRows,
 )
 from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
-from dbt.adapters.spark_mt.spark.publishing import listed, publish_statements, recluster_statement
+from dbt.adapters.spark_mt.spark.publishing import (
+    Published,
+    listed,
+    publish_statements,
+    recluster_statement,
+)
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
+    from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.spark.content import ContentWriter
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.registry import SparkRegistry
@@ -116,13 +123,19 @@ class SparkStepRunner:
     @_run.register
     def _(self, step: Publish) -> StepResult:
         definition = step.definition
-        detail = self._details.of(definition.name)
-        if isinstance(detail, NoTable):
-            raise RefreshFailedError(table=definition.name, problem=detail.problem or "it is gone")
+        now = self._published(definition.name)
         with self._sessions.open() as session:
-            for statement in publish_statements(step, detail):
+            for statement in publish_statements(step, now):
                 session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
         return StepResult()
+
+    def _published(self, name: TableName) -> Published:
+        detail = self._details.of(name)
+        if isinstance(detail, NoTable):
+            raise RefreshFailedError(table=name, problem=detail.problem or "it is gone")
+        properties = self._details.properties(name)
+        identity = properties.get(DELTA_ID) or self._details.delta_id(name)
+        return Published(detail.comment, properties, identity)
 
     @_run.register
     def _(self, step: Recluster) -> StepResult:

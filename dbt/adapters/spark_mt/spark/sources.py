@@ -11,7 +11,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     Positions,
     UnknownPosition,
     VersionedPosition,
-    same_positions,
 )
 from dbt.adapters.spark_mt.execution.errors import BusySourcesError, SourceNotFoundError
 from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
@@ -52,38 +51,50 @@ class SparkSourceReader:
 
     def first_change_after(self, source: TableName, position: VersionedPosition) -> int | None:
         """Return when the first commit after `position` was made, or None if there is none."""
-        detail = self._detail(source)
-        read = position.version if position.table_id == detail.delta_id else -1
-        later = [version for version in self._log.versions(detail.location) if version > read]
+        location = self._detail(source).location
+        read = position.version if self.is_readable(source, position) else -1
+        later = [version for version in self._log.versions(location) if version > read]
         if not later:
             return None
-        found = self._log.commits([(detail.location, later[0])])
+        found = self._log.commits([(location, later[0])])
         return next((commit.timestamp_ms for commit in found.values()), None)
 
+    def is_readable(self, source: TableName, position: VersionedPosition) -> bool:
+        """Whether the source still has the very version that `position` names."""
+        key = (self._detail(source).location, position.version)
+        if position.version not in self._log.versions(key[0]):
+            return False
+        return self._log.commits([key])[key].identity == position.identity
+
     def _settled(self, names: Iterable[TableName]) -> dict[str, Position]:
-        before = self._listed(names)
-        if len(before) < 2:
-            return before
+        versions = self._listed(names)
         for _ in range(_ATTEMPTS):
-            after = self._listed(names)
-            if same_positions(before, after):
-                return after
-            before = after
+            again = self._listed(names) if len(versions) > 1 else versions
+            if versions == again:
+                return self._positions(versions)
+            versions = again
         raise BusySourcesError(
-            sources=", ".join(sorted(before)),
+            sources=", ".join(sorted(map(str, versions))),
             attempts=_ATTEMPTS,
             reason="they were only listed, so nothing in the query can help",
         )
 
-    def _listed(self, names: Iterable[TableName]) -> dict[str, Position]:
-        return {str(name): self._newest(name) for name in names}
+    def _positions(self, versions: dict[TableName, int]) -> dict[str, Position]:
+        keys = {name: (self._detail(name).location, v) for name, v in versions.items()}
+        commits = self._log.commits(keys.values())
+        return {
+            str(name): VersionedPosition(key[1], commits[key].identity)
+            for name, key in keys.items()
+        }
 
-    def _newest(self, name: TableName) -> Position:
-        detail = self._detail(name)
-        versions = self._log.versions(detail.location)
+    def _listed(self, names: Iterable[TableName]) -> dict[TableName, int]:
+        return {name: self._newest(name) for name in names}
+
+    def _newest(self, name: TableName) -> int:
+        versions = self._log.versions(self._detail(name).location)
         if not versions:
             raise SourceNotFoundError(source=name, problem="its Delta log is empty")
-        return VersionedPosition(versions[-1], detail.delta_id)
+        return versions[-1]
 
     def _detail(self, name: TableName) -> TableDetail:
         detail = self._details.of(name)

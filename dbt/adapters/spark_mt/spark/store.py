@@ -8,7 +8,7 @@ from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.table_state import Found, Missing, Stranger
 from dbt.adapters.spark_mt.execution.identification import Table, identify, published_definition
 from dbt.adapters.spark_mt.spark.errors import is_spark_error
-from dbt.adapters.spark_mt.spark.table_details import NoTable
+from dbt.adapters.spark_mt.spark.table_details import NoTable, clustering_columns
 from dbt.adapters.spark_mt.spark.types import columns_of
 
 if TYPE_CHECKING:
@@ -50,12 +50,13 @@ class SparkTableStore:
             return Stranger(name, detail.kind) if detail.kind else Missing(name)
         if not detail.is_delta:
             return Stranger(name, f"{detail.format} table")
+        properties = self._details.properties(name)
         return identify(
             Table(
                 name=name,
-                identity=detail.delta_id,
-                properties=detail.properties,
-                clustered_by=detail.clustering_columns,
+                identity=lambda: self._details.delta_id(name),
+                properties=properties,
+                clustered_by=clustering_columns(properties),
                 commits=lambda: self._log.backwards(detail.location),
                 columns=lambda: columns_of(self._spark.table(name.sql).schema),
             )
@@ -76,4 +77,4 @@ class SparkTableStore:
         detail = self._details.of(name)
         if isinstance(detail, NoTable) or not detail.is_delta:
             return None
-        return published_definition(detail.properties, name)
+        return published_definition(self._details.properties(name), name)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from collections.abc import Mapping
+
+    from pyspark.sql import Row, SparkSession
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
 
 _FILES_GONE = "table whose files are gone"
 _NO_FILES = frozenset(
     {"DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE"}
 )
 """What Spark says of a name that the catalog has; a name that it has not is no Delta table."""
+_DETAILED = "# Detailed Table Information"
+_CLUSTERING = "clusteringColumns"
 _NOT_A_TABLE = frozenset({"EXPECT_TABLE_NOT_VIEW", "DELTA_TABLE_ONLY_OPERATION"})
 
 
@@ -26,17 +32,12 @@ class TableDetail:
 
     Args:
         format: `delta`, `parquet` …
-        delta_id: Delta's identity of the table, empty for other formats.
         location: Where the table lives, as a path that Spark reads.
-        properties: The table's properties, none of them redacted.
+        comment: The table's comment, empty without one.
     """
 
     format: str
-    delta_id: str
     location: str
-    properties: dict[str, str]
-    partition_columns: tuple[str, ...]
-    clustering_columns: tuple[str, ...]
     comment: str
 
     @property
@@ -58,10 +59,15 @@ class NoTable:
 
 
 class TableDetails:
-    """Asks `DESCRIBE DETAIL`, and remembers the answer until told to forget it."""
+    """Asks `DESCRIBE TABLE EXTENDED`, and remembers the answer until told to forget it.
 
-    def __init__(self, spark: SparkSession) -> None:
+    Not `DESCRIBE DETAIL`: after each commit Delta reconstructs the table's whole state for it,
+    which took 2 s where this took 0.1 s.
+    """
+
+    def __init__(self, spark: SparkSession, log: DeltaLog) -> None:
         self._spark = spark
+        self._log = log
         self._known: dict[TableName, TableDetail | NoTable] = {}
 
     def forget(self) -> None:
@@ -74,21 +80,33 @@ class TableDetails:
             self._known[name] = self._ask(name)
         return self._known[name]
 
+    def properties(self, name: TableName) -> dict[str, str]:
+        """Return a table's properties; Spark redacts values that look like secrets."""
+        rows = self._spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
+        return {row["key"]: row["value"] for row in rows}
+
+    def delta_id(self, name: TableName) -> str:
+        """Return Delta's identity of a table; slow where the newest commits do not tell it."""
+        detail = self.of(name)
+        if isinstance(detail, TableDetail) and (found := self._log.table_id(detail.location)):
+            return found
+        row = self._spark.sql(f"DESCRIBE DETAIL {name.sql}").collect()[0]
+        return str(row["id"] or "")
+
     def _ask(self, name: TableName) -> TableDetail | NoTable:
         try:
-            row = self._spark.sql(f"DESCRIBE DETAIL {name.sql}").collect()[0]
+            rows = self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
         except Exception as error:
             if not is_spark_error(error):
                 raise
             return self._why_not(name, error)
+        facts = _detailed(rows)
+        if facts.get("Type") == "VIEW":
+            return NoTable("view")
         return TableDetail(
-            format=row["format"],
-            delta_id=row["id"] or "",
-            location=row["location"],
-            properties=dict(row["properties"] or {}),
-            partition_columns=tuple(row["partitionColumns"] or ()),
-            clustering_columns=tuple(row["clusteringColumns"] or ()),
-            comment=row["description"] or "",
+            format=facts.get("Provider", "").lower(),
+            location=facts.get("Location", ""),
+            comment=facts.get("Comment", ""),
         )
 
     def _why_not(self, name: TableName, error: Exception) -> NoTable:
@@ -105,3 +123,16 @@ class TableDetails:
         if kind == "VIEW":
             return NoTable("view", failure.message)
         return NoTable(_FILES_GONE, failure.message)
+
+
+def _detailed(rows: list[Row]) -> dict[str, str]:
+    """The rows behind the columns, whatever the columns are called."""
+    names = [row["col_name"] for row in rows]
+    start = len(names) - names[::-1].index(_DETAILED) if _DETAILED in names else len(names)
+    return {row["col_name"]: row["data_type"] for row in rows[start:]}
+
+
+def clustering_columns(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the clustering columns among a table's properties."""
+    columns = json.loads(properties.get(_CLUSTERING, "[]"))
+    return tuple(".".join(parts) for parts in columns)

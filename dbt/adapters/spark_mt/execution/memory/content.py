@@ -122,7 +122,7 @@ def _equals(value: object, type_: str, literal: str | None) -> bool:
 
 
 def _at(table: TableName, source: VersionedTable, position: object) -> Rows:
-    if not isinstance(position, VersionedPosition) or position.table_id != source.identity:
+    if not isinstance(position, VersionedPosition) or position.identity != source.identity:
         raise RefreshFailedError(table=table, problem=f"a source is no longer at {position}")
     return source.snapshots[position.version].rows
 

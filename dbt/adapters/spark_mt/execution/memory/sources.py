@@ -41,9 +41,13 @@ class MemorySourceReader:
     def first_change_after(self, source: TableName, position: VersionedPosition) -> int | None:
         """Return when the first commit after `position` was made, or None if there is none."""
         table = self._table(source)
-        read = position.version if position.table_id == table.identity else -1
+        read = position.version if self.is_readable(source, position) else -1
         later = (commit for commit in table.log if commit.version > read)
         return next((commit.timestamp_ms for commit in later), None)
+
+    def is_readable(self, source: TableName, position: VersionedPosition) -> bool:
+        """Whether the source still has the very version that `position` names."""
+        return position.identity == self._table(source).identity
 
     def _position(self, source: Source) -> Position:
         if source.kind is SourceKind.UNVERSIONED:

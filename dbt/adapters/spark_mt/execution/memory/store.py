@@ -42,7 +42,7 @@ class MemoryTableStore:
             return Stranger(name, "parquet table")
         table = Table(
             name=name,
-            identity=relation.identity,
+            identity=lambda: relation.identity,
             properties=dict(relation.newest.properties),
             clustered_by=relation.newest.clustered_by,
             commits=relation.backwards,
