@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import NotMaterializedError, TableExistsError
+from dbt.adapters.spark_mt.execution.errors import (
+    LocationTakenError,
+    NotMaterializedError,
+    TableExistsError,
+)
 from dbt.adapters.spark_mt.execution.results import Action
 from tests.functional.engine.oracle import (
     assert_equals_query,
@@ -197,6 +201,26 @@ def test_the_location_option(tables, tmp_path):
     assert_equals_query(tables, "t")
     tables.execute("DROP MATERIALIZED TABLE t")
     assert tables.names(tables._spark.catalog.currentDatabase()) == frozenset()
+
+
+def test_a_location_is_taken_over_only_where_the_table_itself_lived(tables, tmp_path):
+    statement = (
+        f"CREATE MATERIALIZED TABLE {{}} WITH ('location' = '{tmp_path}/x') AS SELECT id FROM src"
+    )
+    tables.sql(f"CREATE TABLE other USING delta LOCATION '{tmp_path}/x' AS SELECT 'kept' AS a")
+    with pytest.raises(LocationTakenError):
+        tables.execute(statement.format("t"))
+    assert rows(tables, "SELECT * FROM other") == [("kept",)]
+    moved = statement.replace("/x'", "/y'")
+    outcome(tables, moved.format("t"))
+    tables.refresh("t", force=True)
+    tables.execute("DROP MATERIALIZED TABLE t")
+    with pytest.raises(LocationTakenError):
+        tables.execute(moved.format("u"))
+    outcome(tables, moved.format("t"))
+    tables.sql("DELETE FROM src WHERE id = 0")
+    assert tables.refresh("t").rows == 5
+    assert_equals_query(tables, "t")
 
 
 def test_names_of_one_to_three_parts_from_another_schema(tables, session, schema):

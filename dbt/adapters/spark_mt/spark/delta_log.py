@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.commit_facts import decode_commit
 from dbt.adapters.spark_mt.execution.history import Commit
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,9 +33,15 @@ class DeltaLog:
         self._spark = spark
 
     def versions(self, location: str) -> list[int]:
-        """Return the versions whose commit files are still there, oldest first."""
+        """Return the versions whose commit files are still there, oldest first; none without a log."""
         pattern = _escaped(location) + "/_delta_log/*.json"
-        found = (_COMMIT_FILE.search(path) for path in self._spark.read.text(pattern).inputFiles())
+        try:
+            paths = self._spark.read.text(pattern).inputFiles()
+        except Exception as error:
+            if is_spark_error(error) and failure_of(error).is_missing_table:
+                return []
+            raise
+        found = map(_COMMIT_FILE.search, paths)
         return sorted(int(match[1]) for match in found if match)
 
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
