@@ -30,7 +30,24 @@ class FromPostgres:
 def spark_sql(sql: str) -> list[str]:
     """The statements of a text in Postgres' dialect, in Spark's."""
     parsed = [each for each in sqlglot.parse(sql, read="postgres") if each is not None]
-    return [each.transform(_plain_timestamps).sql(dialect="spark") for each in parsed]
+    statements = []
+    for each in parsed:
+        later = _filled_afterwards(each)
+        statements.append(each.transform(_plain_timestamps).sql(dialect="spark"))
+        statements += later
+    return statements
+
+
+def _filled_afterwards(statement: exp.Expression) -> list[str]:
+    """Take the defaults out of ADD COLUMN, which Delta refuses there, and fill the column then."""
+    later = []
+    if isinstance(statement, exp.Alter):
+        for column in statement.find_all(exp.ColumnDef):
+            for constraint in column.find_all(exp.DefaultColumnConstraint):
+                value = constraint.this.sql(dialect="spark")
+                later.append(f"UPDATE {statement.this} SET {column.this} = {value}")
+                constraint.parent.pop()
+    return later
 
 
 def _plain_timestamps(node: exp.Expression) -> exp.Expression:

@@ -21,11 +21,17 @@ class TestTypeBoolean(BaseTypeBoolean):
 
 
 class TestTypeFloat(BaseTypeFloat):
-    pass
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        # a seed's own choice is wider
+        return {"seeds": {"+column_types": {"float_col": "float"}}}
 
 
 class TestTypeInt(BaseTypeInt):
-    pass
+    @pytest.fixture(scope="class")
+    def project_config_update(self):
+        # a seed's own choice is wider
+        return {"seeds": {"+column_types": {"int_col": "int"}}}
 
 
 class TestTypeNumeric(BaseTypeNumeric):

@@ -18,7 +18,6 @@ from dbt.tests.adapter.simple_snapshot.test_snapshot import BaseSimpleSnapshot, 
 from dbt.tests.adapter.simple_snapshot.test_various_configs import (
     BaseSnapshotColumnNames,
     BaseSnapshotColumnNamesFromDbtProject,
-    BaseSnapshotDbtValidToCurrent,
     BaseSnapshotInvalidColumnNames,
     BaseSnapshotMultiUniqueKey,
 )
@@ -73,10 +72,6 @@ class TestSnapshotColumnNamesFromDbtProject(FromPostgres, BaseSnapshotColumnName
 
 
 class TestSnapshotInvalidColumnNames(FromPostgres, BaseSnapshotInvalidColumnNames):
-    pass
-
-
-class TestSnapshotDbtValidToCurrent(FromPostgres, BaseSnapshotDbtValidToCurrent):
     pass
 
 
