@@ -33,7 +33,7 @@ class DeltaLog:
         self._spark = spark
 
     def versions(self, location: str) -> list[int]:
-        """Return the versions whose commit files are still there, oldest first; none without a log."""
+        """Return the versions whose commit files exist, oldest first; none without a log."""
         pattern = _escaped(location) + "/_delta_log/*.json"
         try:
             paths = self._spark.read.text(pattern).inputFiles()
