@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from dbt.tests.adapter.utils import fixture_get_intervals_between
 from dbt.tests.adapter.utils.test_any_value import BaseAnyValue
 from dbt.tests.adapter.utils.test_array_append import BaseArrayAppend
 from dbt.tests.adapter.utils.test_array_concat import BaseArrayConcat
@@ -76,7 +77,14 @@ class TestCurrentTimestampNaive(BaseCurrentTimestampNaive):
 
 
 class TestCurrentTimestamps(BaseCurrentTimestamps):
-    pass
+    @pytest.fixture(scope="class")
+    def expected_schema(self):
+        columns = ("", "_in_utc_backcompat", "_backcompat")
+        return {f"current_timestamp{name}": "timestamp" for name in columns}
+
+    @pytest.fixture(scope="class")
+    def expected_sql(self):
+        return None
 
 
 class TestDate(BaseDate):
@@ -116,7 +124,19 @@ class TestGenerateSeries(BaseGenerateSeries):
 
 
 class TestGetIntervalsBetween(BaseGetIntervalsBetween):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self):
+        # Spark reads dates in ISO's form only
+        model = fixture_get_intervals_between.models__test_get_intervals_between_sql
+        iso = model.replace("09/01/2023", "2023-09-01").replace("09/12/2023", "2023-09-12")
+        return {
+            "test_get_intervals_between.yml": (
+                fixture_get_intervals_between.models__test_get_intervals_between_yml
+            ),
+            "test_get_intervals_between.sql": self.interpolate_macro_namespace(
+                iso, "get_intervals_between"
+            ),
+        }
 
 
 class TestGetPowersOfTwo(BaseGetPowersOfTwo):

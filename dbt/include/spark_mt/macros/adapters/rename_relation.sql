@@ -1,9 +1,12 @@
 {#- Spark wants the new name without the catalog. A renamed materialized table stays one: its
-   identity is in the table, and the registry follows when the table is next looked at. -#}
+   identity is in the table, and the registry follows. -#}
 {% macro spark_mt__rename_relation(from_relation, to_relation) -%}
   {%- call statement('rename_relation') -%}
     {{ get_rename_sql(from_relation, to_relation.include(database=false)) }}
   {%- endcall -%}
+  {%- if from_relation.is_materialized_table -%}
+    {%- do adapter.registry_follows(from_relation, to_relation) -%}
+  {%- endif -%}
 {%- endmacro %}
 
 

@@ -12,8 +12,11 @@
   {%- if flags.EMPTY or flags.SAMPLE -%}
     {%- set target_relation = validate_materialized_table(existing_relation, target_relation, settings, sql) -%}
   {%- else -%}
-    {%- do make_way_for_materialized_table(existing_relation, target_relation, settings, sql) -%}
-    {%- do apply_materialized_table(existing_relation, target_relation, settings, sql) -%}
+    {%- if stands_in_the_way(existing_relation, target_relation) -%}
+      {%- do swap_in_materialized_table(existing_relation, target_relation, settings, sql) -%}
+    {%- else -%}
+      {%- do apply_materialized_table(existing_relation, target_relation, settings, sql) -%}
+    {%- endif -%}
     {%- do bring_materialized_table_up_to_date(target_relation, settings) -%}
     {%- do warn_each(load_result('main').response.warnings) -%}
   {%- endif -%}

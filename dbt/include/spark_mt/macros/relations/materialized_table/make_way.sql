@@ -1,13 +1,13 @@
-{#- Remove what stands in the place of a materialized table, after the new one was checked.
+{#- Whether something else stands where the materialized table shall be.
 
    A view holds no data. A plain table may hold history that no query rebuilds: only
    --full-refresh removes it. -#}
-{%- macro make_way_for_materialized_table(existing_relation, relation, settings, sql) -%}
+{%- macro stands_in_the_way(existing_relation, relation) -%}
   {%- if existing_relation is none or existing_relation.is_materialized_table -%}
-    {{ return(none) }}
+    {{ return(false) }}
   {%- endif -%}
   {%- if existing_relation.is_table and adapter.is_materialized_table(existing_relation) -%}
-    {{ return(none) }}
+    {{ return(false) }}
   {%- endif -%}
   {%- if not existing_relation.is_view and not should_full_refresh() -%}
     {%- do exceptions.raise_compiler_error(
@@ -16,10 +16,30 @@
       ~ '--full-refresh; to keep it, rename it or give the model another alias.'
     ) -%}
   {%- endif -%}
+  {{ return(true) }}
+{%- endmacro -%}
 
-  {%- set checked = make_temp_relation(relation).include(database=true, schema=true) -%}
-  {%- do adapter.validate_materialized_table(
-    create_or_alter_materialized_table(checked, settings, sql)
-  ) -%}
-  {%- do drop_relation_if_exists(existing_relation) -%}
+
+{#- Build the materialized table beside what stands in its place, and take that away only when the
+   new table is there: until then, a failure leaves the old one as it was. -#}
+{%- macro swap_in_materialized_table(existing_relation, relation, settings, sql) -%}
+  {%- if adapter.query_reads(sql, relation) -%}
+    {%- do exceptions.raise_compiler_error(
+      'The query of ' ~ relation ~ ' reads the table itself, which a materialized_table cannot.'
+    ) -%}
+  {%- endif -%}
+  {%- set staged = relation.incorporate(path={'identifier': relation.identifier ~ '__dbt_staged'}) -%}
+  {%- set backup = existing_relation.incorporate(path={'identifier': relation.identifier ~ '__dbt_backup'}) -%}
+
+  {%- call statement('drop_staged') -%}
+    {{ drop_materialized_table(staged) }}
+  {%- endcall -%}
+  {%- call statement('main') -%}
+    {{ create_or_alter_materialized_table(staged, settings, sql) }}
+  {%- endcall -%}
+
+  {%- do drop_relation_if_exists(backup) -%}
+  {%- do adapter.rename_relation(existing_relation, backup) -%}
+  {%- do adapter.rename_relation(staged, relation) -%}
+  {%- do drop_relation_if_exists(backup) -%}
 {%- endmacro -%}
