@@ -14,6 +14,8 @@ from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
+from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.planning.steps import Unregister
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.renderer import render
@@ -152,6 +154,28 @@ class MaterializedTables:
         environment = self._environment.value
         found = environment.store.find(environment.store.full_name(name))
         return isinstance(found, StoredTable | Unreadable)
+
+    def register(self, name: TableName) -> None:
+        """Write a table's row in the registry, which did not know the table under this name.
+
+        It costs one small commit of the registry; there is none when `name` is not ours.
+        """
+        self._environment.details.forget()
+        environment = self._environment.value
+        found = environment.store.find(environment.store.full_name(name))
+        if isinstance(found, StoredTable):
+            environment.runner.run(plan_registration(found))
+
+    def forget(self, name: TableName) -> None:
+        """Take a name out of the registry, whose table was renamed or dropped by other means."""
+        environment = self._environment.value
+        environment.runner.run(Unregister(environment.store.full_name(name)))
+
+    def reads(self, query: str, name: TableName) -> bool:
+        """Whether `query` reads `name`, directly or through views; nothing is computed."""
+        environment = self._environment.value
+        full = environment.store.full_name(name)
+        return any(source.name == full for source in environment.analyzer.analyze(query).sources)
 
     def cancel(self) -> None:
         """Interrupt what this object runs, in every session that it has opened."""

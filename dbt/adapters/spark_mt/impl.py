@@ -105,7 +105,10 @@ class SparkMTAdapter(MaterializedTableAdapter):
                 return None
         rows = self._fetch(f"DESCRIBE TABLE EXTENDED {name.sql}")
         information = listing.information_of(listing.read_description(rows))
-        ours = handle.tables().is_materialized(name)
+        with translated(f"looking at {name}"), handle.busy():
+            ours = handle.tables().is_materialized(name)
+            if ours:
+                handle.tables().register(name)
         return listing.relation_of((catalog, schema, identifier), information, materialized=ours)
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkColumn]:

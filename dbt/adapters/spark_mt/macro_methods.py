@@ -72,10 +72,30 @@ class MaterializedTableAdapter(SparkAdapter):
 
     @available.parse(lambda *_, **__: False)
     def is_materialized_table(self, relation: BaseRelation) -> bool:
-        """Look at the table itself; the listing goes by the registry."""
+        """Look at the table itself; a listing goes by the registry, which then follows."""
         handle = self._handle()
         with translated(f"looking at {relation}"), handle.busy():
-            return handle.tables().is_materialized(_name(relation))
+            tables, name = handle.tables(), _name(relation)
+            if not tables.is_materialized(name):
+                return False
+            tables.register(name)
+            return True
+
+    @available.parse_none
+    def registry_follows(self, from_relation: BaseRelation, to_relation: BaseRelation) -> None:
+        """Let the registry know a table by its new name."""
+        handle = self._handle()
+        with translated(f"rename of {from_relation}"), handle.busy():
+            tables = handle.tables()
+            tables.register(_name(to_relation))
+            tables.forget(_name(from_relation))
+
+    @available.parse(lambda *_, **__: False)
+    def query_reads(self, sql: str, relation: BaseRelation) -> bool:
+        """Whether a query reads a relation, directly or through views."""
+        handle = self._handle()
+        with translated(sql), handle.busy():
+            return handle.tables().reads(sql, _name(relation))
 
     @available
     def column_items(

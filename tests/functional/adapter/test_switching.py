@@ -12,6 +12,7 @@ select id %% %d as id, 'new' as what from range(3)
 """
 
 
+@pytest.mark.usefixtures("project")
 class TestSwitching:
     @pytest.fixture(scope="class")
     def models(self):
@@ -31,7 +32,7 @@ class TestSwitching:
         query = f"show tables in {project.test_schema}"
         return lambda: sorted(row[1] for row in project.run_sql(query, fetch="all"))
 
-    def test_a_failure_leaves_the_old_table(self, project, write, rows, names):
+    def test_a_failure_leaves_the_old_table(self, write, rows, names):
         run_dbt(["run"])
         write(_KEYED % 2)
         results = run_dbt(["run", "--full-refresh"], expect_pass=False)
@@ -39,19 +40,19 @@ class TestSwitching:
         assert rows() == [("old", 3)]
         assert names() == ["switched"]
 
-    def test_the_new_table_takes_its_place(self, project, write, rows, names):
+    def test_the_new_table_takes_its_place(self, write, rows, names):
         write(_KEYED % 10)
         assert run_dbt(["run", "--full-refresh"]).results[0].message == "CREATED"
         assert rows() == [("new", 3)]
         assert names() == ["switched"]
 
-    def test_the_registry_knows_it_by_its_own_name(self, project, names):
+    def test_the_registry_knows_it_by_its_own_name(self, project):
         query = f"show materialized tables in {project.test_schema}"
         listed = [row[1] for row in project.run_sql(query, fetch="all")]
         assert listed == ["switched"]
         assert run_dbt(["run"]).results[0].message == "UP TO DATE"
 
-    def test_a_view_makes_way_without_being_asked(self, project, write, rows, names):
+    def test_a_view_makes_way_without_being_asked(self, write, rows, names):
         write(_PLAIN % "view")
         run_dbt(["run"])
         write(_KEYED % 10)

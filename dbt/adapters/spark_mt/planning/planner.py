@@ -113,9 +113,14 @@ def plan_publish(table: StoredTable) -> Plan:
         table.name,
         (
             _publication(table, definition),
-            Register(definition, table.seq, table.positions, table.last_refresh),
+            plan_registration(table),
         ),
     )
+
+
+def plan_registration(table: StoredTable) -> Register:
+    """Return the step that writes a table's row in the registry as the table is."""
+    return Register(table.definition, table.seq, table.positions, table.last_refresh)
 
 
 def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
