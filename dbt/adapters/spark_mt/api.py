@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome, StatementResult
@@ -170,6 +171,15 @@ class MaterializedTables:
         """Take a name out of the registry, whose table was renamed or dropped by other means."""
         environment = self._environment.value
         environment.runner.run(Unregister(environment.store.full_name(name)))
+
+    def columns(self, query: str) -> tuple[Column, ...]:
+        """Return the columns that a query of a materialized table would have; nothing is computed.
+
+        Raises:
+            QueryError: Spark refuses the query.
+            TemporaryObjectError: It uses something that only this session knows.
+        """
+        return self._environment.value.analyzer.analyze(query).columns
 
     def reads(self, query: str, name: TableName) -> bool:
         """Whether `query` reads `name`, directly or through views; nothing is computed."""

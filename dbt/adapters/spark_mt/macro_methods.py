@@ -41,6 +41,13 @@ class MaterializedTableAdapter(SparkAdapter):
             return settings_of(config.model, self.config.models)
 
     @available.parse(lambda *_, **__: [])
+    def materialized_columns(self, sql: str) -> list[tuple[str, str]]:
+        """Name and type of the columns of a materialized table's query; nothing is computed."""
+        handle = self._handle()
+        with translated(sql), handle.busy():
+            return [(column.name, column.type) for column in handle.tables().columns(sql)]
+
+    @available.parse(lambda *_, **__: [])
     def query_columns(self, sql: str) -> list[tuple[str, str]]:
         """Name and type of a query's columns; nothing is computed."""
         handle = self._handle()

@@ -6,7 +6,7 @@
   {%- endif -%}
   {%- set columns = none -%}
   {%- if config.persist_column_docs() and model.columns -%}
-    {%- set columns = adapter.query_columns(sql) -%}
+    {%- set columns = adapter.materialized_columns(sql) -%}
     {%- do validate_doc_columns(relation, model.columns, columns | map('first') | list) -%}
   {%- endif -%}
   {%- set list = adapter.column_items(model, settings, columns) -%}
