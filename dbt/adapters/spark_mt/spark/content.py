@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
@@ -26,11 +27,14 @@ from dbt.adapters.spark_mt.spark.publishing import listed
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.planning.steps import Fill, FillPartitions, RefreshRun
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
@@ -41,6 +45,13 @@ _RAISED = frozenset({"USER_RAISED_EXCEPTION", "TASK_WRITE_FAILED"})
 """Which condition a broken constraint has; Connect tells only the outer one."""
 _TAKEN = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
 _ORPHAN = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """The query whose rows are about to be written, once it is known."""
+
+    content: str = ""
 
 
 class ContentWriter:
@@ -68,30 +79,23 @@ class ContentWriter:
             RefreshFailedError: Spark could not compute or write the rows.
         """
         definition = step.definition
-        with self._sessions.open(definition.resolved.context) as session:
-            try:
-                content, positions = self._content(session, definition, step.run)
-                facts = replace(facts, positions=positions)
-                rows = guarded(content, definition.resolved)
-                version = self._write(session, step, facts, rows)
-            except Exception as error:
-                if not is_spark_error(error):
-                    raise
-                raise self._explained(session, step, error) from error
+        opened = self._sessions.open(definition.resolved.context)
+        with opened as session, self._explaining(session, step) as attempt:
+            attempt.content, positions = self._content(session, definition, step.run)
+            facts = replace(facts, positions=positions)
+            rows = guarded(attempt.content, definition.resolved)
+            version = self._write(session, step, facts, rows)
         return self._result(definition, version, positions)
 
     def fill_partitions(self, step: FillPartitions, facts: CommitFacts) -> StepResult:
         """Replace the rows of some partitions; raises as `fill` does."""
         definition = step.definition
         with self._sessions.open(definition.resolved.context) as session:
-            try:
+            with self._explaining(session, step) as attempt:
                 content, positions = self._content(session, definition, step.run)
                 facts = replace(facts, partition_positions=positions)
-                version = self._write_partitions(session, step, facts, content)
-            except Exception as error:
-                if not is_spark_error(error):
-                    raise
-                raise self._explained(session, step, error) from error
+                attempt.content = f"SELECT * FROM (\n{content}\n) WHERE {_condition(step)}"
+                version = self._write_partitions(session, step, facts, attempt.content)
             result = self._result(definition, version, positions)
             return replace(result, warnings=_empty_run(session, step, result, content))
 
@@ -100,9 +104,8 @@ class ContentWriter:
     ) -> int:
         definition = step.definition
         condition = _condition(step)
-        selected = f"SELECT * FROM (\n{content}\n) WHERE {condition}"
-        self._check_other_partitions(session, step, selected, condition)
-        rows = guarded(selected, definition.resolved)
+        self._check_other_partitions(session, step, content, condition)
+        rows = guarded(content, definition.resolved)
         statement = f"INSERT INTO {definition.name.sql} REPLACE WHERE {condition}\n{rows}"
         return fenced(session, definition.name, facts, lambda: session.spark.sql(statement))
 
@@ -181,23 +184,40 @@ class ContentWriter:
         replacing = f"CREATE OR REPLACE {statement}"
         return fenced(session, name, replace(facts, seq=seq), lambda: session.spark.sql(replacing))
 
-    def _explained(
-        self, session: PrivateSession, step: Fill | FillPartitions, error: Exception
-    ) -> Exception:
-        definition = step.definition
-        failure = failure_of(error)
-        if failure.is_cancelled:
-            return error
+    @contextmanager
+    def _explaining(
+        self, session: PrivateSession, step: Fill | FillPartitions
+    ) -> Iterator[_Attempt]:
+        """Turn what Spark raises while rows are computed and written into an error of ours."""
+        attempt = _Attempt()
+        try:
+            yield attempt
+        except Exception as error:
+            if not is_spark_error(error) or failure_of(error).is_cancelled:
+                raise
+            self._raise_violations(session, step, attempt, failure_of(error))
+            raise self._explained(step, failure_of(error)) from error
+
+    def _explained(self, step: Fill | FillPartitions, failure: SparkFailure) -> Exception:
+        table = step.definition.name
         if self._is_overtaken(step):
-            return CommitConflictError(table=definition.name)
-        if failure.main_condition in _RAISED:
-            resolved = definition.resolved
-            content = content_query(resolved, resolved.expanded_query)
-            raise_if_violated(session, definition.name, violations_query(content, resolved))
+            return CommitConflictError(table=table)
         if failure.is_schema_mismatch:
-            return RefreshSchemaError(violations=[failure.message], table=definition.name)
+            return RefreshSchemaError(violations=[failure.message], table=table)
         problem = f"[{failure.condition}] {failure.message}"
-        return RefreshFailedError(table=definition.name, problem=problem)
+        return RefreshFailedError(table=table, problem=problem)
+
+    def _raise_violations(
+        self,
+        session: PrivateSession,
+        step: Fill | FillPartitions,
+        attempt: _Attempt,
+        failure: SparkFailure,
+    ) -> None:
+        """Name the rows that break a constraint, when it is a constraint that broke."""
+        if failure.main_condition in _RAISED and attempt.content:
+            query = violations_query(attempt.content, step.definition.resolved)
+            raise_if_violated(session, step.definition.name, query)
 
     def _is_overtaken(self, step: Fill | FillPartitions) -> bool:
         """Whether a commit of ours came first; Spark may fail on what it changed before any fence.
