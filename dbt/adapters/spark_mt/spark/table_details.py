@@ -23,7 +23,6 @@ _NO_FILES = frozenset(
 """What Spark says of a name that the catalog has; a name that it has not is no Delta table."""
 _DETAILED = "# Detailed Table Information"
 _CLUSTERING = "clusteringColumns"
-_NOT_A_TABLE = frozenset({"EXPECT_TABLE_NOT_VIEW", "DELTA_TABLE_ONLY_OPERATION"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +110,6 @@ class TableDetails:
 
     def _why_not(self, name: TableName, error: Exception) -> NoTable:
         failure = failure_of(error)
-        if failure.main_condition in _NOT_A_TABLE:
-            return NoTable("view", failure.message)
         try:
             kind = self._spark.catalog.getTable(name.sql).tableType
         except Exception as missing:
