@@ -18,8 +18,11 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 
 _CONFS = {
     "spark.master": "local[2]",
-    "spark.driver.memory": "1500m",
+    "spark.driver.memory": "3g",
     "spark.ui.enabled": False,
+    "spark.ui.retainedJobs": 10,
+    "spark.ui.retainedStages": 10,
+    "spark.sql.ui.retainedExecutions": 10,
     "spark.default.parallelism": 2,
     "spark.sql.shuffle.partitions": 2,
     "spark.sql.session.timeZone": "UTC",

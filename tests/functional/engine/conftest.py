@@ -22,12 +22,15 @@ _CONFS = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "2",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.driver.memory": "1g",
+    "spark.driver.memory": "3g",
     "spark.log.level": "OFF",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    "spark.sql.ui.retainedExecutions": "10",  # Spark keeps the plans of the last 1,000 statements
     "spark.ui.enabled": "false",
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
     "spark.ui.showConsoleProgress": "false",
 }
 
