@@ -102,6 +102,7 @@ def _stored(doc: Mapping[str, Any]) -> StoredDefinition:
             "status": RefreshStatus[doc["status"]],
             "handler": bytes.fromhex(doc["handler"]),
             "owner": _pairs(doc["owner"]),
+            "run_options": _pairs(doc["run_options"]),
         }
     )
 

@@ -108,6 +108,8 @@ class StoredDefinition:
         status_reason: Why, when we set the status and not the user.
         handler: The serialized refresh handler, empty without one.
         owner: Who declares it: for dbt the project and the model, else empty.
+        run_options: How its refreshes run, given by RESUME WITH or ALTER … WITH; they are no part
+            of what the table is and end with the next SUSPEND or RESUME (semantics 8).
     """
 
     table_id: str
@@ -118,8 +120,14 @@ class StoredDefinition:
     status_reason: str = ""
     handler: bytes = b""
     owner: Pairs = ()
+    run_options: Pairs = ()
 
     @property
     def asked(self) -> AskedDefinition:
         """What the user wrote."""
         return self.resolved.asked
+
+    @property
+    def suspended_by_user(self) -> bool:
+        """Whether the user suspended it; nothing but RESUME or OR REPLACE ends that."""
+        return self.status is RefreshStatus.SUSPENDED and not self.status_reason

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.changes import Effect
-from dbt.adapters.spark_mt.changes.compatibility import raise_if_incompatible
-from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.table_state import (
     Damaged,
     Missing,
@@ -24,32 +20,18 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
 )
 from dbt.adapters.spark_mt.execution.executor import execute
-from dbt.adapters.spark_mt.execution.outcomes import refresh_outcome
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_change
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
-from dbt.adapters.spark_mt.planning.planner import (
-    plan_alter,
-    plan_create,
-    plan_drop,
-    plan_publish,
-    plan_replace,
-)
+from dbt.adapters.spark_mt.execution.retry import retrying
+from dbt.adapters.spark_mt.planning.planner import plan_create, plan_drop, plan_replace
 from dbt.adapters.spark_mt.planning.steps import Plan
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.table_state import Found
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.statements.nodes import CreateTable, DropTable
-
-    _T = TypeVar("_T")
-
-_ATTEMPTS = 5
 
 
 @dataclass(slots=True)
@@ -117,8 +99,8 @@ class Definitions:
             MaterializedTableError: The statement is not valid here; every violation is named.
         """
         name = self._env.store.full_name(statement.name)
-        plan, action, _ = self._planned(name, statement, self._env.store.find(name))
-        return plan, action
+        planned = self._planned(name, statement, self._env.store.find(name))
+        return planned.plan, planned.action
 
     def _create(
         self, name: TableName, statement: CreateTable, attempt: _Attempt
@@ -127,33 +109,19 @@ class Definitions:
         orphan = attempt.is_orphan(found)
         if orphan:
             statement = replace(statement, form=CreateForm.CREATE_OR_REPLACE)
-        plan, action, run = self._planned(name, statement, found)
-        if isinstance(found, StoredTable) and found.unpublished and not plan.steps:
-            plan = plan_publish(found)
+        planned = self._planned(name, statement, found)
         attempt.saw_nothing = isinstance(found, Missing)
-        result = execute(plan, self._env.runner)
-        refresh = refresh_outcome(name, run, found, result, self._env) if run else None
-        return StatementOutcome(
-            table=str(name),
-            action=Action.CREATED if orphan else action,
-            changes=plan.changes,
-            refresh_mode=_mode(plan, found),
-            refresh=refresh,
-            message=_message(action, plan),
-            warnings=result.warnings,
-        )
+        outcome = carry_out(self._env, planned, found)
+        return replace(outcome, action=Action.CREATED) if orphan else outcome
 
-    def _planned(
-        self, name: TableName, statement: CreateTable, found: Found
-    ) -> tuple[Plan, Action, RefreshRun | None]:
-        """Return the plan, what it does to the table, and the refresh in it, if it fills rows."""
+    def _planned(self, name: TableName, statement: CreateTable, found: Found) -> Planned:
         if isinstance(found, Stranger):
             raise NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
             resolution = self._env.resolve(name, statement.asked, None)
             run = self._env.run("CREATE", resolution.analyzed)
             plan = plan_create(name, self._env.new_id(), resolution, run, self._env.owner())
-            return plan, Action.CREATED, run
+            return Planned(plan, Action.CREATED, run)
         if statement.form is CreateForm.CREATE_OR_REPLACE:
             return self._replaced(name, statement, found)
         if isinstance(found, Unreadable):
@@ -163,58 +131,23 @@ class Definitions:
         if statement.form is CreateForm.CREATE_OR_ALTER:
             return self._altered(name, statement, found)
         if statement.if_not_exists:
-            return Plan(name, ()), Action.UNCHANGED, None
+            return Planned(Plan(name, ()), Action.UNCHANGED)
         raise TableExistsError(table=name)
 
     def _replaced(
         self, name: TableName, statement: CreateTable, found: StoredTable | Damaged | Unreadable
-    ) -> tuple[Plan, Action, RefreshRun]:
+    ) -> Planned:
         clustered = not isinstance(found, Unreadable) and found.definition.asked.clustered_by
         if statement.asked.partitioned_by and clustered:
             raise PartitionedReplaceError(table=name)
         resolution = self._env.resolve(name, statement.asked, None)
         run = self._env.run("REPLACE", resolution.analyzed)
         plan = plan_replace(found, resolution, run, self._env.owner())
-        return plan, Action.REPLACED, run
+        return Planned(plan, Action.REPLACED, run)
 
-    def _altered(
-        self, name: TableName, statement: CreateTable, table: StoredTable
-    ) -> tuple[Plan, Action, RefreshRun | None]:
+    def _altered(self, name: TableName, statement: CreateTable, table: StoredTable) -> Planned:
         resolution = self._env.resolve(name, statement.asked, table.definition)
-        changes = diff(table.definition.resolved, resolution.definition)
-        if not changes:
-            if not table.unpublished:
-                self._env.recent.keep(table, resolution.analyzed)
-            return Plan(name, ()), Action.UNCHANGED, None
-        raise_if_incompatible(name, table.definition, resolution.definition, changes)
-        fills = any(change.effect is Effect.CONTENT for change in changes)
-        run = self._env.run("ALTER", resolution.analyzed) if fills else None
-        return plan_alter(table, resolution, changes, run), Action.ALTERED, run
-
-
-def retrying(operation: Callable[[], _T]) -> _T:
-    """Run `operation` again when another writer was first; it reads everything anew each time.
-
-    Raises:
-        CommitConflictError: Others were first five times in a row.
-    """
-    for _ in range(_ATTEMPTS - 1):
-        with suppress(CommitConflictError):
-            return operation()
-    return operation()
-
-
-def _mode(plan: Plan, found: Found) -> str:
-    for step in plan.steps:
-        definition = getattr(step, "definition", None)
-        if definition is not None:
-            return str(definition.resolved.refresh_mode.value)
-    return found.definition.resolved.refresh_mode.value if isinstance(found, StoredTable) else ""
-
-
-def _message(action: Action, plan: Plan) -> str:
-    if action is not Action.UNCHANGED:
-        return ""
-    if plan.steps:
-        return "the definition is the same; what a statement before left undone was finished"
-    return "the definition is the same; nothing was done"
+        planned = plan_change(self._env, table, resolution)
+        if planned.action is Action.UNCHANGED and not table.unpublished:
+            self._env.recent.keep(table, resolution.analyzed)
+        return planned

@@ -164,6 +164,41 @@ class PartitionedReplaceError(MaterializedTableError):
     )
 
 
+class WidenedWhileSuspendedError(MaterializedTableError):
+    """Wider types would rewrite the rows of a table that the user has suspended."""
+
+    condition = "MATERIALIZED_TABLE_WIDENED_WHILE_SUSPENDED"
+    text = "{table} is suspended, so its rows are not rewritten; nothing was changed:"
+    remedy = "RESUME the table first, then widen its columns; that computes the whole table again."
+
+
+class AlreadySuspendedError(MaterializedTableError):
+    """SUSPEND finds the table suspended (message of Flink)."""
+
+    condition = "MATERIALIZED_TABLE_ALREADY_SUSPENDED"
+    text = "The refresh of materialized table {table} has been suspended already{reason}."
+    remedy = "Nothing was changed. ALTER MATERIALIZED TABLE {table} RESUME goes on with it."
+
+
+class AlreadyResumedError(MaterializedTableError):
+    """RESUME finds the table active (message of Flink)."""
+
+    condition = "MATERIALIZED_TABLE_ALREADY_RESUMED"
+    text = "The refresh of materialized table {table} has been resumed already; it is ACTIVATED."
+    remedy = (
+        "Nothing was changed. ALTER MATERIALIZED TABLE {table} REFRESH brings it up to date now; "
+        "to give it other run options, SUSPEND it first."
+    )
+
+
+class SuspendedError(MaterializedTableError):
+    """A scheduled run finds the table suspended."""
+
+    condition = "MATERIALIZED_TABLE_SUSPENDED"
+    text = "The materialized table {table} is suspended{reason}; the scheduled run wrote nothing."
+    remedy = "ALTER MATERIALIZED TABLE {table} RESUME goes on with it and refreshes it once."
+
+
 class StatementNotAvailableError(MaterializedTableError):
     """The statement is part of the language, but this release does not carry it out."""
 

@@ -12,7 +12,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     same_positions,
 )
 from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable, Unreadable
-from dbt.adapters.spark_mt.execution.definitions import retrying
 from dbt.adapters.spark_mt.execution.errors import (
     DamagedTableError,
     InvalidPartitionValueError,
@@ -25,6 +24,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.outcomes import shown
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
+from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
 from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_publish, plan_refresh
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED

@@ -58,6 +58,7 @@ class StatementOutcome:
         changes: One short sentence per change.
         refresh: The refresh that the statement did, if it did one.
         warnings: Sentences that the user should read.
+        status: The table's status after the statement; empty where there is none.
     """
 
     table: str
@@ -67,6 +68,7 @@ class StatementOutcome:
     refresh: RefreshOutcome | None = None
     message: str = ""
     warnings: tuple[str, ...] = ()
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable, Unreadable
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
+    from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.definition.table_state import Damaged
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
@@ -80,12 +83,38 @@ def plan_alter(
     else:
         steps = (
             *_verification(before, definition),
-            CommitDefinition(definition, seq, table.positions, table.last_refresh),
-            _publication(table, definition),
-            Register(definition, seq, table.positions, table.last_refresh),
+            *_definition_steps(table, definition, table.positions),
         )
-    sentences = tuple(change.describe() for change in changes)
-    return Plan(table.name, steps, sentences, resolution.warnings)
+    return Plan(table.name, steps, _sentences(changes), resolution.warnings)
+
+
+def plan_alter_suspended(
+    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
+) -> Plan:
+    """Plan a change that reaches the rows of a table which the user has suspended.
+
+    The definition is stored and no row is computed (semantics 8). The rows are the old query's
+    until the next refresh, so the commit records no positions.
+    """
+    definition = _next(table.definition, resolution)
+    appended = definition.resolved.columns[len(table.definition.resolved.columns) :]
+    steps = (
+        *(_preparation(definition) if appended else ()),
+        *_definition_steps(table, definition, None, appended),
+    )
+    return Plan(table.name, steps, _sentences(changes), resolution.warnings)
+
+
+def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str) -> Plan:
+    """Plan another status, or other run options, for a table whose rows stay as they are.
+
+    Args:
+        table: The table as it is.
+        definition: Its definition with the status that it shall have.
+        sentence: What changes.
+    """
+    after = replace(definition, generation=table.definition.generation + 1)
+    return Plan(table.name, _definition_steps(table, after, table.positions), (sentence,))
 
 
 def plan_replace(
@@ -170,15 +199,39 @@ def _replacement(
     table: StoredTable | Damaged | Unreadable, resolution: Resolution, owner: Pairs
 ) -> StoredDefinition:
     if not isinstance(table, Unreadable):
-        definition = _next(table.definition, resolution)
-        return replace(definition, owner=owner or table.definition.owner)
+        definition = _activated(_next(table.definition, resolution))
+        return replace(definition, owner=owner or table.definition.owner, run_options=())
     return StoredDefinition(
         table.table_id, table.name, table.generation + 1, resolution.definition, owner=owner
     )
 
 
 def _next(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
-    return replace(before, generation=before.generation + 1, resolved=resolution.definition)
+    """A changed definition ends a suspension that we made, not one of the user's (semantics 8)."""
+    after = replace(before, generation=before.generation + 1, resolved=resolution.definition)
+    return after if before.suspended_by_user else _activated(after)
+
+
+def _activated(definition: StoredDefinition) -> StoredDefinition:
+    return replace(definition, status=RefreshStatus.ACTIVATED, status_reason="")
+
+
+def _definition_steps(
+    table: StoredTable,
+    definition: StoredDefinition,
+    positions: Positions | None,
+    new_columns: tuple[Column, ...] = (),
+) -> tuple[Step, ...]:
+    seq, refresh = table.seq + 1, table.last_refresh
+    return (
+        CommitDefinition(definition, seq, positions, refresh, new_columns),
+        _publication(table, definition, schema_replaced=bool(new_columns)),
+        Register(definition, seq, positions, refresh),
+    )
+
+
+def _sentences(changes: Sequence[Change]) -> tuple[str, ...]:
+    return tuple(change.describe() for change in changes)
 
 
 def _publication(

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
@@ -117,12 +118,20 @@ class FillPartitions:
 
 @dataclass(frozen=True, slots=True)
 class CommitDefinition:
-    """Store a definition whose change leaves the rows alone."""
+    """Store a definition whose change leaves the rows alone.
+
+    Args:
+        positions: Up to where the rows reflect the sources under this definition; None where they
+            do not, so that the next refresh computes them.
+        refresh: The facts of the table's last whole refresh, which stay.
+        new_columns: Columns that the same commit appends, NULL in the rows that are there.
+    """
 
     definition: StoredDefinition
     seq: int
     positions: Positions | None
     refresh: LastRefresh | None
+    new_columns: tuple[Column, ...] = ()
     phase: ClassVar[Phase] = Phase.COMMIT
 
 

@@ -49,6 +49,11 @@ def content_query(definition: ResolvedDefinition, body: str) -> str:
     return f"SELECT {', '.join(projection(definition))} FROM (\n{body}\n) AS `_`({inner})"
 
 
+def null_column(column: Column) -> str:
+    """Return a NULL of a column's type under its name, as an item of SELECT."""
+    return f"CAST(NULL AS {_cast_type(column.type) or column.type}) AS {quote(column.name)}"
+
+
 def _inner_names(definition: ResolvedDefinition) -> tuple[str, ...]:
     """Return the query's own names, or numbers where a query gives one name twice."""
     names = definition.query_columns

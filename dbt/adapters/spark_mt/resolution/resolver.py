@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
@@ -100,6 +100,54 @@ class Resolver:
         notes = tuple(warnings(definition, analyzed, new=stored is None))
         return Resolution(definition, analyzed, notes)
 
+    def resolve_clauses(
+        self,
+        name: TableName,
+        asked: AskedDefinition,
+        stored: StoredDefinition,
+        analyzed: AnalyzedQuery,
+    ) -> Resolution:
+        """Resolve other clauses beside the query that is stored.
+
+        Freshness and refresh mode are derived again; query, columns and start mode are those of
+        `stored`, so that a source which has changed meanwhile changes nothing here.
+
+        Args:
+            name: The full name.
+            asked: What is asked for now; its query and columns are those of `stored`.
+            stored: The table's definition so far.
+            analyzed: The stored query as the engine sees it now, for enricher and mode.
+
+        Raises:
+            MaterializedTableError: The enricher fails, or the definition is not valid; several
+                violations are one `InvalidDefinitionError`.
+        """
+        table = str(name)
+        moment = _Moment(self.clock(), _zone(stored.resolved.context))
+        enriched = enrich(asked, self._enrichment(analyzed, stored, moment), table)
+        definition = replace(
+            stored.resolved,
+            asked=asked,
+            freshness=enriched.freshness,
+            refresh_mode=enriched.refresh_mode,
+            derived_from=_derived_from(asked, self.settings),
+        )
+        raise_violations(table, list(_check(table, definition, analyzed, new=False)))
+        notes = tuple(warnings(definition, analyzed, new=False))
+        return Resolution(definition, analyzed, notes)
+
+    def _enrichment(
+        self, analyzed: AnalyzedQuery, stored: StoredDefinition | None, moment: _Moment
+    ) -> EnrichmentContext:
+        return EnrichmentContext(
+            settings=self.settings,
+            sources=analyzed.sources,
+            upstream=self.upstream,
+            stored=stored,
+            now=moment.now,
+            time_zone=moment.zone,
+        )
+
     def _self_references(
         self, table: TableName, analyzed: AnalyzedQuery, stored: StoredDefinition | None
     ) -> list[MaterializedTableError]:
@@ -121,15 +169,7 @@ class Resolver:
         stored: StoredDefinition | None,
     ) -> tuple[ResolvedDefinition, list[MaterializedTableError]]:
         moment = _Moment(self.clock(), _zone(analyzed.context))
-        context = EnrichmentContext(
-            settings=self.settings,
-            sources=analyzed.sources,
-            upstream=self.upstream,
-            stored=stored,
-            now=moment.now,
-            time_zone=moment.zone,
-        )
-        enriched = enrich(asked, context, table)
+        enriched = enrich(asked, self._enrichment(analyzed, stored, moment), table)
         query_columns = canonical_columns(analyzed.columns)
         columns, errors = ColumnList(table, query_columns, analyzed.context).apply(asked.columns)
         start_mode, start_errors = _start(table, enriched.start_mode, stored, moment)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import QueryContext
 from dbt.adapters.spark_mt.definition.identifier import TableName, quote, quote_text
-from dbt.adapters.spark_mt.spark.confs import semantic_confs
+from dbt.adapters.spark_mt.resolution.semantic_confs import semantic_confs
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.plan import parts_of
 

@@ -25,6 +25,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Unregister,
     VerifyRows,
 )
+from dbt.adapters.spark_mt.resolution.content import null_column
 from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
 from dbt.adapters.spark_mt.spark.publishing import (
     Published,
@@ -115,8 +116,12 @@ class SparkStepRunner:
     def _(self, step: CommitDefinition) -> StepResult:
         definition = step.definition
         table = definition.name.sql
-        statement = f"INSERT INTO {table} SELECT * FROM {table} WHERE false"
-        with self._sessions.open() as session:
+        nulls = "".join(f", {null_column(column)}" for column in step.new_columns)
+        statement = f"INSERT INTO {table} SELECT *{nulls} FROM {table} WHERE false"
+        with (
+            self._sessions.open() as session,
+            session.merging_schema(enabled=bool(step.new_columns)),
+        ):
             fenced(session, definition.name, _facts(step), _sql(session, statement))
         return StepResult(positions=step.positions)
 

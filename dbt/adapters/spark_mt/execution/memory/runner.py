@@ -119,7 +119,7 @@ class MemoryStepRunner:
     @_run.register
     def _(self, step: CommitDefinition) -> StepResult:
         change = self._change("WRITE", _facts(step), 0)
-        self._catalog.commit(step.definition.name, change, lambda snapshot: snapshot)
+        self._catalog.commit(step.definition.name, change, lambda s: _extended(step, s))
         return StepResult(positions=step.positions)
 
     @_run.register
@@ -199,6 +199,12 @@ def _filled(step: Fill, snapshot: Snapshot, rows: Rows) -> Snapshot:
         return replace(filled, columns=columns, partitioned_by=partitioned_by)
     comments = {c.name: c.comment or "" for c in snapshot.columns}
     return replace(filled, columns=columns).with_comments(comments)
+
+
+def _extended(step: CommitDefinition, snapshot: Snapshot) -> Snapshot:
+    new = tuple(replace(column, comment=None) for column in step.new_columns)
+    rows = tuple((*row, *(None for _ in new)) for row in snapshot.rows)
+    return replace(snapshot, columns=snapshot.columns + new, rows=rows)
 
 
 def _in_line(step: Publish, snapshot: Snapshot, identity: str) -> Snapshot:

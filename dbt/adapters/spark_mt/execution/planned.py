@@ -1,0 +1,106 @@
+"""From a resolved definition and the table that is there to a plan for the difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.changes.changes import ColumnTypeWidened, Effect
+from dbt.adapters.spark_mt.changes.compatibility import raise_if_incompatible
+from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.errors import WidenedWhileSuspendedError
+from dbt.adapters.spark_mt.execution.executor import execute
+from dbt.adapters.spark_mt.execution.outcomes import refresh_outcome
+from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
+from dbt.adapters.spark_mt.planning.planner import plan_alter, plan_alter_suspended, plan_publish
+from dbt.adapters.spark_mt.planning.steps import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dbt.adapters.spark_mt.changes.changes import Change
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.resolution.resolver import Resolution
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, what it does to the table, and the refresh in it, if it fills rows."""
+
+    plan: Plan
+    action: Action
+    run: RefreshRun | None = None
+
+
+def plan_change(environment: Environment, table: StoredTable, resolution: Resolution) -> Planned:
+    """Plan what brings `table` in line with a definition; nothing for the same definition.
+
+    Raises:
+        DefinitionChangeError: It cannot be done in place; every violation is named.
+        WidenedWhileSuspendedError: It would have to rewrite the rows of a suspended table.
+    """
+    definition = table.definition
+    changes = diff(definition.resolved, resolution.definition)
+    if not changes:
+        return Planned(Plan(table.name, ()), Action.UNCHANGED)
+    raise_if_incompatible(table.name, definition, resolution.definition, changes)
+    fills = any(change.effect is Effect.CONTENT for change in changes)
+    if fills and definition.suspended_by_user:
+        _raise_if_rewriting(table, changes)
+        return Planned(plan_alter_suspended(table, resolution, changes), Action.ALTERED)
+    run = environment.run("ALTER", resolution.analyzed) if fills else None
+    return Planned(plan_alter(table, resolution, changes, run), Action.ALTERED, run)
+
+
+def carry_out(environment: Environment, planned: Planned, found: Found) -> StatementOutcome:
+    """Execute a plan and tell what it did.
+
+    Args:
+        environment: The ports.
+        planned: The plan; where it has no steps, what a statement before left undone is finished.
+        found: What was under the name when the plan was made.
+    """
+    plan = planned.plan
+    if isinstance(found, StoredTable) and found.unpublished and not plan.steps:
+        plan = plan_publish(found)
+    result = execute(plan, environment.runner)
+    run = planned.run
+    definition = _definition_after(plan, found)
+    return StatementOutcome(
+        table=str(plan.table),
+        action=planned.action,
+        changes=plan.changes,
+        refresh_mode=definition.resolved.refresh_mode.value if definition else "",
+        refresh=refresh_outcome(plan.table, run, found, result, environment) if run else None,
+        message=_message(planned.action, plan, definition),
+        warnings=result.warnings,
+        status=definition.status.value if definition else "",
+    )
+
+
+def _raise_if_rewriting(table: StoredTable, changes: Sequence[Change]) -> None:
+    widened = [c.describe() for c in changes if isinstance(c, ColumnTypeWidened)]
+    if widened:
+        raise WidenedWhileSuspendedError(violations=widened, table=table.name)
+
+
+def _definition_after(plan: Plan, found: Found) -> StoredDefinition | None:
+    for step in plan.steps:
+        definition: StoredDefinition | None = getattr(step, "definition", None)
+        if definition is not None:
+            return definition
+    return found.definition if isinstance(found, StoredTable) else None
+
+
+def _message(action: Action, plan: Plan, definition: StoredDefinition | None) -> str:
+    if action is Action.UNCHANGED and plan.steps:
+        return "the definition is the same; what a statement before left undone was finished"
+    if action is Action.UNCHANGED:
+        return "the definition is the same; nothing was done"
+    if definition is not None and definition.suspended_by_user:
+        return "the table stays suspended; RESUME or REFRESH brings its rows up to date"
+    return ""
