@@ -22,6 +22,7 @@ from dbt.adapters.spark_mt.resolution.options import OPTIONS
 from dbt.adapters.spark_mt.resolution.settings import SETTINGS
 from dbt.adapters.spark_mt.statements.catalogue import CLAUSES, STATEMENTS
 from dbt.adapters.spark_mt.statements.routing import parse_statement
+from tools import error_catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -143,7 +144,40 @@ def summary(documented: object) -> str:
     """A docstring as Markdown, without its references to the design papers."""
     lines = (documented.__doc__ or "").strip().splitlines()
     text = "\n".join(line.strip() for line in lines)
-    return re.sub(r" \((?:seed|semantics)[^)]*\)", "", text)
+    return re.sub(r" \([^()]*\b(?:seed|semantics) \d[^()]*\)", "", text)
+
+
+def errors() -> str:
+    """Every condition with its meaning, its message and its remedy, by where it comes from."""
+    found = error_catalogue.conditions()
+    groups = (
+        f"## {group.title}\n\n{group.about}\n\n"
+        + "\n".join(condition(each) for each in found if each.group is group)
+        for group in error_catalogue.GROUPS
+    )
+    return "\n" + "\n".join(groups) + "\n"
+
+
+def condition(each: error_catalogue.Condition) -> str:
+    """The section of one condition; its heading is the anchor."""
+    messages, remedies = {}, {}
+    for kind in (each.kind, *each.variants):
+        messages[error_catalogue.shown(f"[{each.name}] {kind.text}")] = None
+        label = "Remedy" if kind is each.kind else "Remedy in a statement"
+        remedies.setdefault(error_catalogue.shown(kind.remedy), label)
+    parts = [
+        f"### {each.name}",
+        summary(each.kind),
+        "```text\n" + "\n\n".join(messages) + "\n```",
+        *(f"{label}: {prose(text)}" for text, label in remedies.items() if text),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def prose(text: str) -> str:
+    """A message as Markdown: what looks like a tag outside of code is none."""
+    parts = text.split("`")
+    return "`".join(p if i % 2 else p.replace("<", "\\<") for i, p in enumerate(parts))
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -154,6 +188,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "options": options,
     "settings": settings,
     "enrichers": enrichers,
+    "errors": errors,
 }
 
 

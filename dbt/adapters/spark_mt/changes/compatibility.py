@@ -34,10 +34,9 @@ _REPLACE = (
 
 
 class DefinitionChangeError(MaterializedTableError):
-    """A definition cannot be changed in place; nothing was done.
+    """A definition cannot be changed in place, for several reasons; nothing was done.
 
-    Each condition has a subclass; the class itself stands for several of them at once, and then
-    `errors` holds them.
+    Each reason is an error of a class below this one; `errors` holds them, `conditions` names them.
     """
 
     condition = "MATERIALIZED_TABLE_UNSUPPORTED_CHANGE"

@@ -6,10 +6,11 @@ look at `condition` and `parameters`, never at the wording.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 class MaterializedTableError(Exception):
@@ -32,16 +33,47 @@ class MaterializedTableError(Exception):
         self.violations = tuple(violations)
         super().__init__(self._render())
 
+    def name_table(self, table: str) -> None:
+        """Say which table the error is about, unless it knows.
+
+        What is found deep down, in a query or in a source, learns it from the statement.
+        """
+        if "table" not in self.parameters:
+            self.parameters["table"] = table
+            self.args = (self._render(),)
+
     def _render(self) -> str:
-        lines = [f"[{self.condition}] {self.text.format_map(self.parameters)}"]
+        silent = "table" in self.parameters and "{table}" not in self.text
+        table = f"Materialized table {self.parameters['table']}: " if silent else ""
+        lines = [f"[{self.condition}] {table}{self.text.format_map(self.parameters)}"]
         lines += [f"  - {violation}" for violation in self.violations]
         if self.remedy:
             lines.append(self.remedy.format_map(self.parameters))
         return "\n".join(lines)
 
 
+@contextmanager
+def about(table: object) -> Iterator[None]:
+    """Name the table in every error of the block that does not.
+
+    Args:
+        table: Its name, as the user wrote it or in full.
+
+    Raises:
+        MaterializedTableError: The error of the block.
+    """
+    try:
+        yield
+    except MaterializedTableError as error:
+        error.name_table(str(table))
+        raise
+
+
 class InvalidValueError(MaterializedTableError, ValueError):
-    """A clause or config holds a value that is never valid, whatever the table."""
+    """A config, setting or clause holds a value that is never valid, whatever the table.
+
+    It stands as one violation among others in the error of the config, settings or statement.
+    """
 
     condition = "MATERIALIZED_TABLE_INVALID_VALUE"
     text = "{detail}"

@@ -14,6 +14,7 @@ class InvalidStateRetentionError(InvalidValueError):
 
     condition = "MATERIALIZED_TABLE_INVALID_STATE_RETENTION"
     text = "STATE_RETENTION = {stateRetention} names no operators; only PTF_ONLY does."
+    remedy = "Leave the operators out, or write PTF_ONLY('operator', …)."
 
 
 class StateRetentionType(Enum):

@@ -33,7 +33,8 @@ class TableExistsError(MaterializedTableError):
     text = "The materialized table {table} already exists."
     remedy = (
         "CREATE OR ALTER MATERIALIZED TABLE compares it with the statement and changes what "
-        "differs; CREATE MATERIALIZED TABLE IF NOT EXISTS leaves it as it is."
+        "differs, which fills it again only where its content changes; CREATE MATERIALIZED TABLE "
+        "IF NOT EXISTS leaves it as it is."
     )
 
 
@@ -99,8 +100,8 @@ class PositionsNotReadableError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_POSITIONS_NOT_READABLE"
     text = (
-        "Partitions cannot be computed over the state of {sources} that the other rows of the "
-        "materialized table reflect: {problem}. The table keeps the rows it has."
+        "The partitions cannot be computed over the state of {sources} that the table's other rows "
+        "reflect: {problem}. The table keeps the rows it has."
     )
     remedy = "ALTER MATERIALIZED TABLE … REFRESH computes the whole table over the newest state."
 
@@ -110,6 +111,7 @@ class RefreshFailedError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_REFRESH_FAILED"
     text = "The materialized table {table} was not refreshed, its rows stay as they were: {problem}"
+    remedy = "Remove the cause and run the statement again, which computes the rows once more."
 
 
 class RefreshSchemaError(MaterializedTableError):
@@ -143,7 +145,7 @@ class UnknownPartitionKeyError(MaterializedTableError):
         "Cannot refresh partitions of {table}. The partition spec contains unknown partition keys: "
         "{keys}."
     )
-    remedy = "The table's partition columns are: {available}."
+    remedy = "The table's partition columns are: {available}. Nothing was changed."
 
 
 class InvalidPartitionValueError(MaterializedTableError):
@@ -151,6 +153,7 @@ class InvalidPartitionValueError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_INVALID_PARTITION_VALUE"
     text = "The value {literal} cannot be cast to the type {type} of partition column {column}."
+    remedy = "Write a literal that Spark casts to {type}; nothing was changed."
 
 
 class PartitionedReplaceError(MaterializedTableError):

@@ -43,7 +43,10 @@ class MisspeltOptionError(InvalidOptionError):
 
     condition = "MATERIALIZED_TABLE_MISSPELT_OPTION"
     text = "'{option}' is no option of materialized table {table}. Did you mean '{suggestion}'?"
-    remedy = "Options with other names are stored as they are and have no effect."
+    remedy = (
+        "Write it so, or give it a name that is less like it: options with other names are stored "
+        "as they are, without any effect."
+    )
 
 
 class ReservedOptionError(InvalidOptionError):

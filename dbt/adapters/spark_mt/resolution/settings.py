@@ -31,7 +31,7 @@ class InvalidSettingsError(MaterializedTableError):
 
 
 class InvalidSettingError(InvalidValueError):
-    """A setting's value is readable, and out of range."""
+    """A setting's value is readable, and out of range; one violation of invalid settings."""
 
     condition = "MATERIALIZED_TABLE_INVALID_SETTING"
 

@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
 
 class InvalidDefinitionError(MaterializedTableError):
-    """A definition cannot be made into a table; nothing was done.
+    """A definition cannot be made into a table, for several reasons; nothing was done.
 
-    Each condition has a subclass; the class itself stands for several of them at once, and then
-    `errors` holds them.
+    Each reason is an error of a class below this one; `errors` holds them, `conditions` names them.
     """
 
     condition = "MATERIALIZED_TABLE_INVALID_DEFINITION"

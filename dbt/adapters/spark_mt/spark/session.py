@@ -43,6 +43,11 @@ class SparkStartError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_SPARK_DID_NOT_START"
     text = "Spark did not start. The end of {log}:"
+    remedy = (
+        "Correct what it names, often a conf under `server_side_parameters` of the profile or in "
+        "spark-defaults.conf, too little memory, or no access to the package repository; then run "
+        "dbt again."
+    )
 
 
 def classic_spark(asked: Mapping[str, str], home: Path, log: Path) -> SparkSession:
