@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.behaviour.alterations import Alterations
 from tests.behaviour.spark import SparkTables
 from tests.behaviour.suite import Behaviour
 
@@ -19,3 +20,7 @@ class TestBehaviour(Behaviour):
 
     # Five refreshes and as many changes only to count attempts, which needs no Spark.
     test_who_always_loses_gives_up = None
+
+
+class TestAlterations(Alterations):
+    """Every ALTER and every state on Delta."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.behaviour.alterations import Alterations
 from tests.behaviour.faults import Faults
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import Behaviour
@@ -14,6 +15,10 @@ def tables():
 
 class TestBehaviour(Behaviour):
     """Every guarantee, without an SQL engine."""
+
+
+class TestAlterations(Alterations):
+    """Every ALTER and every state, without an SQL engine."""
 
 
 class TestFaults(Faults):

@@ -8,7 +8,6 @@ from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.execution.definitions import Definitions, retrying
 from dbt.adapters.spark_mt.execution.errors import (
     PartitionedReplaceError,
-    StatementNotAvailableError,
     TableExistsError,
     UnfinishedChangeError,
 )
@@ -140,15 +139,6 @@ def test_owners_are_stored(tables):
     tables.environment = replace(tables.environment, owner=lambda: (("model", "m"),))
     create(tables)
     assert tables.stored("t").definition.owner == (("model", "m"),)
-
-
-def test_statements_of_later_releases_are_refused_and_change_nothing(tables):
-    create(tables)
-    before = tables.stored("t")
-    for action in ("SUSPEND", "RESUME", "SET FRESHNESS = INTERVAL '1' DAY", f"AS {WIDER}"):
-        with pytest.raises(StatementNotAvailableError):
-            tables.execute(f"ALTER MATERIALIZED TABLE t {action}")
-    assert tables.stored("t") == before
 
 
 def test_warnings_of_the_definition_reach_the_user(tables):

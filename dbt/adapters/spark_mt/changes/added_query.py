@@ -151,7 +151,7 @@ class _Merge:
         return name
 
     def columns(self) -> tuple[ColumnSpec, ...]:
-        """Return the column list with the new columns behind, as it was written; none stays none."""
+        """Return the column list as it was written with the new columns behind; none stays none."""
         specs = self.stored.asked.columns
         if not specs:
             return ()

@@ -61,6 +61,8 @@ def state_rows(table: StoredTable, lag: int | None, confs: Mapping[str, str]) ->
     yield "Table id", definition.table_id
     yield "Generation", str(definition.generation)
     yield "Refresh handler", _handler(definition)
+    for option, value in definition.run_options:
+        yield f"Run option {option}", shown_option(option, value, confs)
     for name, position in sorted((table.positions or {}).items()):
         yield f"Position of {name}", str(position)
     yield "Lag", "unknown" if lag is None else f"{lag} seconds"

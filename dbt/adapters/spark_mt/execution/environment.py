@@ -85,6 +85,12 @@ class Environment:
         resolver = Resolver(self.analyzer, self.upstream, self.settings(), self.clock)
         return resolver.resolve(name, asked, stored)
 
+    def resolve_clauses(self, asked: AskedDefinition, stored: StoredDefinition) -> Resolution:
+        """Resolve other clauses beside the stored query; raises every violation at once."""
+        analyzed = self.stored_analyzer.analyze_stored(stored.resolved)
+        resolver = Resolver(self.analyzer, self.upstream, self.settings(), self.clock)
+        return resolver.resolve_clauses(stored.name, asked, stored, analyzed)
+
     def run(self, trigger: str, analyzed: AnalyzedQuery) -> RefreshRun:
         """Name a refresh and read where its sources stand."""
         started = self.now_ms()

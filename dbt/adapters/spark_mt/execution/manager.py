@@ -5,27 +5,40 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.execution.alterations import Alterations
 from dbt.adapters.spark_mt.execution.definitions import Definitions
 from dbt.adapters.spark_mt.execution.errors import StatementNotAvailableError
 from dbt.adapters.spark_mt.execution.inspection import Inspection, columns
+from dbt.adapters.spark_mt.execution.lifecycle import Lifecycle
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
 from dbt.adapters.spark_mt.planning.explain import explain
 from dbt.adapters.spark_mt.statements.nodes import (
+    AddQuery,
+    AlterQuery,
     CreateTable,
     DescribeTable,
     DropTable,
     Explain,
     Refresh,
+    ResetOptions,
+    Resume,
+    SetComment,
+    SetFreshness,
+    SetOptions,
+    SetRefreshMode,
     ShowCreate,
     ShowTables,
     Statement,
+    Suspend,
 )
 from dbt.adapters.spark_mt.statements.renderer import render
 
 if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.execution.alterations import Alteration
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.results import RefreshOutcome
+    from dbt.adapters.spark_mt.execution.results import Action, RefreshOutcome
+    from dbt.adapters.spark_mt.planning.steps import Plan
 
 _CHANGE = columns(
     ("operation", "STRING"),
@@ -63,7 +76,19 @@ class MaterializedTableManager:
     def __init__(self, environment: Environment) -> None:
         self.definitions = Definitions(environment)
         self.refreshes = Refreshes(environment)
+        self.alterations = Alterations(environment)
+        self.lifecycle = Lifecycle(environment, self.refreshes)
         self.inspection = Inspection(environment)
+
+    def plan(self, statement: CreateTable | Alteration) -> tuple[Plan, Action]:
+        """Plan a statement that would change a definition; nothing is changed.
+
+        Raises:
+            MaterializedTableError: It is not valid here; every violation is named.
+        """
+        if isinstance(statement, CreateTable):
+            return self.definitions.plan(statement)
+        return self.alterations.plan(statement)
 
     @singledispatchmethod
     def execute(self, statement: Statement) -> StatementResult:
@@ -91,6 +116,25 @@ class MaterializedTableManager:
         return refresh_result(refresh)
 
     @execute.register
+    def _(self, statement: Suspend) -> StatementResult:
+        return _change_result("SUSPEND", self.lifecycle.suspend(statement.name))
+
+    @execute.register
+    def _(self, statement: Resume) -> StatementResult:
+        outcome = self.lifecycle.resume(statement.name, statement.options)
+        return _change_result("RESUME", outcome)
+
+    @execute.register(SetFreshness)
+    @execute.register(SetRefreshMode)
+    @execute.register(SetOptions)
+    @execute.register(ResetOptions)
+    @execute.register(SetComment)
+    @execute.register(AlterQuery)
+    @execute.register(AddQuery)
+    def _(self, statement: Alteration) -> StatementResult:
+        return _change_result("ALTER", self.alterations.alter(statement))
+
+    @execute.register
     def _(self, statement: ShowTables) -> StatementResult:
         return self.inspection.show_tables(statement)
 
@@ -104,9 +148,7 @@ class MaterializedTableManager:
 
     @execute.register
     def _(self, statement: Explain) -> StatementResult:
-        if not isinstance(statement.statement, CreateTable):
-            return self.execute(statement.statement)
-        plan, _ = self.definitions.plan(statement.statement)
+        plan, _ = self.plan(statement.statement)
         return StatementResult(_EXPLAIN, explain(plan))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     NotMaterializedError,
     PositionsNotReadableError,
     RefreshSchemaError,
+    SuspendedError,
     TableNotFoundError,
     UnknownPartitionKeyError,
 )
@@ -35,6 +36,7 @@ from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
@@ -69,6 +71,16 @@ def stored_table(environment: Environment, name: TableName) -> StoredTable:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a refresh was asked for; arguments as those of `Refreshes.refresh`."""
+
+    partition: tuple[PartitionValue, ...] = ()
+    trigger: str = "REFRESH"
+    force: bool = False
+    run_options: Pairs | None = None
+
+
 class Refreshes:
     """Brings tables up to date."""
 
@@ -82,6 +94,7 @@ class Refreshes:
         *,
         trigger: str = "REFRESH",
         force: bool = False,
+        run_options: Pairs | None = None,
     ) -> RefreshOutcome:
         """Refresh a table, or one partition of it, over the newest state of its sources.
 
@@ -90,12 +103,14 @@ class Refreshes:
             partition: The partition to refresh; empty for the whole table.
             trigger: What asks for it, for the commit.
             force: Compute the rows even if no source has moved.
+            run_options: How to run it; None for the options that the table has.
 
         Raises:
             MaterializedTableError: The refresh cannot be done; the table keeps its rows.
         """
         full = self._env.store.full_name(name)
-        return retrying(lambda: self._refresh(full, partition, trigger, force=force))
+        asked = _Asked(partition, trigger, force, run_options)
+        return retrying(lambda: self._refresh(full, asked))
 
     def refresh_scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
         """Do the run that is due at `scheduled_at`, an aware time.
@@ -106,18 +121,19 @@ class Refreshes:
         full = self._env.store.full_name(name)
         return retrying(lambda: self._scheduled(full, scheduled_at))
 
-    def _refresh(
-        self, name: TableName, partition: tuple[PartitionValue, ...], trigger: str, *, force: bool
-    ) -> RefreshOutcome:
+    def _refresh(self, name: TableName, asked: _Asked) -> RefreshOutcome:
         recent = self._env.recent.take(name)
         table = recent[0] if recent else stored_table(self._env, name)
-        if partition:
-            wanted = self._checked(table, partition)
-            return self._partitions(table, (wanted,), trigger)
+        if asked.run_options is not None:
+            definition = replace(table.definition, run_options=asked.run_options)
+            table = replace(table, definition=definition)
+        if asked.partition:
+            wanted = self._checked(table, asked.partition)
+            return self._partitions(table, (wanted,), asked.trigger)
         resolved = table.definition.resolved
         analyzed = recent[1] if recent else self._env.stored_analyzer.analyze_stored(resolved)
-        run = self._env.run(trigger, analyzed)
-        if not force and not _must_run(table, analyzed, run.positions):
+        run = self._env.run(asked.trigger, analyzed)
+        if not asked.force and not _must_run(table, analyzed, run.positions):
             return self._up_to_date(table, run)
         _raise_if_unfit(table, analyzed)
         result = execute(plan_refresh(table, run), self._env.runner)
@@ -125,10 +141,13 @@ class Refreshes:
 
     def _scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
         table = stored_table(self._env, name)
+        if table.definition.status is RefreshStatus.SUSPENDED:
+            reason = table.definition.status_reason
+            raise SuspendedError(table=name, reason=f" ({reason})" if reason else "")
         resolved = table.definition.resolved
         formatters = _formatters(table)
         if not formatters:
-            return self._refresh(name, (), SCHEDULED, force=False)
+            return self._refresh(name, _Asked(trigger=SCHEDULED))
         zone = parse_zone(dict(resolved.context.confs)[SESSION_TIME_ZONE])
         wanted = scheduled_partitions(formatters, scheduled_at, resolved.freshness, zone)
         return self._partitions(table, wanted, SCHEDULED)

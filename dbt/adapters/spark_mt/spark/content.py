@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.planning.guard import guarded, outside_duplicates_que
 from dbt.adapters.spark_mt.planning.properties import location_of, properties_of
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode
 from dbt.adapters.spark_mt.resolution.content import content_query
+from dbt.adapters.spark_mt.resolution.run_options import session_confs
 from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.orphans import next_seq
@@ -120,6 +121,7 @@ class ContentWriter:
         self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun
     ) -> tuple[str, Positions]:
         """Return the rows as a query, and the state of the sources that it reads."""
+        session.configure(session_confs(definition.run_options))
         versions = {
             name: position.version
             for name, position in run.positions.items()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.spark.confs import enter_context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -83,6 +83,17 @@ class PrivateSession:
 
     def __init__(self, session: SparkSession) -> None:
         self.spark = session
+
+    def configure(self, confs: Mapping[str, str]) -> None:
+        """Set confs that say how to run something; those that keep our statements right stay.
+
+        Raises:
+            pyspark.errors.PySparkException: Spark has no such value for a conf, or no longer lets
+                it be set.
+        """
+        for key, value in confs.items():
+            if key not in _OURS:
+                self.spark.conf.set(key, value)
 
     def commit(self, metadata: str, seq: int | None, write: Callable[[], object]) -> int | None:
         """Run `write`, whose commit carries `metadata` and, with a `seq`, the fence.
