@@ -3,11 +3,13 @@
 import json
 import random
 import zlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.spark_mt.definition.baseline import Baseline
 from dbt.adapters.spark_mt.definition.codec import (
     FORMAT_VERSION,
     UnreadableDefinitionError,
@@ -22,6 +24,7 @@ from dbt.adapters.spark_mt.definition.definition import (
     StoredDefinition,
 )
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.definition.start_mode import ResolvedStartMode
 from tests.unit.builders import resolve, stored
 from tests.unit.statements import strategies as s
@@ -128,3 +131,10 @@ def test_another_format_is_refused_by_its_number():
     with pytest.raises(UnreadableDefinitionError) as error:
         decode_definition(packed(document), "t")
     assert str(FORMAT_VERSION + 1) in error.value.parameters["problem"]
+
+
+def test_a_baseline_comes_back_as_it_was():
+    positions = (("c.s.a", VersionedPosition(3, "x")), ("c.s.b", BEFORE_ALL))
+    for kept in (None, 4):
+        definition = replace(SIMPLE, baseline=Baseline(positions, kept, "START_MODE = FROM_NOW"))
+        assert decode_definition(encode_definition(definition), "t") == definition

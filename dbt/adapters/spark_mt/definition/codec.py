@@ -12,6 +12,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.baseline import Baseline
 from dbt.adapters.spark_mt.definition.columns import Check, Column, ColumnSpec, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import (
     AskedDefinition,
@@ -23,6 +24,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.definition.start_mode import (
     IntervalUnit,
     ResolvedStartMode,
@@ -103,8 +105,16 @@ def _stored(doc: Mapping[str, Any]) -> StoredDefinition:
             "handler": bytes.fromhex(doc["handler"]),
             "owner": _pairs(doc["owner"]),
             "run_options": _pairs(doc["run_options"]),
+            "baseline": _baseline(doc["baseline"]),
         }
     )
+
+
+def _baseline(doc: Mapping[str, Any] | None) -> Baseline | None:
+    if doc is None:
+        return None
+    positions = tuple((name, VersionedPosition(**at)) for name, at in doc["positions"])
+    return Baseline(positions, doc["kept_version"], doc["reason"])
 
 
 def _resolved(doc: Mapping[str, Any]) -> ResolvedDefinition:

@@ -9,6 +9,7 @@ from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, Constra
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
 
 if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.baseline import Baseline
     from dbt.adapters.spark_mt.definition.freshness import Freshness
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.start_mode import ResolvedStartMode, StartMode
@@ -110,6 +111,7 @@ class StoredDefinition:
         owner: Who declares it: for dbt the project and the model, else empty.
         run_options: How its refreshes run, given by RESUME WITH or ALTER … WITH; they are no part
             of what the table is and end with the next SUSPEND or RESUME (semantics 8).
+        baseline: From where its sources count; None where all of their rows do.
     """
 
     table_id: str
@@ -121,6 +123,7 @@ class StoredDefinition:
     handler: bytes = b""
     owner: Pairs = ()
     run_options: Pairs = ()
+    baseline: Baseline | None = None
 
     @property
     def asked(self) -> AskedDefinition:

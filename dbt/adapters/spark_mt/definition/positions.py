@@ -26,7 +26,11 @@ class VersionedPosition:
 
     def __str__(self) -> str:
         """For people: `version 7`."""
-        return f"version {self.version}"
+        return "its beginning" if self == BEFORE_ALL else f"version {self.version}"
+
+
+BEFORE_ALL = VersionedPosition(-1, "")
+"""Before the first version of any table: all of its rows come after it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,161 @@
+"""Which queries can be applied to changes of their sources alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import PrimaryKey
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.resolution.query_shape import Shape, row_shape
+from tests.unit.builders import CATALOG, ORDERS, SCHEMA, analyzed, columns, resolve, table_source
+
+FULL_RATES = f"`{CATALOG}`.`{SCHEMA}`.`rates`"
+LOOKUP = "FOR SYSTEM_TIME AS OF proctime()"
+
+
+def shape_of(query, key="", names="x y", sources=(), **facts):
+    """The shape of a query whose columns are `names`; `rates` is a table that can be looked up."""
+    listed = tuple(names.split())
+    definition = resolve(AskedDefinition("SELECT 1 FROM orders"), "x INT; y INT")
+    expanded = query.replace(LOOKUP, "").replace(" rates ", f" {FULL_RATES} ")
+    asked = replace(
+        definition.asked,
+        query=query,
+        constraints=(PrimaryKey(tuple(key.split()), None),) if key else (),
+    )
+    definition = replace(
+        definition,
+        asked=asked,
+        expanded_query=expanded,
+        query_columns=listed,
+        columns=columns("; ".join(f"{name} INT" for name in listed)),
+    )
+    return row_shape(definition, analyzed(query, "x INT", *sources, **facts))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT x, y FROM t WHERE x > 1",
+        "SELECT x, upper(y) AS y FROM t ORDER BY x",
+        "(SELECT x, y FROM t)",
+        "FROM t SELECT x, y",
+        "FROM t |> WHERE x > 1 |> SELECT x, y",
+        "SELECT /*+ REPARTITION(2) */ x, y FROM t CLUSTER BY x",
+        "SELECT * FROM t UNION ALL SELECT * FROM u",
+        "WITH w AS (SELECT * FROM t) SELECT x, y FROM w UNION ALL SELECT y, x FROM w",
+        "SELECT s.x, s.y FROM (SELECT x, y FROM t) s",
+        "SELECT x, explode(ys) AS y FROM t",
+        "SELECT x, y FROM t LATERAL VIEW OUTER explode(ys) v AS y",
+        "SELECT x, col FROM t, LATERAL explode(t.ys)",
+        f"SELECT t.x, r.y FROM t JOIN rates {LOOKUP} r ON t.x = r.x",
+        f"SELECT t.x, r.y FROM t LEFT JOIN rates {LOOKUP} r ON t.x = r.x",
+        "SELECT t.x, d.y FROM t JOIN d VERSION AS OF 3 ON t.x = d.x",
+        "SELECT xxhash64(x) AS x, y FROM t",
+    ],
+)
+def test_rows_that_are_made_of_one_row(query):
+    assert shape_of(query).shape is Shape.ROW_WISE
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("SELECT x, count(*) AS y FROM t GROUP BY x", "x"),
+        ("SELECT x, count(*) AS y FROM t GROUP BY 1", "x"),
+        ("SELECT t.x, count(*) AS y FROM t GROUP BY x", "x"),
+        ("SELECT upper(a) AS x, count(*) AS y FROM t GROUP BY upper(a)", "x"),
+        ("SELECT date_trunc('day', a) AS x, count(*) AS y FROM t GROUP BY x", "x"),
+        ("SELECT x, y FROM t GROUP BY y, x", "x y"),
+        ("SELECT x, count(DISTINCT a) AS y FROM t WHERE a > 1 GROUP BY x ORDER BY x", "x"),
+        ("SELECT x, sum(a) AS y FROM (SELECT * FROM t UNION ALL SELECT * FROM u) GROUP BY x", "x"),
+        (f"SELECT t.x, sum(r.y) AS y FROM t JOIN rates {LOOKUP} r USING (x) GROUP BY t.x", "x"),
+        ("WITH w AS (SELECT x, a FROM t) SELECT x, sum(a) AS y FROM w GROUP BY x", "x"),
+    ],
+)
+def test_groups_that_are_the_key(query, key):
+    assert shape_of(query, key).shape is Shape.KEYED
+
+
+def test_the_key_counts_by_the_columns_of_the_table():
+    query = "SELECT x AS a, count(*) AS b FROM t GROUP BY x"
+    assert shape_of(query, "k", names="k n").shape is Shape.KEYED
+    assert shape_of(query, "n", names="k n").reason == "KEY_IS_NOT_GROUP"
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT DISTINCT x, y FROM t", "DISTINCT"),
+        ("SELECT x, y FROM t LIMIT 2", "LIMIT"),
+        ("SELECT x, y FROM t UNION ALL SELECT x, y FROM u LIMIT 2", "LIMIT"),
+        ("SELECT x, y FROM t UNION SELECT x, y FROM u", "UNION_DISTINCT"),
+        ("SELECT x, y FROM t EXCEPT SELECT x, y FROM u", "OPERATOR"),
+        ("SELECT x, row_number() OVER (ORDER BY x) AS y FROM t", "WINDOW_FUNCTION"),
+        ("SELECT x, y FROM t QUALIFY row_number() OVER (ORDER BY x) = 1", "QUALIFY"),
+        ("SELECT max(x), min(x) FROM t", "AGGREGATE"),
+        ("SELECT histogram_numeric(x, 5), 1 FROM t", "AGGREGATE"),
+        ("SELECT mine(x) AS x, x + 1 AS y FROM t", "UNKNOWN_FUNCTION"),
+        ("SELECT x, (SELECT max(y) FROM u) AS y FROM t", "SUBQUERY"),
+        ("SELECT x, y FROM t WHERE x IN (SELECT x FROM u)", "SUBQUERY"),
+        ("SELECT x, y FROM t WHERE EXISTS (SELECT 1 FROM u)", "SUBQUERY"),
+        ("SELECT x, y FROM t JOIN u USING (x)", "JOIN"),
+        ("SELECT x, y FROM t, u", "JOIN"),
+        (f"SELECT t.x, r.y FROM t FULL JOIN rates {LOOKUP} r ON t.x = r.x", "OUTER_JOIN"),
+        (f"SELECT t.x, r.y FROM rates {LOOKUP} r JOIN t ON t.x = r.x", "LOOKUP_FIRST"),
+        ("SELECT x, y FROM t VERSION AS OF 3", "LOOKUP_FIRST"),
+        ("SELECT x, y FROM t TABLESAMPLE (5 PERCENT)", "SAMPLE"),
+        ("SELECT * FROM t PIVOT (sum(x) FOR y IN (1, 2))", "PIVOT"),
+        ("SELECT x, y FROM VALUES (1, 2) v(x, y)", "RELATION"),
+        ("SELECT id, id FROM range(3)", "TABLE_FUNCTION"),
+        ("SELECT 1 AS x, 2 AS y", "CONSTANT_ROWS"),
+        ("SELECT x, y FROM t UNION ALL SELECT 1, 2", "CONSTANT_ROWS"),
+        ("SELECT TRANSFORM(x) USING 'cat' AS (x, y) FROM t", "SCRIPT"),
+        ("TABLE t", "OPERATOR"),
+        ("SELECT x:a.b::int AS x, y FROM t", "UNREADABLE"),
+        ("SELECT x, count(*) AS y FROM t GROUP BY x", "NO_KEY"),
+    ],
+)
+def test_what_is_computed_as_a_whole(query, reason):
+    found = shape_of(query)
+    assert (found.shape, found.reason) == (Shape.WHOLE, reason)
+    assert found.problem.startswith("it")
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT x, y FROM t GROUP BY x, y", "KEY_IS_NOT_GROUP"),
+        ("SELECT upper(x) AS x, count(*) AS y FROM t GROUP BY x", "KEY_IS_NOT_GROUP"),
+        ("SELECT upper(a) AS x, a AS y FROM t GROUP BY x, a", "KEY_IS_NOT_GROUP"),
+        ("SELECT max(a) AS x, b AS y FROM t GROUP BY b", "KEY_IS_NOT_GROUP"),
+        ("SELECT x, count(*) AS y FROM t GROUP BY x HAVING count(*) > 1", "HAVING"),
+        ("SELECT x, count(*) AS y FROM t GROUP BY ROLLUP (x)", "KEY_IS_NOT_GROUP"),
+        ("SELECT x, count(*) AS y FROM t GROUP BY ALL", "GROUPING_SETS"),
+        ("SELECT x, row_number() OVER (ORDER BY x) AS y FROM t GROUP BY x", "WINDOW_FUNCTION"),
+        ("SELECT x, sum(y) AS y FROM (SELECT x, y FROM t GROUP BY x, y) GROUP BY x", "GROUP"),
+    ],
+)
+def test_groups_that_are_not_the_key(query, reason):
+    found = shape_of(query, "x")
+    assert (found.shape, found.reason) == (Shape.WHOLE, reason)
+
+
+def test_sources_that_cannot_be_followed_row_by_row():
+    plain = "SELECT x, y FROM t"
+    view = Source(ORDERS, SourceKind.VIEW)
+    function = Source(ORDERS, SourceKind.FUNCTION)
+    assert shape_of(plain, sources=(view,)).reason == "VIEW"
+    assert shape_of(plain, sources=(function,)).reason == "FUNCTION"
+    assert shape_of(plain, pinnable=False).reason == "NOT_PINNABLE"
+    assert shape_of(plain, time_dependent=("current_date",)).reason == "TIME_DEPENDENT"
+
+
+def test_a_source_is_followed_unless_it_is_looked_up():
+    query = f"SELECT t.x, r.y FROM t JOIN rates {LOOKUP} r ON t.x = r.x"
+    found = shape_of(query, sources=(table_source("rates"), table_source("t")))
+    assert found.followed == (f"{CATALOG}.{SCHEMA}.t",)
+    assert found.lookups == (f"{CATALOG}.{SCHEMA}.rates",)
