@@ -6,33 +6,36 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable, Unreadable
+from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
+from dbt.adapters.spark_mt.planning.parts import (
+    activated,
+    definition_steps,
+    next_definition,
+    preparation,
+    publication,
+    reclustering,
+    registration,
+    sentences,
+    verification,
+)
 from dbt.adapters.spark_mt.planning.steps import (
-    CommitDefinition,
     DropTable,
     Fill,
     FillMode,
     FillPartitions,
     Plan,
-    PrepareStorage,
     Publish,
-    Recluster,
     Register,
     Step,
     Unregister,
-    VerifyRows,
 )
-from dbt.adapters.spark_mt.planning.storage import mapping_properties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
-    from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.definition.table_state import Damaged
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
@@ -50,7 +53,7 @@ def plan_create(
         (
             Fill(definition, FillMode.CREATE, FIRST_SEQ, run),
             Publish(definition, before=None, created=True),
-            _register(definition, FIRST_SEQ, run),
+            registration(definition, FIRST_SEQ, run),
         ),
         changes=("table created",),
         warnings=resolution.warnings,
@@ -75,17 +78,17 @@ def plan_alter(
         run: The refresh, where a change reaches the rows; None otherwise.
     """
     before = table.definition
-    definition = _next(before, resolution)
+    definition = next_definition(before, resolution)
     seq = table.seq + 1
     steps: tuple[Step, ...]
     if run is not None:
         steps = _fill_steps(table, definition, seq, run)
     else:
         steps = (
-            *_verification(before, definition),
-            *_definition_steps(table, definition, table.positions),
+            *verification(before, definition),
+            *definition_steps(table, definition, table.positions),
         )
-    return Plan(table.name, steps, _sentences(changes), resolution.warnings)
+    return Plan(table.name, steps, sentences(changes), resolution.warnings)
 
 
 def plan_alter_suspended(
@@ -96,13 +99,13 @@ def plan_alter_suspended(
     The definition is stored and no row is computed (semantics 8). The rows are the old query's
     until the next refresh, so the commit records no positions.
     """
-    definition = _next(table.definition, resolution)
+    definition = next_definition(table.definition, resolution)
     appended = definition.resolved.columns[len(table.definition.resolved.columns) :]
     steps = (
-        *(_preparation(definition) if appended else ()),
-        *_definition_steps(table, definition, None, appended),
+        *(preparation(definition) if appended else ()),
+        *definition_steps(table, definition, None, appended),
     )
-    return Plan(table.name, steps, _sentences(changes), resolution.warnings)
+    return Plan(table.name, steps, sentences(changes), resolution.warnings)
 
 
 def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str) -> Plan:
@@ -114,7 +117,7 @@ def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str)
         sentence: What changes.
     """
     after = replace(definition, generation=table.definition.generation + 1)
-    return Plan(table.name, _definition_steps(table, after, table.positions), (sentence,))
+    return Plan(table.name, definition_steps(table, after, table.positions), (sentence,))
 
 
 def plan_replace(
@@ -127,10 +130,10 @@ def plan_replace(
     definition = _replacement(table, resolution, owner)
     seq = table.seq + 1
     steps: tuple[Step, ...] = (
-        *_preparation(definition),
+        *preparation(definition),
         Fill(definition, FillMode.REPLACE, seq, run),
-        _publication(table, definition, schema_replaced=True),
-        _register(definition, seq, run),
+        publication(table, definition, schema_replaced=True),
+        registration(definition, seq, run),
     )
     return Plan(table.name, steps, ("table replaced",), resolution.warnings)
 
@@ -141,7 +144,7 @@ def plan_publish(table: StoredTable) -> Plan:
     return Plan(
         table.name,
         (
-            _publication(table, definition),
+            publication(table, definition),
             plan_registration(table),
         ),
     )
@@ -157,8 +160,8 @@ def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
     seq = table.seq + 1
     steps: tuple[Step, ...] = (
         Fill(table.definition, FillMode.OVERWRITE, seq, run, changes_definition=False),
-        *_reclustering(table.definition),
-        _register(table.definition, seq, run),
+        *reclustering(table.definition),
+        registration(table.definition, seq, run),
     )
     return Plan(table.name, steps)
 
@@ -188,10 +191,10 @@ def _fill_steps(
     widened = kept != [c.type for c in before.resolved.columns]
     mode = FillMode.REPLACE if widened else FillMode.OVERWRITE
     return (
-        *_preparation(definition),
+        *preparation(definition),
         Fill(definition, mode, seq, run),
-        _publication(table, definition, schema_replaced=widened),
-        _register(definition, seq, run),
+        publication(table, definition, schema_replaced=widened),
+        registration(definition, seq, run),
     )
 
 
@@ -199,77 +202,8 @@ def _replacement(
     table: StoredTable | Damaged | Unreadable, resolution: Resolution, owner: Pairs
 ) -> StoredDefinition:
     if not isinstance(table, Unreadable):
-        definition = _activated(_next(table.definition, resolution))
+        definition = activated(next_definition(table.definition, resolution))
         return replace(definition, owner=owner or table.definition.owner, run_options=())
     return StoredDefinition(
         table.table_id, table.name, table.generation + 1, resolution.definition, owner=owner
     )
-
-
-def _next(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
-    """A changed definition ends a suspension that we made, not one of the user's (semantics 8)."""
-    after = replace(before, generation=before.generation + 1, resolved=resolution.definition)
-    return after if before.suspended_by_user else _activated(after)
-
-
-def _activated(definition: StoredDefinition) -> StoredDefinition:
-    return replace(definition, status=RefreshStatus.ACTIVATED, status_reason="")
-
-
-def _definition_steps(
-    table: StoredTable,
-    definition: StoredDefinition,
-    positions: Positions | None,
-    new_columns: tuple[Column, ...] = (),
-) -> tuple[Step, ...]:
-    seq, refresh = table.seq + 1, table.last_refresh
-    return (
-        CommitDefinition(definition, seq, positions, refresh, new_columns),
-        _publication(table, definition, schema_replaced=bool(new_columns)),
-        Register(definition, seq, positions, refresh),
-    )
-
-
-def _sentences(changes: Sequence[Change]) -> tuple[str, ...]:
-    return tuple(change.describe() for change in changes)
-
-
-def _publication(
-    table: StoredTable | Damaged | Unreadable,
-    definition: StoredDefinition,
-    *,
-    schema_replaced: bool = False,
-) -> Publish:
-    """Publish what differs from what is published, which may be older than the definition in force.
-
-    Where a statement before could not publish all, nobody knows which comments columns have.
-    """
-    if isinstance(table, Unreadable):
-        return Publish(definition, before=None, schema_replaced=True)
-    published = table.published if isinstance(table, StoredTable) else None
-    if published is None:
-        return Publish(definition, table.definition, schema_replaced=schema_replaced)
-    return Publish(definition, published, schema_replaced=True)
-
-
-def _preparation(definition: StoredDefinition) -> tuple[Step, ...]:
-    needed = mapping_properties(definition.resolved)
-    return (PrepareStorage(definition, tuple(needed.items())),) if needed else ()
-
-
-def _verification(before: StoredDefinition, after: StoredDefinition) -> tuple[Step, ...]:
-    new = set(after.asked.constraints) - set(before.asked.constraints)
-    known = {c.name for c in before.resolved.columns if not c.nullable}
-    not_null = {c.name for c in after.resolved.columns if not c.nullable}
-    return (VerifyRows(after),) if new or not_null - known else ()
-
-
-def _reclustering(definition: StoredDefinition) -> tuple[Step, ...]:
-    return (Recluster(definition),) if definition.asked.clustered_by else ()
-
-
-def _register(definition: StoredDefinition, seq: int, run: RefreshRun) -> Register:
-    refresh = LastRefresh(
-        run.refresh_id, run.strategy, run.trigger, run.started_at_ms, run.started_at_ms, None
-    )
-    return Register(definition, seq, run.positions, refresh)
