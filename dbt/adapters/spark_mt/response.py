@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.contracts.connection import AdapterResponse
 
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class MaterializedTableResponse(AdapterResponse):
         positions_from: Source positions before, by source.
         positions_to: Source positions after.
         warnings: Sentences that the user should read.
+        status: The table's status: ACTIVATED or SUSPENDED.
     """
 
     action: str | None = None
@@ -40,6 +42,12 @@ class MaterializedTableResponse(AdapterResponse):
     positions_from: dict[str, str] = field(default_factory=dict)
     positions_to: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    status: str = ""
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether a run leaves the table's rows alone because the user suspended it."""
+        return self.status == RefreshStatus.SUSPENDED.value
 
 
 def response_of(outcome: StatementOutcome | None) -> AdapterResponse:
@@ -53,6 +61,7 @@ def response_of(outcome: StatementOutcome | None) -> AdapterResponse:
         changes=list(outcome.changes),
         refresh_mode=outcome.refresh_mode,
         warnings=list(outcome.warnings),
+        status=outcome.status,
     )
     return response if refresh is None else _with_refresh(response, refresh)
 
@@ -87,6 +96,7 @@ def combine(
         positions_from=refresh.positions_from,
         positions_to=refresh.positions_to,
         warnings=[*main.warnings, *refresh.warnings],
+        status=main.status,
     )
 
 
@@ -108,10 +118,13 @@ def _message(outcome: StatementOutcome) -> str:
     refresh, action = outcome.refresh, outcome.action
     if action is None:
         return _refresh_text(refresh) if refresh is not None else "OK"
+    suspended = outcome.status == RefreshStatus.SUSPENDED.value
     if action is not Action.ALTERED:
-        return str(action.value)
+        return str((Action.SUSPENDED if suspended else action).value)
     count = len(outcome.changes)
     text = f"ALTERED {count} change{'' if count == 1 else 's'}"
+    if suspended:
+        return f"{Action.SUSPENDED.value}, {text}"
     return text if refresh is None else f"{text}, {_refresh_text(refresh)}"
 
 

@@ -238,3 +238,21 @@ class TestHiddenRelation(Base):
         )
         with get_connection(project.adapter):
             assert project.adapter.get_columns_in_relation(missing) == []
+
+
+class TestSuspended(Base):
+    def test_a_run_leaves_a_suspended_table_alone(self, project, ask, write):
+        table = f"{project.test_schema}.by_origin"
+        run_dbt(["seed"])
+        run_dbt(["run"])
+        project.run_sql(f"alter materialized table {table} suspend")
+        project.run_sql(f"insert into {project.test_schema}.flights values (4, 'LGA')")
+        message, facts = message_and_facts(run_dbt(["run"]))
+        assert (message, facts["status"], facts.get("refresh")) == ("SUSPENDED", "SUSPENDED", None)
+        write(_MODEL.replace("as flights", "as flights, max(id) as latest"))
+        message, facts = message_and_facts(run_dbt(["run"]))
+        assert message.startswith("SUSPENDED, ALTERED 2 changes")
+        assert ask(f"select * from {table} order by 1") == [("EWR", 1, None), ("JFK", 2, None)]
+        project.run_sql(f"alter materialized table {table} resume")
+        assert len(ask(f"select * from {table} where latest is not null")) == 3
+        assert message_and_facts(run_dbt(["run"]))[0] == "UP TO DATE"

@@ -79,4 +79,14 @@ def test_facts_for_run_results():
         "positions_from": {},
         "positions_to": {"s.t": "1"},
         "warnings": ["w"],
+        "status": "",
     }
+
+
+@pytest.mark.parametrize(
+    ("action", "changes", "message"),
+    [(Action.UNCHANGED, (), "SUSPENDED"), (Action.ALTERED, ("c",), "SUSPENDED, ALTERED 1 change")],
+)
+def test_a_suspended_table_says_so(action, changes, message):
+    response = response_of(StatementOutcome("t", action, changes, status="SUSPENDED"))
+    assert (str(response), response.is_suspended) == (message, True)

@@ -1,7 +1,8 @@
-{#- A statement that changes what a table holds fills it; otherwise it is refreshed now. -#}
+{#- A statement that changes what a table holds fills it; otherwise it is refreshed now, unless the
+   user has suspended it. -#}
 {%- macro bring_materialized_table_up_to_date(relation, settings) -%}
   {%- set main = load_result('main') -%}
-  {%- if main.response.refresh or settings.refresh_on_run == 'never' -%}
+  {%- if main.response.refresh or main.response.is_suspended or settings.refresh_on_run == 'never' -%}
     {{ return(none) }}
   {%- endif -%}
 
