@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.conduct import in_turn
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 
@@ -36,10 +37,11 @@ class Tables(ABC):
     environment: Environment
 
     def execute(self, statement: str, runner: StepRunner | None = None) -> StatementResult:
-        """Carry out a statement, by another runner if one is given."""
+        """Carry out a statement; by another runner if one is given, step after step."""
         environment = self.environment
         if runner is not None:
-            environment = replace(environment, runner=runner)
+            conduct = replace(environment.conduct, beside=in_turn)
+            environment = replace(environment, runner=runner, conduct=conduct)
         self.forget()
         parsed = parse_statement(statement)
         assert parsed is not None

@@ -4,6 +4,7 @@ import pytest
 
 from tests.behaviour.alterations import Alterations
 from tests.behaviour.faults import Faults
+from tests.behaviour.jobs import Jobs
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import Behaviour
 
@@ -23,3 +24,7 @@ class TestAlterations(Alterations):
 
 class TestFaults(Faults):
     """Every fault, without an SQL engine."""
+
+
+class TestJobs(Jobs):
+    """What the log of refreshes tells, without an SQL engine."""

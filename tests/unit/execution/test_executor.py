@@ -1,10 +1,13 @@
 """Plans carried out step by step."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from threading import Barrier
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
+from dbt.adapters.spark_mt.execution.conduct import together
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError, UnfinishedChangeError
 from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.ports import StepResult
@@ -13,6 +16,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Plan,
     PrepareStorage,
     Publish,
+    RecordJob,
     Register,
     VerifyRows,
 )
@@ -24,6 +28,7 @@ VERIFY = VerifyRows(DEFINITION)
 COMMIT = CommitDefinition(DEFINITION, 1, {}, None)
 PUBLISH = Publish(DEFINITION, None)
 REGISTER = Register(DEFINITION, 1, {}, None)
+JOB = Job("j", TABLE, JobKind.MANUAL, JobStatus.FINISHED, 0, 0, Owner("h", 1), "REFRESH")
 PLAN = Plan(TABLE, (PREPARE, VERIFY, COMMIT, PUBLISH, REGISTER), warnings=("planned",))
 
 
@@ -74,7 +79,57 @@ def test_after_the_commit_nothing_is_undone():
         execute(PLAN, runner)
     assert error.value.__cause__ is runner.error
     assert runner.undone == []
-    assert REGISTER not in runner.done
+
+
+def test_the_registry_hears_of_a_commit_whose_publication_failed():
+    runner = Runner(PUBLISH)
+    with pytest.raises(UnfinishedChangeError):
+        execute(PLAN, runner)
+    assert runner.done == [PREPARE, VERIFY, COMMIT, REGISTER]
+
+
+def test_nothing_is_told_of_a_commit_that_failed():
+    runner = Runner(COMMIT)
+    told = []
+    with pytest.raises(RefreshFailedError):
+        execute(PLAN, runner, lambda aside, main: told.append((aside, main)))
+    assert runner.done == [PREPARE, VERIFY]
+    assert told == []
+
+
+def test_the_row_of_a_refresh_goes_with_that_of_its_table():
+    runner = Runner()
+    execute(PLAN, runner, finished=lambda committed: replace(JOB, rows=committed.rows))
+    assert runner.done[-1] == replace(REGISTER, job=replace(JOB, rows=5))
+
+
+def test_the_row_of_a_refresh_goes_alone_where_its_table_has_none():
+    runner = Runner()
+    execute(Plan(TABLE, (COMMIT,)), runner, finished=lambda _: JOB)
+    assert runner.done == [COMMIT, RecordJob(JOB)]
+
+
+def test_what_is_told_runs_beside_what_follows_the_commit():
+    """Each waits for the other, so that only two at the same time come to an end."""
+    barrier = Barrier(2, timeout=10)
+
+    class Meeting(Runner):
+        def run(self, step):
+            if step in (PUBLISH, REGISTER):
+                barrier.wait()
+            return super().run(step)
+
+    result = execute(PLAN, Meeting(), together)
+    assert len(result.warnings) == 6
+    assert not barrier.broken
+
+
+def test_a_row_that_fails_beside_is_still_a_warning_and_a_publication_still_an_error():
+    assert len(execute(PLAN, Runner(REGISTER), together).warnings) == 6
+    runner = Runner(PUBLISH)
+    with pytest.raises(UnfinishedChangeError):
+        execute(PLAN, runner, together)
+    assert REGISTER in runner.done, "it was waited for"
 
 
 def test_the_registry_is_only_an_index():

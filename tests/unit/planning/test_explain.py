@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     PrepareStorage,
     Publish,
     Recluster,
+    RecordJob,
     RefreshRun,
     Register,
     Step,
@@ -40,7 +41,7 @@ STEPS = {
     "cluster": Recluster(DEFINITION),
     "register": Register(DEFINITION, 1, {}, None),
 }
-NEVER_EXPLAINED = {FillPartitions, DropTable, Unregister}
+NEVER_EXPLAINED = {FillPartitions, RecordJob, DropTable, Unregister}
 
 
 def test_nothing_to_do():

@@ -19,7 +19,8 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableExistsError,
     TableNotFoundError,
 )
-from dbt.adapters.spark_mt.execution.executor import execute
+from dbt.adapters.spark_mt.execution.holds import raise_if_initializing
+from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_change
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.retry import retrying
@@ -76,6 +77,7 @@ class Definitions:
 
         Raises:
             TableNotFoundError: There is no such table, and IF EXISTS was not said.
+            TableInitializingError: Somebody is creating it at this moment.
             NotMaterializedError: Something else has the name.
         """
         self._env.recent.forget()
@@ -84,10 +86,11 @@ class Definitions:
         if isinstance(found, Stranger):
             raise NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
+            raise_if_initializing(self._env, name)
             if statement.if_exists:
                 return StatementOutcome(str(name), Action.UNCHANGED, message="does not exist")
             raise TableNotFoundError(table=name)
-        result = execute(plan_drop(name), self._env.runner)
+        result = perform(plan_drop(name), self._env)
         return StatementOutcome(
             str(name), Action.DROPPED, ("table dropped",), warnings=result.warnings
         )

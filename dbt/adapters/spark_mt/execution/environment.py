@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         StoredDefinition,
     )
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.execution.conduct import Conduct
     from dbt.adapters.spark_mt.execution.ports import (
         Registry,
         SourceReader,
@@ -57,6 +58,7 @@ class Environment:
         clock: Returns the current instant, aware.
         new_id: Returns a new random identity.
         owner: Returns who declares the table of the statement that runs.
+        conduct: How statements are carried out and told.
         recent: What the statement before found.
     """
 
@@ -71,6 +73,7 @@ class Environment:
     confs: Callable[[], Mapping[str, str]]
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
+    conduct: Conduct
     owner: Callable[[], Pairs] = tuple
     recent: Recent = field(default_factory=Recent)
 

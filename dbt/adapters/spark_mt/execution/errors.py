@@ -202,6 +202,32 @@ class SuspendedError(MaterializedTableError):
     remedy = "ALTER MATERIALIZED TABLE {table} RESUME goes on with it and refreshes it once."
 
 
+class TableInitializingError(MaterializedTableError):
+    """A statement needs a table that somebody else is creating at this moment."""
+
+    condition = "MATERIALIZED_TABLE_INITIALIZING"
+    text = (
+        "The materialized table {table} is INITIALIZING: {owner} has been filling it for the first "
+        "time since {since}. There are no rows yet; nothing was changed."
+    )
+    remedy = (
+        "Run the statement again when SHOW JOBS says that it has finished. If the creator is gone "
+        "for good, the name is free again within a minute; CREATE OR ALTER MATERIALIZED TABLE need "
+        "not wait, at the cost of computing the rows once more."
+    )
+
+
+class JobNotFoundError(MaterializedTableError):
+    """DESC JOB names a refresh that the log does not know."""
+
+    condition = "MATERIALIZED_TABLE_JOB_NOT_FOUND"
+    text = "There is no job '{job_id}' in the log of refreshes of the catalog {catalog}."
+    remedy = (
+        "SHOW JOBS lists the refreshes of the last 30 days of the current catalog's tables; those "
+        "of another catalog are shown after USE CATALOG."
+    )
+
+
 class StatementNotAvailableError(MaterializedTableError):
     """The statement is part of the language, but this release does not carry it out."""
 

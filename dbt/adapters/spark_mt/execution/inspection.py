@@ -7,16 +7,19 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.description import definition_rows, state_rows
+from dbt.adapters.spark_mt.execution.holds import initializing
 from dbt.adapters.spark_mt.execution.lag import lag_seconds
+from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 from dbt.adapters.spark_mt.execution.refreshes import stored_table
 from dbt.adapters.spark_mt.execution.results import ResultColumn, StatementResult
 from dbt.adapters.spark_mt.execution.show_create import create_text
 
 if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.ports import RegistryEntry
     from dbt.adapters.spark_mt.statements.nodes import DescribeTable, ShowCreate, ShowTables
 
 
@@ -45,17 +48,27 @@ class Inspection:
         self._env = environment
 
     def show_tables(self, statement: ShowTables) -> StatementResult:
-        """List a schema's materialized tables with the figures of the registry."""
+        """List a schema's materialized tables with the figures of the registry.
+
+        A table that is being created shows as INITIALIZING from two seconds on.
+        """
         probe = TableName.of(*statement.schema, "_") if statement.schema else TableName("_")
         full = self._env.store.full_name(probe)
-        entries = self._env.registry.entries(full.catalog or "", full.schema or "")
         rows = tuple(
             _entry_row(entry)
-            for entry in entries
+            for entry in self._entries(full.catalog or "", full.schema or "")
             if statement.pattern is None
             or matches(entry.name.name, statement.pattern) != statement.negated
         )
         return StatementResult(_TABLES, rows)
+
+    def _entries(self, catalog: str, schema: str) -> list[RegistryEntry]:
+        """Return the tables that are there, and those that somebody is creating now, by name."""
+        there = self._env.registry.entries(catalog, schema)
+        names = {entry.name for entry in there}
+        coming = initializing(self._env, catalog, schema)
+        entries = [*there, *(_coming(job) for job in coming if job.table not in names)]
+        return sorted(entries, key=lambda entry: entry.name.name)
 
     def show_create(self, statement: ShowCreate) -> StatementResult:
         """Return the statement that makes the table, clauses as they were asked."""
@@ -92,6 +105,19 @@ def matches(name: str, pattern: str) -> bool:
         ".*" if char in "%*" else "." if char == "_" else re.escape(char) for char in pattern
     )
     return re.fullmatch(regex, name, re.IGNORECASE | re.DOTALL) is not None
+
+
+def _coming(job: Job) -> RegistryEntry:
+    return RegistryEntry(
+        name=job.table,
+        table_id="",
+        refresh_mode=job.refresh_mode,
+        freshness=job.freshness,
+        status=RefreshStatus.INITIALIZING.value,
+        last_refresh_at_ms=None,
+        lag_seconds=None,
+        recorded_at_ms=job.heard_at_ms,
+    )
 
 
 def _entry_row(entry: RegistryEntry) -> tuple[object, ...]:

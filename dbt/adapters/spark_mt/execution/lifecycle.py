@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import AlreadyResumedError, AlreadySuspendedError
-from dbt.adapters.spark_mt.execution.executor import execute
+from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes, stored_table
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.retry import retrying
@@ -70,7 +70,7 @@ class Lifecycle:
         if definition.status is RefreshStatus.SUSPENDED:
             raise AlreadySuspendedError(table=name, reason=_reason(definition))
         after = replace(definition, status=RefreshStatus.SUSPENDED, run_options=())
-        result = execute(plan_status(table, after, "suspended"), self._env.runner)
+        result = perform(plan_status(table, after, "suspended"), self._env)
         return _outcome(after, Action.SUSPENDED, "suspended", None, result.warnings)
 
     def _resume(
@@ -83,7 +83,7 @@ class Lifecycle:
             status_reason="",
             run_options=run_options,
         )
-        result = execute(plan_status(table, after, "resumed"), self._env.runner)
+        result = perform(plan_status(table, after, "resumed"), self._env)
         return _outcome(after, Action.RESUMED, "resumed", refresh, result.warnings)
 
     def _suspended(self, name: TableName) -> StoredTable:

@@ -9,6 +9,7 @@ from dbt.adapters.spark_mt.execution.alterations import Alterations
 from dbt.adapters.spark_mt.execution.definitions import Definitions
 from dbt.adapters.spark_mt.execution.errors import StatementNotAvailableError
 from dbt.adapters.spark_mt.execution.inspection import Inspection, columns
+from dbt.adapters.spark_mt.execution.job_inspection import JobInspection
 from dbt.adapters.spark_mt.execution.lifecycle import Lifecycle
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
@@ -17,6 +18,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
     AddQuery,
     AlterQuery,
     CreateTable,
+    DescribeJob,
     DescribeTable,
     DropTable,
     Explain,
@@ -28,6 +30,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
     SetOptions,
     SetRefreshMode,
     ShowCreate,
+    ShowJobs,
     ShowTables,
     Statement,
     Suspend,
@@ -79,6 +82,7 @@ class MaterializedTableManager:
         self.alterations = Alterations(environment)
         self.lifecycle = Lifecycle(environment, self.refreshes)
         self.inspection = Inspection(environment)
+        self.jobs = JobInspection(environment)
 
     def plan(self, statement: CreateTable | Alteration) -> tuple[Plan, Action]:
         """Plan a statement that would change a definition; nothing is changed.
@@ -145,6 +149,14 @@ class MaterializedTableManager:
     @execute.register
     def _(self, statement: DescribeTable) -> StatementResult:
         return self.inspection.describe(statement)
+
+    @execute.register
+    def _(self, statement: ShowJobs) -> StatementResult:  # noqa: ARG002 - it says nothing more
+        return self.jobs.show_jobs()
+
+    @execute.register
+    def _(self, statement: DescribeJob) -> StatementResult:
+        return self.jobs.describe_job(statement.job_id)
 
     @execute.register
     def _(self, statement: Explain) -> StatementResult:

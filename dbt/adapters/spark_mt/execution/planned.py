@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.changes.compatibility import raise_if_incompatible
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.errors import WidenedWhileSuspendedError
-from dbt.adapters.spark_mt.execution.executor import execute
+from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.execution.outcomes import refresh_outcome
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.planning.planner import plan_alter, plan_alter_suspended, plan_publish
@@ -67,7 +67,7 @@ def carry_out(environment: Environment, planned: Planned, found: Found) -> State
     plan = planned.plan
     if isinstance(found, StoredTable) and found.unpublished and not plan.steps:
         plan = plan_publish(found)
-    result = execute(plan, environment.runner)
+    result = perform(plan, environment)
     run = planned.run
     definition = _definition_after(plan, found)
     return StatementOutcome(

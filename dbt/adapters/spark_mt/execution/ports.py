@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import Positions, VersionedPosition
     from dbt.adapters.spark_mt.definition.table_state import Found
     from dbt.adapters.spark_mt.planning.steps import Step
@@ -128,4 +129,32 @@ class Registry(Protocol):
 
     def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
         """Return the tables of one schema that exist, ordered by name."""
+        ...
+
+
+class JobLog(Protocol):
+    """The log of refreshes: rows are appended, the newest row of a job tells how it stands.
+
+    One log per catalog; rows are kept for 30 days.
+    """
+
+    def append(self, job: Job) -> None:
+        """Write a row about a job."""
+        ...
+
+    def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the jobs that were heard of since an instant, the newest start first.
+
+        Args:
+            catalog: Whose tables.
+            since_ms: Milliseconds since the epoch, UTC.
+        """
+        ...
+
+    def job(self, catalog: str, job_id: str) -> Job | None:
+        """Return one job, or None if there is no such job."""
+        ...
+
+    def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the jobs of a schema's tables that were heard of since, and have not ended."""
         ...

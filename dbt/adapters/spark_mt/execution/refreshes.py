@@ -22,7 +22,8 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
     UnknownPartitionKeyError,
 )
-from dbt.adapters.spark_mt.execution.executor import execute
+from dbt.adapters.spark_mt.execution.holds import raise_if_initializing
+from dbt.adapters.spark_mt.execution.jobs import perform, record_skipped
 from dbt.adapters.spark_mt.execution.outcomes import shown
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.execution.retry import retrying
@@ -52,12 +53,14 @@ def stored_table(environment: Environment, name: TableName) -> StoredTable:
 
     Raises:
         TableNotFoundError: There is nothing of this name.
+        TableInitializingError: Somebody is creating it at this moment.
         NotMaterializedError: Something else has the name.
         DamagedTableError: Somebody changed the table past us.
         UnreadableDefinitionError: Its definition cannot be read.
     """
     found = environment.store.find(name)
     if isinstance(found, Missing):
+        raise_if_initializing(environment, name)
         raise TableNotFoundError(table=name)
     if isinstance(found, Unreadable):
         raise found.error
@@ -66,7 +69,7 @@ def stored_table(environment: Environment, name: TableName) -> StoredTable:
     if not isinstance(found, StoredTable):
         raise NotMaterializedError(table=name, kind=found.kind)
     if found.unpublished:
-        execute(plan_publish(found), environment.runner)
+        perform(plan_publish(found), environment)
         return replace(found, published=None)
     return found
 
@@ -136,7 +139,7 @@ class Refreshes:
         if not asked.force and not _must_run(table, analyzed, run.positions):
             return self._up_to_date(table, run)
         _raise_if_unfit(table, analyzed)
-        result = execute(plan_refresh(table, run), self._env.runner)
+        result = perform(plan_refresh(table, run), self._env)
         return self._outcome(table, run, result, (), _overwritten(table))
 
     def _scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
@@ -162,7 +165,7 @@ class Refreshes:
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
             self._raise_if_unreadable(table, run)
             run = replace(run, positions=table.positions, fixed=True)
-        result = execute(plan_partitions(table, wanted, run), self._env.runner)
+        result = perform(plan_partitions(table, wanted, run), self._env)
         labels = tuple("/".join(f"{c}={v or 'NULL'}" for c, v in part) for part in wanted)
         return self._outcome(table, run, result, labels, ())
 
@@ -203,6 +206,7 @@ class Refreshes:
         return tuple((available[item.column.lower()], item.literal) for item in partition)
 
     def _up_to_date(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome:
+        record_skipped(self._env, table.definition, run)
         positions = shown(table.positions)
         return RefreshOutcome(
             refresh_id=run.refresh_id,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.definition.table_state import LastRefresh
     from dbt.adapters.spark_mt.resolution.analysis import Source
@@ -163,12 +164,26 @@ class Recluster:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Write the table's row in the registry, with the figures of its newest commit."""
+    """Write the table's row in the registry, with the figures of its newest commit.
+
+    Args:
+        job: The refresh that made the commit; its row is written at the same time. The executor
+            knows it, a plan does not.
+    """
 
     definition: StoredDefinition
     seq: int
     positions: Positions | None
     refresh: LastRefresh | None
+    job: Job | None = None
+    phase: ClassVar[Phase] = Phase.AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class RecordJob:
+    """Write the row of a refresh alone, where the registry's row of the table stays as it is."""
+
+    job: Job
     phase: ClassVar[Phase] = Phase.AFTER
 
 
@@ -197,6 +212,7 @@ Step = (
     | Publish
     | Recluster
     | Register
+    | RecordJob
     | DropTable
     | Unregister
 )

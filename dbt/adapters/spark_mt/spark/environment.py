@@ -6,16 +6,20 @@ import uuid
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.execution.conduct import Conduct, ThreadedHeartbeat, together
 from dbt.adapters.spark_mt.execution.environment import Environment
+from dbt.adapters.spark_mt.execution.processes import LocalProcesses
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
 from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.content import ContentWriter
 from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.registry import SparkRegistry
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
 from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.store import SparkTableStore
+from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
+from dbt.adapters.spark_mt.spark.system_table import SystemTable
 from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
 if TYPE_CHECKING:
@@ -57,20 +61,22 @@ class SparkEnvironment:
         self.details = TableDetails(spark, log)
         store = SparkTableStore(spark, log, self.details)
         sources = SparkSourceReader(log, self.details)
-        registry = SparkRegistry(spark, self.sessions, lambda: int(clock().timestamp() * 1000))
+        system = SystemTable(spark, PrivateSessions(spark))
+        told = SparkSystemLog(spark, system, lambda: int(clock().timestamp() * 1000))
         content = ContentWriter(self.sessions, sources, log, self.details)
         self.value = Environment(
             store=store,
             upstream=store,
             sources=sources,
-            runner=SparkStepRunner(self.sessions, content, registry, self.details),
-            registry=registry,
+            runner=SparkStepRunner(self.sessions, content, told, self.details),
+            registry=told,
             analyzer=SparkQueryAnalyzer(spark),
             stored_analyzer=SparkStoredQueryAnalyzer(self.sessions),
             settings=self._settings,
             confs=self._confs,
             clock=clock,
             new_id=lambda: uuid.uuid4().hex,
+            conduct=Conduct(told, LocalProcesses(), ThreadedHeartbeat(), together, is_cancellation),
             owner=owner,
         )
 
@@ -84,3 +90,10 @@ class SparkEnvironment:
     def _set_confs(self, prefix: str) -> list[tuple[str, str]]:
         rows = self._spark.sql("SET").collect()
         return [(row["key"], row["value"]) for row in rows if row["key"].startswith(prefix)]
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether somebody stopped the statement, by Spark or by ending the process."""
+    if isinstance(error, Exception):
+        return is_spark_error(error) and failure_of(error).is_cancelled
+    return True

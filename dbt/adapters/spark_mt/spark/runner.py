@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     PrepareStorage,
     Publish,
     Recluster,
+    RecordJob,
     Register,
     Step,
     Unregister,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.spark.content import ContentWriter
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
-    from dbt.adapters.spark_mt.spark.registry import SparkRegistry
+    from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
     _Write = Callable[[], object]
@@ -55,12 +56,12 @@ class SparkStepRunner:
         self,
         sessions: PrivateSessions,
         content: ContentWriter,
-        registry: SparkRegistry,
+        log: SparkSystemLog,
         details: TableDetails,
     ) -> None:
         self._sessions = sessions
         self._content = content
-        self._registry = registry
+        self._log = log
         self._details = details
 
     def run(self, step: Step) -> StepResult:
@@ -151,7 +152,12 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: Register) -> StepResult:
-        self._registry.record(step)
+        self._log.record(step)
+        return StepResult()
+
+    @_run.register
+    def _(self, step: RecordJob) -> StepResult:
+        self._log.append(step.job)
         return StepResult()
 
     @_run.register
@@ -162,7 +168,7 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: Unregister) -> StepResult:
-        self._registry.remove(step.name)
+        self._log.remove(step.name)
         return StepResult()
 
 

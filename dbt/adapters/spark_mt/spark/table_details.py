@@ -75,9 +75,10 @@ class TableDetails:
 
     def of(self, name: TableName) -> TableDetail | NoTable:
         """Return what the catalog has under the full name `name`."""
-        if name not in self._known:
-            self._known[name] = self._ask(name)
-        return self._known[name]
+        known = self._known.get(name)  # another thread of the statement may forget at any moment
+        if known is None:
+            known = self._known[name] = self._ask(name)
+        return known
 
     def properties(self, name: TableName) -> dict[str, str]:
         """Return a table's properties; Spark redacts values that look like secrets."""

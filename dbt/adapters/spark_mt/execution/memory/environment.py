@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.execution.conduct import Conduct, ManualHeartbeat, in_turn
 from dbt.adapters.spark_mt.execution.environment import Environment
 from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
 from dbt.adapters.spark_mt.execution.memory.content import MemoryContent
 from dbt.adapters.spark_mt.execution.memory.queries import MemoryQueries, Query
 from dbt.adapters.spark_mt.execution.memory.runner import MemoryStepRunner
 from dbt.adapters.spark_mt.execution.memory.sources import MemorySourceReader
-from dbt.adapters.spark_mt.execution.memory.store import MemoryRegistry, MemoryTableStore
+from dbt.adapters.spark_mt.execution.memory.store import MemoryTableStore
+from dbt.adapters.spark_mt.execution.memory.system_log import MemoryProcesses, MemorySystemLog
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE
 
@@ -38,6 +40,9 @@ class MemoryEnvironment:
         catalog: The tables; users' commits go here.
         context: Where queries are analysed; may be set.
         confs: The settings of the session; may be changed.
+        log: What was told about tables and refreshes.
+        processes: Says which owners of refreshes are gone.
+        heartbeat: Lets refreshes that are under way say so.
         value: The ports.
     """
 
@@ -56,20 +61,23 @@ class MemoryEnvironment:
         self._queries = MemoryQueries(self.catalog, lambda: self.context)
         sources = MemorySourceReader(self.catalog)
         self._content = MemoryContent(self._queries, sources)
-        registry = MemoryRegistry(self.catalog, now_ms)
+        self.log = MemorySystemLog(self.catalog, now_ms)
+        self.processes = MemoryProcesses()
+        self.heartbeat = ManualHeartbeat()
         store = MemoryTableStore(self.catalog, lambda: self.context)
         self.value = Environment(
             store=store,
             upstream=store,
             sources=sources,
-            runner=MemoryStepRunner(self.catalog, self._content, registry, now_ms),
-            registry=registry,
+            runner=MemoryStepRunner(self.catalog, self._content, self.log, now_ms),
+            registry=self.log,
             analyzer=self._queries,
             stored_analyzer=self._queries,
             settings=lambda: Settings.from_confs(self.confs),
             confs=lambda: self.confs,
             clock=clock,
             new_id=lambda: uuid4().hex,
+            conduct=Conduct(self.log, self.processes, self.heartbeat, in_turn, _is_interruption),
         )
 
     def register(
@@ -94,3 +102,7 @@ class MemoryEnvironment:
     def register_check(self, expression: str, holds: Predicate) -> None:
         """Say what a CHECK expression means for a row, given by column name."""
         self._content.register_check(expression, holds)
+
+
+def _is_interruption(error: BaseException) -> bool:
+    return not isinstance(error, Exception)

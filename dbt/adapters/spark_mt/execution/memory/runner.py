@@ -27,6 +27,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     PrepareStorage,
     Publish,
     Recluster,
+    RecordJob,
     Register,
     Step,
     Unregister,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
     from dbt.adapters.spark_mt.execution.memory.content import MemoryContent
-    from dbt.adapters.spark_mt.execution.memory.store import MemoryRegistry
+    from dbt.adapters.spark_mt.execution.memory.system_log import MemorySystemLog
     from dbt.adapters.spark_mt.execution.memory.tables import Rows, VersionedTable
 
 
@@ -53,12 +54,12 @@ class MemoryStepRunner:
         self,
         catalog: MemoryCatalog,
         content: MemoryContent,
-        registry: MemoryRegistry,
+        log: MemorySystemLog,
         now_ms: Callable[[], int],
     ) -> None:
         self._catalog = catalog
         self._content = content
-        self._registry = registry
+        self._log = log
         self._now_ms = now_ms
 
     def run(self, step: Step) -> StepResult:
@@ -134,7 +135,12 @@ class MemoryStepRunner:
 
     @_run.register
     def _(self, step: Register) -> StepResult:
-        self._registry.record(step)
+        self._log.record(step)
+        return StepResult()
+
+    @_run.register
+    def _(self, step: RecordJob) -> StepResult:
+        self._log.append(step.job)
         return StepResult()
 
     @_run.register
@@ -144,7 +150,7 @@ class MemoryStepRunner:
 
     @_run.register
     def _(self, step: Unregister) -> StepResult:
-        self._registry.remove(step.name)
+        self._log.remove(step.name)
         return StepResult()
 
     def _published(

@@ -1,0 +1,114 @@
+"""The registry of tables and the log of refreshes in memory."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.job import JobStatus, Owner
+from dbt.adapters.spark_mt.execution.ports import RegistryEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
+    from dbt.adapters.spark_mt.planning.steps import Register
+
+_KEPT_MS = 30 * 24 * 3600 * 1000
+
+
+class MemorySystemLog:
+    """Lists materialized tables and refreshes without looking at each.
+
+    Attributes:
+        appended: Every row about a job, in the order they were written.
+    """
+
+    def __init__(self, catalog: MemoryCatalog, now_ms: Callable[[], int]) -> None:
+        self.appended: list[Job] = []
+        self._catalog = catalog
+        self._now_ms = now_ms
+        self._entries: dict[TableName, RegistryEntry] = {}
+        self._jobs: dict[str, Job] = {}
+        self._lock = RLock()
+
+    def record(self, step: Register) -> None:
+        """Write a table's row, and that of the refresh which made its newest commit."""
+        definition = step.definition
+        at = step.refresh.started_at_ms if step.refresh else None
+        self._entries[definition.name] = RegistryEntry(
+            name=definition.name,
+            table_id=definition.table_id,
+            refresh_mode=definition.resolved.refresh_mode.value,
+            freshness=definition.resolved.freshness.sql,
+            status=definition.status.value,
+            last_refresh_at_ms=at,
+            lag_seconds=None if at is None else 0,
+            recorded_at_ms=self._now_ms(),
+        )
+        if step.job is not None:
+            self.append(step.job)
+
+    def remove(self, name: TableName) -> None:
+        """Remove a table's row."""
+        self._entries.pop(name, None)
+
+    def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
+        """Return the tables of one schema that exist, ordered by name."""
+        there = (
+            entry
+            for name, entry in self._entries.items()
+            if (name.catalog, name.schema) == (catalog, schema) and self._catalog.get(name)
+        )
+        return tuple(sorted(there, key=lambda entry: entry.name.name))
+
+    def append(self, job: Job) -> None:
+        """Write a row about a job."""
+        with self._lock:
+            self.appended.append(job)
+            kept = job.heard_at_ms - _KEPT_MS
+            jobs = {**self._jobs, job.job_id: job}
+            self._jobs = {key: each for key, each in jobs.items() if each.heard_at_ms >= kept}
+
+    def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the jobs that were heard of since an instant, the newest start first."""
+        found = [job for job in self._of(catalog) if job.heard_at_ms >= since_ms]
+        return tuple(sorted(found, key=lambda job: -job.started_at_ms))
+
+    def job(self, catalog: str, job_id: str) -> Job | None:
+        """Return one job, or None if there is no such job."""
+        return next((job for job in self._of(catalog) if job.job_id == job_id), None)
+
+    def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the jobs of a schema's tables that were heard of since, and have not ended."""
+        return tuple(
+            job
+            for job in self._of(catalog)
+            if job.table.schema == schema
+            and job.status is JobStatus.RUNNING
+            and job.heard_at_ms >= since_ms
+        )
+
+    def _of(self, catalog: str) -> list[Job]:
+        return [job for job in self._jobs.values() if job.table.catalog == catalog]
+
+
+class MemoryProcesses:
+    """Processes that are gone when they are said to be.
+
+    Attributes:
+        gone: The owners that run no more.
+    """
+
+    def __init__(self) -> None:
+        self.gone: set[Owner] = set()
+
+    def owner(self) -> Owner:
+        """Return this process."""
+        return Owner("memory", 1, user="somebody")
+
+    def is_gone(self, owner: Owner) -> bool:
+        """Whether `owner` runs no more."""
+        return owner in self.gone

@@ -1,0 +1,175 @@
+"""The registry of materialized tables and the log of refreshes, in one append-only table.
+
+Neither is the truth about a table (design section 3): losing them loses nothing but the speed of
+listings and the memory of refreshes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.commit_facts import encode_positions
+from dbt.adapters.spark_mt.definition.identifier import TableName, quote, quote_text
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
+from dbt.adapters.spark_mt.execution.ports import RegistryEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import Row, SparkSession
+
+    from dbt.adapters.spark_mt.planning.steps import Register
+    from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value
+
+_IS_TABLE = "coalesce(kind, 'TABLE') = 'TABLE'"
+"""A row without a kind is older than the log of refreshes."""
+_LATEST_TABLE = "max_by(struct(*), struct(recorded_at_ms, generation, seq))"
+_LATEST_JOB = "max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING'))"
+
+
+class SparkSystemLog:
+    """Reads and appends rows of `<catalog>.materialized_table_system.registry`."""
+
+    def __init__(self, spark: SparkSession, table: SystemTable, now_ms: Callable[[], int]) -> None:
+        self._spark = spark
+        self._table = table
+        self._now_ms = now_ms
+
+    def record(self, step: Register) -> None:
+        """Append a table's row, and that of the refresh which made its newest commit."""
+        now = self._now_ms()
+        rows = [_table_row(step, now)]
+        if step.job is not None:
+            rows.append(_job_row(step.job))
+        self._table.append(step.definition.name.catalog or "", rows, now)
+
+    def remove(self, name: TableName) -> None:
+        """Append the row that says that a table is gone."""
+        now = self._now_ms()
+        row: dict[str, Value] = {**_named("TABLE", name, now), "dropped": True}
+        self._table.append(name.catalog or "", [row], now)
+
+    def append(self, job: Job) -> None:
+        """Append a row about a job."""
+        self._table.append(job.table.catalog or "", [_job_row(job)], self._now_ms())
+
+    def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
+        """Return the tables of one schema that exist, ordered by name."""
+        query = (
+            f"SELECT latest.* FROM (SELECT {_LATEST_TABLE} AS latest FROM {{table}} "
+            f"WHERE {_IS_TABLE} AND schema_name = {_text(schema)} GROUP BY table_name) "
+            "WHERE NOT latest.dropped ORDER BY latest.table_name"
+        )
+        rows = self._table.rows(catalog, query)
+        there = {row["tableName"] for row in self._tables(catalog, schema)} if rows else set()
+        return tuple(
+            RegistryEntry(
+                name=TableName(row["table_name"], schema, catalog),
+                table_id=row["table_id"],
+                refresh_mode=row["refresh_mode"],
+                freshness=row["freshness"],
+                status=row["status"],
+                last_refresh_at_ms=row["last_refresh_at_ms"],
+                lag_seconds=row["lag_seconds"],
+                recorded_at_ms=row["recorded_at_ms"],
+            )
+            for row in rows
+            if row["table_name"] in there
+        )
+
+    def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the jobs that were heard of since an instant, the newest start first."""
+        return self._jobs(catalog, f"recorded_at_ms >= {since_ms}")
+
+    def job(self, catalog: str, job_id: str) -> Job | None:
+        """Return one job, or None if there is no such job."""
+        return next(iter(self._jobs(catalog, f"job_id = {_text(job_id)}")), None)
+
+    def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the jobs of a schema's tables that were heard of since, and have not ended."""
+        condition = f"recorded_at_ms >= {since_ms} AND schema_name = {_text(schema)}"
+        found = self._jobs(catalog, condition)
+        return tuple(job for job in found if job.status is JobStatus.RUNNING)
+
+    def _jobs(self, catalog: str, condition: str) -> tuple[Job, ...]:
+        query = (
+            f"SELECT latest.* FROM (SELECT {_LATEST_JOB} AS latest FROM {{table}} "
+            f"WHERE kind = 'JOB' AND {condition} GROUP BY job_id) "
+            "ORDER BY latest.started_at_ms DESC"
+        )
+        return tuple(_job(row, catalog) for row in self._table.rows(catalog, query))
+
+    def _tables(self, catalog: str, schema: str) -> list[Row]:
+        return self._spark.sql(f"SHOW TABLES IN {quote(catalog)}.{quote(schema)}").collect()
+
+
+def _named(kind: str, name: TableName, now_ms: int) -> dict[str, Value]:
+    return {
+        "kind": kind,
+        "schema_name": name.schema or "",
+        "table_name": name.name,
+        "recorded_at_ms": now_ms,
+    }
+
+
+def _table_row(step: Register, now_ms: int) -> dict[str, Value]:
+    definition = step.definition
+    return {
+        **_named("TABLE", definition.name, now_ms),
+        "table_id": definition.table_id,
+        "generation": definition.generation,
+        "seq": step.seq,
+        "refresh_mode": definition.resolved.refresh_mode.value,
+        "freshness": definition.resolved.freshness.sql,
+        "status": definition.status.value,
+        "last_refresh_at_ms": step.refresh.started_at_ms if step.refresh else None,
+        "lag_seconds": 0 if step.refresh else None,
+        "positions": json.dumps(encode_positions(step.positions or {})),
+        "dropped": False,
+    }
+
+
+def _job_row(job: Job) -> dict[str, Value]:
+    return {
+        **_named("JOB", job.table, job.heard_at_ms),
+        "status": job.status.value,
+        "refresh_mode": job.refresh_mode,
+        "freshness": job.freshness,
+        "job_id": job.job_id,
+        "job_kind": job.kind.value,
+        "trigger": job.trigger,
+        "creates": job.creates,
+        "started_at_ms": job.started_at_ms,
+        "ended_at_ms": job.ended_at_ms,
+        "rows": job.rows,
+        "error": job.error,
+        "owner_host": job.owner.host,
+        "owner_pid": job.owner.pid,
+        "owner_process": job.owner.process,
+        "owner_user": job.owner.user,
+    }
+
+
+def _job(row: Row, catalog: str) -> Job:
+    return Job(
+        job_id=row["job_id"],
+        table=TableName(row["table_name"], row["schema_name"], catalog),
+        kind=JobKind(row["job_kind"]),
+        status=JobStatus(row["status"]),
+        started_at_ms=row["started_at_ms"],
+        heard_at_ms=row["recorded_at_ms"],
+        owner=Owner(row["owner_host"], row["owner_pid"], row["owner_process"], row["owner_user"]),
+        trigger=row["trigger"],
+        creates=row["creates"],
+        refresh_mode=row["refresh_mode"],
+        freshness=row["freshness"],
+        ended_at_ms=row["ended_at_ms"],
+        rows=row["rows"],
+        error=row["error"],
+    )
+
+
+def _text(value: str) -> str:
+    """A literal inside a template of `str.format`."""
+    return quote_text(value).replace("{", "{{").replace("}", "}}")

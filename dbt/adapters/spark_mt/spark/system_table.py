@@ -1,0 +1,199 @@
+"""The one Delta table per catalog that rows about tables and refreshes are appended to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import Row, SparkSession
+
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
+
+    Value = str | int | bool | None
+
+SCHEMA = "materialized_table_system"
+TABLE = "registry"
+VIEW = "jobs"
+COLUMNS = {
+    "kind": "STRING",
+    "schema_name": "STRING",
+    "table_name": "STRING",
+    "status": "STRING",
+    "refresh_mode": "STRING",
+    "freshness": "STRING",
+    "recorded_at_ms": "BIGINT",
+    "table_id": "STRING",
+    "generation": "INT",
+    "seq": "BIGINT",
+    "last_refresh_at_ms": "BIGINT",
+    "lag_seconds": "BIGINT",
+    "positions": "STRING",
+    "dropped": "BOOLEAN",
+    "job_id": "STRING",
+    "job_kind": "STRING",
+    "trigger": "STRING",
+    "creates": "BOOLEAN",
+    "started_at_ms": "BIGINT",
+    "ended_at_ms": "BIGINT",
+    "rows": "BIGINT",
+    "error": "STRING",
+    "owner_host": "STRING",
+    "owner_pid": "BIGINT",
+    "owner_process": "STRING",
+    "owner_user": "STRING",
+}
+"""All rows have all columns; `kind` says whether a row is about a TABLE or a JOB."""
+KEPT_DAYS = 30
+_COMPACT_EVERY = 64
+_ATTEMPTS = 3
+_TAKEN = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
+_CHEAP = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+_JOBS_VIEW = f"""
+SELECT latest.job_id AS job_id, concat_ws('.', latest.schema_name, latest.table_name) AS `table`,
+  latest.job_kind AS kind, latest.status AS status,
+  timestamp_millis(latest.started_at_ms) AS start_time,
+  timestamp_millis(latest.ended_at_ms) AS end_time,
+  latest.rows AS `rows`, latest.error AS error, latest.trigger AS trigger,
+  latest.owner_user AS owner_user, latest.owner_host AS owner_host, latest.owner_pid AS owner_pid,
+  timestamp_millis(latest.recorded_at_ms) AS heard_at
+FROM (
+  SELECT max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING')) AS latest
+  FROM {{table}} WHERE kind = 'JOB' GROUP BY job_id
+)
+WHERE latest.recorded_at_ms >= unix_millis(current_timestamp()) - {KEPT_DAYS} * 86400000
+"""
+
+
+class SystemTable:
+    """Appends and reads rows; makes the table where it is not there, and completes an older one.
+
+    Args:
+        spark: The user's session, for reading.
+        sessions: Private sessions of the log's own: interrupting a statement must not interrupt
+            what is told about it.
+    """
+
+    def __init__(self, spark: SparkSession, sessions: PrivateSessions) -> None:
+        self._spark = spark
+        self._sessions = sessions
+
+    def append(self, catalog: str, rows: Sequence[Mapping[str, Value]], now_ms: int) -> None:
+        """Append rows in one commit; a column that a row leaves out is NULL.
+
+        Every 64 commits the small files are merged, and rows about old jobs go.
+        """
+        values = ", ".join(_values(row) for row in rows)
+        columns = ", ".join(map(quote, COLUMNS))
+        statement = f"INSERT INTO {_name(catalog)} ({columns}) VALUES {values}"
+        with self._sessions.open() as session:
+            for key, value in _CHEAP.items():
+                session.spark.conf.set(key, value)
+            version = self._append(session, catalog, statement)
+            if version and version % _COMPACT_EVERY == 0:
+                _compact(session.spark, catalog, now_ms)
+
+    def rows(self, catalog: str, query: str) -> list[Row]:
+        """Run a query over `{table}`; without the table there are no rows."""
+        statement = query.format(table=_name(catalog))
+        try:
+            return self._spark.sql(statement).collect()
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+            if failure_of(error).is_missing_table:
+                return []
+            with self._sessions.open() as session:
+                if not _completed(session.spark, catalog):
+                    raise
+        return self._spark.sql(statement).collect()
+
+    def _append(
+        self, session: PrivateSession, catalog: str, statement: str, attempts: int = _ATTEMPTS
+    ) -> int | None:
+        try:
+            return session.commit("", None, lambda: session.spark.sql(statement))
+        except Exception as error:
+            ours = attempts > 1 and is_spark_error(error)
+            if not (ours and _mended(session.spark, catalog, error)):
+                raise
+        return self._append(session, catalog, statement, attempts - 1)
+
+
+def _mended(spark: SparkSession, catalog: str, error: Exception) -> bool:
+    """Whether what made an append fail is gone now."""
+    failure = failure_of(error)
+    if failure.is_missing_table:
+        _create(spark, catalog)
+        return True
+    return failure.is_conflict or _completed(spark, catalog)
+
+
+def _create(spark: SparkSession, catalog: str) -> None:
+    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in COLUMNS.items())
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")
+    try:
+        spark.sql(
+            f"CREATE TABLE IF NOT EXISTS {_name(catalog)} ({columns}) USING delta "
+            "TBLPROPERTIES ('delta.checkpointInterval' = '100')"
+        )
+        _create_view(spark, catalog)
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        failure = failure_of(error)
+        if not (failure.is_conflict or failure.main_condition in _TAKEN):  # others make it as well
+            raise
+
+
+def _create_view(spark: SparkSession, catalog: str) -> None:
+    """Make the view for people; only Spark's own catalog surely has views."""
+    if catalog == "spark_catalog":
+        query = _JOBS_VIEW.format(table=_name(catalog))
+        spark.sql(f"CREATE OR REPLACE VIEW {quote(catalog)}.{SCHEMA}.{VIEW} AS {query}")
+
+
+def _completed(spark: SparkSession, catalog: str) -> bool:
+    """Add the columns that an older release's table lacks; whether there were any."""
+    there = {field.name.lower() for field in spark.table(_name(catalog)).schema.fields}
+    missing = [f"{quote(n)} {t}" for n, t in COLUMNS.items() if n not in there]
+    if missing:
+        spark.sql(f"ALTER TABLE {_name(catalog)} ADD COLUMNS ({', '.join(missing)})")
+        _create_view(spark, catalog)
+    return bool(missing)
+
+
+def _compact(spark: SparkSession, catalog: str, now_ms: int) -> None:
+    """Merge the small files; somebody else who does the same at this moment is welcome to."""
+    oldest = now_ms - KEPT_DAYS * 86_400_000
+    try:
+        spark.sql(f"DELETE FROM {_name(catalog)} WHERE kind = 'JOB' AND recorded_at_ms < {oldest}")
+        spark.sql(f"OPTIMIZE {_name(catalog)}")
+    except Exception as error:
+        if not (is_spark_error(error) and failure_of(error).is_conflict):
+            raise
+
+
+def _name(catalog: str) -> str:
+    return f"{quote(catalog)}.{SCHEMA}.{TABLE}"
+
+
+def _values(row: Mapping[str, Value]) -> str:
+    return "(" + ", ".join(_literals(row.get(column) for column in COLUMNS)) + ")"
+
+
+def _literals(values: Iterable[Value]) -> Iterable[str]:
+    for value in values:
+        if value is None:
+            yield "NULL"
+        elif isinstance(value, str):
+            yield quote_text(value)
+        else:
+            yield str(value).lower()
