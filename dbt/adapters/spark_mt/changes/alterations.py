@@ -42,7 +42,7 @@ def _(statement: SetRefreshMode, asked: AskedDefinition) -> AskedDefinition:
 
 @altered.register
 def _(statement: SetOptions, asked: AskedDefinition) -> AskedDefinition:
-    """A key that is there keeps its place; a key that is given twice stays so, to be refused."""
+    """A key that is there keeps its place."""
     wanted = dict(statement.options)
     kept = tuple((key, wanted.get(key, value)) for key, value in asked.options)
     there = {key for key, _ in asked.options}
