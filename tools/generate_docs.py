@@ -65,7 +65,7 @@ def statement(doc: StatementDoc) -> str:
 
 def carried_out(example: str) -> bool:
     """Whether this release does what a statement says, rather than only read it."""
-    execute = vars(MaterializedTableManager)["execute"].dispatcher
+    execute = vars(MaterializedTableManager)["_execute"].dispatcher
     return execute.dispatch(type(parse_statement(example))) is not execute.dispatch(object)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.errors import about
 from dbt.adapters.spark_mt.execution.alterations import Alterations
 from dbt.adapters.spark_mt.execution.definitions import Definitions
 from dbt.adapters.spark_mt.execution.errors import StatementNotAvailableError
@@ -94,71 +95,78 @@ class MaterializedTableManager:
             return self.definitions.plan(statement)
         return self.alterations.plan(statement)
 
-    @singledispatchmethod
     def execute(self, statement: Statement) -> StatementResult:
         """Carry out `statement`.
 
         Raises:
             StatementNotAvailableError: This release parses the statement and cannot do it.
-            MaterializedTableError: It is not valid here, or failed.
+            MaterializedTableError: It is not valid here, or failed; it names the table.
         """
+        inner = statement.statement if isinstance(statement, Explain) else statement
+        if isinstance(inner, ShowTables | ShowJobs | DescribeJob):
+            return self._execute(statement)
+        with about(inner.name):
+            return self._execute(statement)
+
+    @singledispatchmethod
+    def _execute(self, statement: Statement) -> StatementResult:
         text = render(statement).split("\n", 1)[0]
         raise StatementNotAvailableError(statement=text, alternative=_ALTERNATIVE)
 
-    @execute.register
+    @_execute.register
     def _(self, statement: CreateTable) -> StatementResult:
         outcome = self.definitions.create(statement)
         return _change_result(statement.form.value, outcome)
 
-    @execute.register
+    @_execute.register
     def _(self, statement: DropTable) -> StatementResult:
         return _change_result("DROP", self.definitions.drop(statement))
 
-    @execute.register
+    @_execute.register
     def _(self, statement: Refresh) -> StatementResult:
         refresh = self.refreshes.refresh(statement.name, statement.partition)
         return refresh_result(refresh)
 
-    @execute.register
+    @_execute.register
     def _(self, statement: Suspend) -> StatementResult:
         return _change_result("SUSPEND", self.lifecycle.suspend(statement.name))
 
-    @execute.register
+    @_execute.register
     def _(self, statement: Resume) -> StatementResult:
         outcome = self.lifecycle.resume(statement.name, statement.options)
         return _change_result("RESUME", outcome)
 
-    @execute.register(SetFreshness)
-    @execute.register(SetRefreshMode)
-    @execute.register(SetOptions)
-    @execute.register(ResetOptions)
-    @execute.register(SetComment)
-    @execute.register(AlterQuery)
-    @execute.register(AddQuery)
+    @_execute.register(SetFreshness)
+    @_execute.register(SetRefreshMode)
+    @_execute.register(SetOptions)
+    @_execute.register(ResetOptions)
+    @_execute.register(SetComment)
+    @_execute.register(AlterQuery)
+    @_execute.register(AddQuery)
     def _(self, statement: Alteration) -> StatementResult:
         return _change_result("ALTER", self.alterations.alter(statement))
 
-    @execute.register
+    @_execute.register
     def _(self, statement: ShowTables) -> StatementResult:
         return self.inspection.show_tables(statement)
 
-    @execute.register
+    @_execute.register
     def _(self, statement: ShowCreate) -> StatementResult:
         return self.inspection.show_create(statement)
 
-    @execute.register
+    @_execute.register
     def _(self, statement: DescribeTable) -> StatementResult:
         return self.inspection.describe(statement)
 
-    @execute.register
+    @_execute.register
     def _(self, statement: ShowJobs) -> StatementResult:  # noqa: ARG002 - it says nothing more
         return self.jobs.show_jobs()
 
-    @execute.register
+    @_execute.register
     def _(self, statement: DescribeJob) -> StatementResult:
         return self.jobs.describe_job(statement.job_id)
 
-    @execute.register
+    @_execute.register
     def _(self, statement: Explain) -> StatementResult:
         plan, _ = self.plan(statement.statement)
         return StatementResult(_EXPLAIN, explain(plan))

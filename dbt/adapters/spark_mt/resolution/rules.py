@@ -8,6 +8,7 @@ from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMo
 from dbt.adapters.spark_mt.definition.start_mode import StartModeType
 from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
 from dbt.adapters.spark_mt.resolution.columns import listed
+from dbt.adapters.spark_mt.resolution.missing_commas import missing_comma
 from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class PrimaryKeyColumnError(InvalidDefinitionError):
         "Primary key column '{column}' of materialized table {table} is not in the query's schema. "
         "Available columns: [{columns}]."
     )
-    remedy = "Name columns that the query produces, each once."
+    remedy = "Name columns that the query produces, each once.{hint}"
 
 
 class PartitionColumnError(InvalidDefinitionError):
@@ -39,7 +40,7 @@ class PartitionColumnError(InvalidDefinitionError):
         "Materialized table {table}: Partition column '{column}' not defined in the query's "
         "schema. Available columns: [{columns}]."
     )
-    remedy = "Name columns that the query produces, each once."
+    remedy = "Name columns that the query produces, each once.{hint}"
 
 
 class ClusterColumnError(InvalidDefinitionError):
@@ -50,7 +51,7 @@ class ClusterColumnError(InvalidDefinitionError):
         "Materialized table {table}: Clustering column '{column}' not defined in the query's "
         "schema. Available columns: [{columns}]."
     )
-    remedy = "Name columns that the query produces, each once."
+    remedy = "Name columns that the query produces, each once.{hint}"
 
 
 class RepeatedColumnError(InvalidDefinitionError):
@@ -140,7 +141,8 @@ def check_keys(
                 yield RepeatedColumnError(clause=clause, table=table, column=column)
             elif names.find(column, definition.columns) is None:
                 available = listed(definition.columns)
-                yield missing(table=table, column=column, columns=available)
+                hint = missing_comma(asked.query, column)
+                yield missing(table=table, column=column, columns=available, hint=hint)
             seen.add(names.fold(column))
     yield from _check_partitioning(table, definition.columns, asked.partitioned_by, names)
 

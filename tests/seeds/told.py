@@ -1,0 +1,95 @@
+"""What the design documents tell, as data: the tests carry it, docs/conformance.md shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    _F = TypeVar("_F", bound=Callable[..., None])
+
+IN_MEMORY = "tests/unit/seeds/test_journeys.py"
+TEXTS = "tests/unit/seeds/test_texts.py"
+ON_SPARK = "tests/functional/seeds/test_journeys.py"
+
+
+class Told(NamedTuple):
+    """A row of the page.
+
+    Args:
+        seed: The number of the design document.
+        section: Its section, by number or heading.
+        what: What a user does.
+        test: Where it is tested; empty where it is not.
+        differs: Where this project differs on purpose, and why; empty where it does not.
+    """
+
+    seed: int
+    section: str
+    what: str
+    test: str
+    differs: str = ""
+
+
+@dataclass(frozen=True)
+class Journey:
+    """What a test function tells.
+
+    Args:
+        memory: Whether it runs in memory.
+        spark: Whether it runs on Spark.
+    """
+
+    section: str
+    what: str
+    differs: str
+    memory: bool
+    spark: bool
+
+
+def journey(
+    section: str, what: str, differs: str = "", *, memory: bool = True, spark: bool = False
+) -> Callable[[_F], _F]:
+    """Mark a method of a seed's class as the test of what the seed tells in a section.
+
+    Args:
+        section: The section, by number or heading.
+        what: What a user does.
+        differs: Where we differ, and why.
+        memory: Whether it runs in memory.
+        spark: Whether it runs on Spark too.
+    """
+
+    def mark(test: _F) -> _F:
+        test.journey = Journey(section, what, differs, memory, spark)  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
+def only(seed: type, where: str) -> type:
+    """A test class with those journeys of a seed that run in memory, or on Spark.
+
+    Args:
+        seed: The seed's class.
+        where: `memory` or `spark`.
+    """
+    hidden = {name: None for name, j in journeys(seed) if not getattr(j, where)}
+    return type(f"Test{seed.__name__}", (seed,), {"__doc__": seed.__doc__, **hidden})
+
+
+def journeys(seed: type) -> Iterator[tuple[str, Journey]]:
+    """The test methods of a seed's class in the order of its text, each with what it tells."""
+    for name, test in vars(seed).items():
+        if name.startswith("test_"):
+            yield name, test.journey
+
+
+def rows(seed: type) -> Iterator[Told]:
+    """The rows of the page for a seed's journeys."""
+    number = int(seed.__name__.removeprefix("Seed"))
+    for name, j in journeys(seed):
+        file = IN_MEMORY if j.memory else ON_SPARK
+        yield Told(number, j.section, j.what, f"{file}::Test{seed.__name__}::{name}", j.differs)
