@@ -14,6 +14,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.changes.catalogue import CHANGES
 from dbt.adapters.spark_mt.config_keys import CONFIG_KEYS, LATER_KEYS
 from dbt.adapters.spark_mt.credentials import SparkMTCredentials
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
@@ -147,6 +148,12 @@ def summary(documented: object) -> str:
     return re.sub(r" \([^()]*\b(?:seed|semantics) \d[^()]*\)", "", text)
 
 
+def changes() -> str:
+    """What each kind of change does to a table."""
+    header = ("what you change", "what happens in place", "kept", "lost")
+    return table(header, ((c.what, c.in_place, c.kept, c.lost) for c in CHANGES))
+
+
 def errors() -> str:
     """Every condition with its meaning, its message and its remedy, by where it comes from."""
     found = error_catalogue.conditions()
@@ -188,6 +195,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "options": options,
     "settings": settings,
     "enrichers": enrichers,
+    "changes": changes,
     "errors": errors,
 }
 

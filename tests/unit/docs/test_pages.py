@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from dbt.adapters.spark_mt.changes.catalogue import CHANGES
+from dbt.adapters.spark_mt.changes.changes import Change
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from tools import generate_docs
@@ -51,6 +54,12 @@ def test_the_enricher_of_the_page_works():
     exec(code_block("enrichers.md", "python", "FrugalEnricher"), names)  # noqa: S102 - our own page
     result = names["FrugalEnricher"]().enrich(AskedDefinition("select 1"), None)
     assert (str(result.freshness), result.refresh_mode) == ("1 day", RefreshMode.FULL)
+
+
+def test_every_kind_of_change_is_explained_once():
+    explained = [change for doc in CHANGES for change in doc.changes]
+    assert len(explained) == len(set(explained))
+    assert set(explained) == set(get_args(Change))
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)

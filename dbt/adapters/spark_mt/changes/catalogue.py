@@ -1,0 +1,157 @@
+"""What each kind of change does to a table, for the documentation (semantics 6 and 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.spark_mt.changes.changes import (
+    CheckAdded,
+    CheckDropped,
+    ClusteringChanged,
+    ColumnCommentChanged,
+    ColumnListChanged,
+    ColumnNullabilityChanged,
+    ColumnsAppended,
+    ColumnsMismatched,
+    ColumnTypeWidened,
+    CommentChanged,
+    ConfChanged,
+    FreshnessChanged,
+    OptionReset,
+    OptionSet,
+    PartitioningChanged,
+    PrimaryKeyChanged,
+    QueryChanged,
+    RefreshModeChanged,
+    StartModeChanged,
+    StateRetentionChanged,
+)
+
+_EVERYTHING = "Rows, history, table id, grants, change feed."
+_IDENTITY = "History, table id, grants, change feed; readers see the old rows until the commit."
+_OLD_ROWS = "The rows that the old query computed."
+_NOTHING = "Nothing."
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeDoc:
+    """A kind of change.
+
+    Args:
+        changes: The classes of such changes.
+        what: What the user changes.
+        in_place: What happens.
+        kept: What stays.
+        lost: What does not.
+    """
+
+    changes: tuple[type, ...]
+    what: str
+    in_place: str
+    kept: str
+    lost: str
+
+
+CHANGES: tuple[ChangeDoc, ...] = (
+    ChangeDoc(
+        (QueryChanged, ConfChanged),
+        "The query, or a SQL conf that changes what it means",
+        "START_MODE FROM_BEGINNING, the default: all rows are computed and replaced in one commit. "
+        "Another start mode: the rows stay, and the new query is applied to what comes later. "
+        "Comments, whitespace and the case of keywords alone: one small commit.",
+        _IDENTITY,
+        f"FROM_BEGINNING: {_OLD_ROWS[0].lower()}{_OLD_ROWS[1:]} Another start mode: {_NOTHING}",
+    ),
+    ChangeDoc(
+        (ColumnsAppended,),
+        "New columns at the end",
+        "Appended by the commit that stores the new query.",
+        f"{_IDENTITY} Rows that stay hold NULL in the new columns.",
+        "As for the query.",
+    ),
+    ChangeDoc(
+        (ColumnsMismatched,),
+        "Columns dropped, renamed, moved or retyped",
+        "Refused; every mismatch is named. Needs `--full-refresh`.",
+        _EVERYTHING,
+        f"With `--full-refresh`: {_OLD_ROWS[0].lower()}{_OLD_ROWS[1:]}",
+    ),
+    ChangeDoc(
+        (ColumnTypeWidened,),
+        "Wider types, such as INT to BIGINT",
+        "With the option `schema.type-widening`: all rows are computed and replaced in one commit. "
+        "Without it: refused. On a table that is suspended: refused until it is resumed.",
+        "History, table id, grants. Streams that read the table have to begin anew.",
+        _OLD_ROWS,
+    ),
+    ChangeDoc(
+        (ColumnListChanged,),
+        "The column list",
+        "Where each column still comes from the same column of the query: one small commit. "
+        "Otherwise as a changed query.",
+        _IDENTITY,
+        "As for the query.",
+    ),
+    ChangeDoc(
+        (PrimaryKeyChanged, CheckAdded, CheckDropped, ColumnNullabilityChanged),
+        "Primary key, CHECK, NOT NULL",
+        "A new one is checked on the rows that are there, which are read once; rows that break it are "
+        "named, and the statement changes nothing. Then one small commit.",
+        _EVERYTHING,
+        _NOTHING,
+    ),
+    ChangeDoc(
+        (FreshnessChanged, RefreshModeChanged),
+        "Freshness, refresh mode",
+        "One small commit; an automatic mode follows the freshness, an explicit one stays. The "
+        "refresh goes on from the positions of the rows. FULL computes all source data, so a "
+        "table that did not start from the beginning loses its baseline at its next refresh.",
+        _EVERYTHING,
+        "To FULL with a baseline: rows that no source holds any more, at the next refresh.",
+    ),
+    ChangeDoc(
+        (StartModeChanged,),
+        "Start mode alone",
+        "RESUME_OR_…: one small commit, for the next change of the query. Another one acts at "
+        "once, as if the query had changed. FULL: stored, without effect.",
+        "As for the query.",
+        "As for the query.",
+    ),
+    ChangeDoc(
+        (StateRetentionChanged,),
+        "State retention",
+        "One small commit, for the next change of the query.",
+        _EVERYTHING,
+        _NOTHING,
+    ),
+    ChangeDoc(
+        (CommentChanged, ColumnCommentChanged),
+        "Comments",
+        "One small commit, and the catalog follows.",
+        _EVERYTHING,
+        _NOTHING,
+    ),
+    ChangeDoc(
+        (OptionSet, OptionReset),
+        "Options",
+        "One small commit; `delta.…` becomes a property of the Delta table, a trigger interval or "
+        "date formatter holds from the next run on.",
+        _EVERYTHING,
+        _NOTHING,
+    ),
+    ChangeDoc(
+        (ClusteringChanged,),
+        "Clustering",
+        "One small commit; files are sorted as they are written again, or by OPTIMIZE.",
+        _EVERYTHING,
+        _NOTHING,
+    ),
+    ChangeDoc(
+        (PartitioningChanged,),
+        "Partitioning",
+        "Refused. Needs `--full-refresh`; from clustered to partitioned DROP and CREATE.",
+        _EVERYTHING,
+        f"With `--full-refresh`: {_OLD_ROWS[0].lower()}{_OLD_ROWS[1:]}",
+    ),
+)
+"""Every kind of change, the ones of the query first."""
