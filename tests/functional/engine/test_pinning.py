@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, SourceKind
 from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.confs import context_of
 from dbt.adapters.spark_mt.spark.inspection import as_subquery
-from dbt.adapters.spark_mt.spark.pinning import PinnedQuery, pin_query
+from dbt.adapters.spark_mt.spark.pinning import PinnedQuery, Pins, pin_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,12 +129,14 @@ def test_a_pinned_query_gives_what_it_gave_before(
     sources = [str(s.name) for s in analyzed.sources if s.kind is SourceKind.VERSIONED]
     assert analyzed.pinnable
     private = session.newSession()
-    pinned = pin_query(private, analyzed.expanded, analyzed.context, dict.fromkeys(sources, 0))
+    pinned = pin_query(
+        private, analyzed.expanded, analyzed.context, Pins(dict.fromkeys(sources, 0))
+    )
     assert pinned.reason == ""
     assert pinned.text is not None
     assert rows(private, pinned.text) == expected
     newest = {name: _NEWEST[name] for name in sources}
-    now = pin_query(private, analyzed.expanded, analyzed.context, newest)
+    now = pin_query(private, analyzed.expanded, analyzed.context, Pins(newest))
     assert now.text is not None
     current = rows(session, query)
     assert rows(private, now.text) == current
@@ -142,7 +144,7 @@ def test_a_pinned_query_gives_what_it_gave_before(
 
 
 def pinned(session: SparkSession, query: str, pins: dict[str, int]) -> PinnedQuery:
-    return pin_query(session.newSession(), query, context_of(session), pins)
+    return pin_query(session.newSession(), query, context_of(session), Pins(pins))
 
 
 def test_the_versions_stand_behind_the_names(session: SparkSession) -> None:
@@ -162,7 +164,9 @@ def test_a_view_means_what_it_meant_where_it_was_made(
     maker.sql("CREATE OR REPLACE VIEW lenient AS SELECT CAST('x' AS INT) AS i, id FROM a")
     analyzed = SparkQueryAnalyzer(session).analyze("SELECT * FROM lenient")
     private = session.newSession()
-    found = pin_query(private, analyzed.expanded, analyzed.context, versions(session, analyzed))
+    found = pin_query(
+        private, analyzed.expanded, analyzed.context, Pins(versions(session, analyzed))
+    )
     assert found.text is not None
     assert rows(private, found.text) == rows(session, "SELECT * FROM lenient")
     assert private.conf.get("spark.sql.ansi.enabled") == "true"
@@ -175,7 +179,9 @@ def test_a_view_keeps_its_columns_when_its_table_grows(session: SparkSession) ->
     session.sql("ALTER TABLE growing ADD COLUMN y INT")
     analyzed = SparkQueryAnalyzer(session).analyze("SELECT * FROM of_growing")
     private = session.newSession()
-    found = pin_query(private, analyzed.expanded, analyzed.context, versions(session, analyzed))
+    found = pin_query(
+        private, analyzed.expanded, analyzed.context, Pins(versions(session, analyzed))
+    )
     assert found.text is not None
     assert private.sql(found.text).columns == ["x"]
 

@@ -9,11 +9,13 @@ from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.planning.explain import explain
 from dbt.adapters.spark_mt.planning.steps import (
+    ApplyChanges,
     CommitDefinition,
     DropTable,
     Fill,
     FillMode,
     FillPartitions,
+    Method,
     Plan,
     PrepareStorage,
     Publish,
@@ -30,6 +32,7 @@ from tests.unit.builders import QUERY, TABLE, resolve, stored
 DEFINITION = stored(resolve(AskedDefinition(QUERY)))
 FULL = stored(resolve(AskedDefinition(QUERY, refresh_mode=LogicalRefreshMode.FULL)))
 RUN = RefreshRun("r", "CREATE", {"s.orders": VersionedPosition(4, "x")}, 0)
+SINCE = ((next(iter(RUN.positions)), VersionedPosition(2, "b")),)
 STEPS = {
     "prepare storage": PrepareStorage(DEFINITION, (("k", "v"),)),
     "verify rows": VerifyRows(DEFINITION),
@@ -37,6 +40,7 @@ STEPS = {
     "fill": Fill(DEFINITION, FillMode.OVERWRITE, 1, RUN),
     "replace": Fill(DEFINITION, FillMode.REPLACE, 1, RUN),
     "commit definition": CommitDefinition(DEFINITION, 1, {}, None),
+    "apply changes": ApplyChanges(DEFINITION, Method.APPEND, 2, RUN, SINCE),
     "publish": Publish(DEFINITION, None),
     "cluster": Recluster(DEFINITION),
     "register": Register(DEFINITION, 1, {}, None),
@@ -53,7 +57,7 @@ def test_nothing_to_do():
 def test_every_step_has_a_row_with_the_changes_at_the_commit(name):
     ((step, change, *_),) = explain(Plan(TABLE, (STEPS[name],), ("one", "two")))
     assert step == name
-    commits = name in {"create", "fill", "replace", "commit definition"}
+    commits = name in {"create", "fill", "replace", "commit definition", "apply changes"}
     assert (change == "one; two") == commits
 
 
@@ -75,6 +79,17 @@ def test_a_query_without_sources():
     run = RefreshRun("r", "CREATE", {}, 0)
     ((_, _, effect, *_),) = explain(Plan(TABLE, (Fill(DEFINITION, FillMode.CREATE, 1, run),)))
     assert "no sources" in effect
+
+
+def test_a_part_of_the_sources_is_named():
+    fill = Fill(DEFINITION, FillMode.CREATE, 1, RUN, since=SINCE)
+    merge = ApplyChanges(DEFINITION, Method.MERGE, 2, RUN, SINCE)
+    for step in (fill, merge):
+        ((_, _, effect, *_),) = explain(Plan(TABLE, (step,)))
+        assert f"rows added to {SINCE[0][0]} after version 2 up to version 4" in effect
+    ((*_, keeps, loses, reason),) = explain(Plan(TABLE, (merge,)))
+    assert (keeps, loses) == ("all other rows", "nothing")
+    assert "keys" in reason
 
 
 def test_warnings_are_rows():

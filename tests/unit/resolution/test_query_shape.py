@@ -53,7 +53,7 @@ def shape_of(query, key="", names="x y", sources=(), **facts):
         "SELECT x, col FROM t, LATERAL explode(t.ys)",
         f"SELECT t.x, r.y FROM t JOIN rates {LOOKUP} r ON t.x = r.x",
         f"SELECT t.x, r.y FROM t LEFT JOIN rates {LOOKUP} r ON t.x = r.x",
-        "SELECT t.x, d.y FROM t JOIN d VERSION AS OF 3 ON t.x = d.x",
+        "SELECT t.x, d.y FROM t JOIN `spark_catalog`.`sales`.`d` VERSION AS OF 3 ON t.x = d.x",
         "SELECT xxhash64(x) AS x, y FROM t",
     ],
 )
@@ -106,7 +106,7 @@ def test_the_key_counts_by_the_columns_of_the_table():
         ("SELECT x, y FROM t, u", "JOIN"),
         (f"SELECT t.x, r.y FROM t FULL JOIN rates {LOOKUP} r ON t.x = r.x", "OUTER_JOIN"),
         (f"SELECT t.x, r.y FROM rates {LOOKUP} r JOIN t ON t.x = r.x", "LOOKUP_FIRST"),
-        ("SELECT x, y FROM t VERSION AS OF 3", "LOOKUP_FIRST"),
+        ("SELECT x, y FROM `spark_catalog`.`sales`.`t` VERSION AS OF 3", "LOOKUP_FIRST"),
         ("SELECT x, y FROM t TABLESAMPLE (5 PERCENT)", "SAMPLE"),
         ("SELECT * FROM t PIVOT (sum(x) FOR y IN (1, 2))", "PIVOT"),
         ("SELECT x, y FROM VALUES (1, 2) v(x, y)", "RELATION"),
@@ -158,4 +158,25 @@ def test_a_source_is_followed_unless_it_is_looked_up():
     query = f"SELECT t.x, r.y FROM t JOIN rates {LOOKUP} r ON t.x = r.x"
     found = shape_of(query, sources=(table_source("rates"), table_source("t")))
     assert found.followed == (f"{CATALOG}.{SCHEMA}.t",)
-    assert found.lookups == (f"{CATALOG}.{SCHEMA}.rates",)
+    assert found.can_be_limited
+
+
+def test_a_table_that_is_both_looked_up_and_followed():
+    query = f"SELECT t.x, r.y FROM rates t JOIN rates {LOOKUP} r ON t.x = r.x"
+    found = shape_of(query, sources=(table_source("rates"),))
+    assert (found.reason, found.can_be_limited) == ("LOOKED_UP_AND_FOLLOWED", False)
+
+
+def test_a_version_that_the_user_fixed_is_not_followed():
+    query = f"SELECT t.x, r.y FROM {FULL_RATES} t JOIN {FULL_RATES} VERSION AS OF 3 r ON t.x = r.x"
+    assert shape_of(query, sources=(table_source("rates"),)).followed == (
+        f"{CATALOG}.{SCHEMA}.rates",
+    )
+    only = f"SELECT t.x, r.y FROM t JOIN {FULL_RATES} VERSION AS OF 3 r ON t.x = r.x"
+    assert shape_of(only, sources=(table_source("rates"),)).followed == ()
+
+
+def test_a_source_without_versions_cannot_be_limited():
+    source = Source(ORDERS, SourceKind.UNVERSIONED)
+    found = shape_of("SELECT x, y FROM t", sources=(source,))
+    assert (found.unversioned, found.can_be_limited) == ((str(ORDERS),), False)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Positions, VersionedPosition
     from dbt.adapters.spark_mt.definition.table_state import Found
     from dbt.adapters.spark_mt.planning.steps import Step
+    from dbt.adapters.spark_mt.planning.windows import ChangeKind
     from dbt.adapters.spark_mt.resolution.analysis import Source
 
 
@@ -46,6 +47,19 @@ class StepResult:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class StartPosition:
+    """From where a source counts that starts at an instant.
+
+    Args:
+        position: Its state right before the first commit at or after the instant.
+        is_complete: Whether the source's log reaches back to the instant.
+    """
+
+    position: VersionedPosition
+    is_complete: bool = True
+
+
 class TableStore(Protocol):
     """Finds what stands under a name."""
 
@@ -59,6 +73,10 @@ class TableStore(Protocol):
 
     def castable(self, literal: str, type_: str) -> bool:
         """Whether the SQL literal has a value of the type."""
+        ...
+
+    def is_empty(self, name: TableName) -> bool:
+        """Whether a table that is there has no rows."""
         ...
 
 
@@ -84,6 +102,30 @@ class SourceReader(Protocol):
 
     def is_readable(self, source: TableName, position: VersionedPosition) -> bool:
         """Whether the source still has the very version that `position` names."""
+        ...
+
+    def changes(
+        self, source: TableName, after: VersionedPosition, upto: VersionedPosition
+    ) -> ChangeKind:
+        """Return what happened to the rows of a source between two of its positions.
+
+        Rows are compared as bags: a table that was rebuilt with the same rows did not change.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+        ...
+
+    def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
+        """Return from where a source counts that starts at an instant.
+
+        Args:
+            source: The source.
+            instant_ms: Milliseconds since the epoch, UTC.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
         ...
 
 

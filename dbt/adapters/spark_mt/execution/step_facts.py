@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, RefreshFacts
 from dbt.adapters.spark_mt.planning.steps import (
+    ApplyChanges,
     CommitDefinition,
     Fill,
     FillPartitions,
@@ -33,8 +34,9 @@ def facts_of(step: Step, token: str) -> CommitFacts:
     raise TypeError(step, token)
 
 
-@facts_of.register
-def _(step: Fill, token: str) -> CommitFacts:
+@facts_of.register(Fill)
+@facts_of.register(ApplyChanges)
+def _(step: Fill | ApplyChanges, token: str) -> CommitFacts:
     return CommitFacts(
         table_id=step.definition.table_id,
         kind=CommitKind.CONTENT,

@@ -6,9 +6,11 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.planning.steps import (
+    ApplyChanges,
     CommitDefinition,
     Fill,
     FillMode,
+    Method,
     Plan,
     PrepareStorage,
     Publish,
@@ -20,7 +22,9 @@ from dbt.adapters.spark_mt.planning.steps import (
 from dbt.adapters.spark_mt.planning.strategies import engine_of
 
 if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.positions import Positions
 
 ExplainRow = tuple[str, str, str, str, str, str]
 """step, change, effect, keeps, loses, reason."""
@@ -66,6 +70,14 @@ def _(step: Fill, changes: str) -> ExplainRow:
 
 
 @_row.register
+def _(step: ApplyChanges, changes: str) -> ExplainRow:
+    effect = f"{step.method.value}, computed by incremental: {_changes(step)}; one commit"
+    what = "rows of touched keys are those of the new state"
+    reason = what if step.method is Method.MERGE else "each source row gives its own rows"
+    return ("apply changes", changes, effect, "all other rows", "nothing", reason)
+
+
+@_row.register
 def _(step: CommitDefinition, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
     return ("commit definition", changes, "one commit without rows", "rows", "nothing", "")
 
@@ -89,7 +101,18 @@ def _over(step: Fill) -> str:
     positions = sorted(step.run.positions.items())
     if not positions:
         return "no sources"
+    if step.since is not None:
+        return _range(step.since, step.run.positions)
     return ", ".join(f"{name} at {position}" for name, position in positions)
+
+
+def _changes(step: ApplyChanges) -> str:
+    return _range(step.since, step.run.positions)
+
+
+def _range(since: SourcePositions, upto: Positions) -> str:
+    parts = (f"{name} after {after} up to {upto[name]}" for name, after in since)
+    return "rows added to " + ", ".join(parts)
 
 
 def _reason(resolved: ResolvedDefinition) -> str:

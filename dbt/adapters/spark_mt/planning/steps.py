@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
     from dbt.adapters.spark_mt.definition.identifier import TableName
@@ -88,6 +89,7 @@ class Fill:
         mode: Which columns and partitioning the table may get by it.
         seq: The fence: this commit happens only directly after that with the number before.
         changes_definition: Whether the same commit stores the definition.
+        since: Only rows added to these sources after these positions count; None where all do.
     """
 
     definition: StoredDefinition
@@ -95,6 +97,7 @@ class Fill:
     seq: int
     run: RefreshRun
     changes_definition: bool = True
+    since: SourcePositions | None = None
     phase: ClassVar[Phase] = Phase.COMMIT
 
 
@@ -106,6 +109,7 @@ class FillPartitions:
         partitions: Each the (column, SQL literal or None for NULL) pairs that name it.
         table_positions: The table's own positions, which stay.
         table_refresh: The facts of the table's last whole refresh, which stay.
+        since: As that of `Fill`.
     """
 
     definition: StoredDefinition
@@ -114,6 +118,35 @@ class FillPartitions:
     run: RefreshRun
     table_positions: Positions | None = None
     table_refresh: LastRefresh | None = None
+    since: SourcePositions | None = None
+    phase: ClassVar[Phase] = Phase.COMMIT
+
+
+class Method(Enum):
+    """How changes of sources become changes of a table."""
+
+    APPEND = "append"
+    """The query over the added rows is added to the table."""
+    MERGE = "merge"
+    """The rows of every key that the changes touch are computed over all source data."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyChanges:
+    """Apply the query to what changed in the sources that are followed; other rows stay.
+
+    Args:
+        since: The positions after which changes of the followed sources count, up to those of the
+            run.
+        changes_definition: Whether the same commit stores the definition.
+    """
+
+    definition: StoredDefinition
+    method: Method
+    seq: int
+    run: RefreshRun
+    since: SourcePositions
+    changes_definition: bool = True
     phase: ClassVar[Phase] = Phase.COMMIT
 
 
@@ -208,6 +241,7 @@ Step = (
     | VerifyRows
     | Fill
     | FillPartitions
+    | ApplyChanges
     | CommitDefinition
     | Publish
     | Recluster

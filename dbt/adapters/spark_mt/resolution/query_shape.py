@@ -13,6 +13,7 @@ Pure and conservative: what is not recognised is computed as a whole, with the r
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.resolution.analysis import SourceKind
 from dbt.adapters.spark_mt.resolution.columns import Names
 from dbt.adapters.spark_mt.resolution.content import query_positions
-from dbt.adapters.spark_mt.resolution.query_text import without_lookups
+from dbt.adapters.spark_mt.resolution.query_text import shape_of, without_lookups
 from dbt.adapters.spark_mt.resolution.select_rules import (
     NoShapeError,
     check_clauses,
@@ -56,14 +57,22 @@ class RowShape:
         reason: A code such as `DISTINCT`; empty unless the shape is WHOLE.
         problem: The reason as part of a sentence: `it uses DISTINCT`.
         followed: Full names of the sources whose changes count.
-        lookups: Full names of the tables that are looked up, in whatever state they are.
+        unversioned: Those of them whose changes nobody can tell.
     """
 
     shape: Shape
     reason: str = ""
     problem: str = ""
     followed: tuple[str, ...] = ()
-    lookups: tuple[str, ...] = ()
+    unversioned: tuple[str, ...] = ()
+
+    @property
+    def can_be_limited(self) -> bool:
+        """Whether the query can be computed over a part of its sources' rows."""
+        return not self.unversioned and self.reason not in _UNLIMITED
+
+
+_UNLIMITED = frozenset({"NOT_PINNABLE", "LOOKED_UP_AND_FOLLOWED"})
 
 
 def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowShape:
@@ -73,25 +82,53 @@ def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowSha
         definition: Its expanded query is looked at; the original tells which tables are looked up.
         analyzed: What the engine says of the query: its sources, and whether it can be pinned.
     """
-    lookups = tuple(str(name) for name in lookups_of(definition))
-    folded = {name.lower() for name in lookups}
-    versioned = (str(s.name) for s in analyzed.sources if s.kind is SourceKind.VERSIONED)
-    followed = tuple(sorted(n for n in versioned if n.lower() not in folded))
+    lookups = Counter(str(name).lower() for name in lookups_of(definition))
+    fixed = lookups + _fixed(definition)
+    named = _named(definition)
+    static = {name for name, times in fixed.items() if times >= named[name]}
+    tables = [s for s in analyzed.sources if s.kind in _TABLES]
+    followed = [s for s in tables if s.via or str(s.name).lower() not in static]
+    names = tuple(sorted(str(s.name) for s in followed))
+    unversioned = tuple(str(s.name) for s in followed if s.kind is SourceKind.UNVERSIONED)
     try:
         _check_sources(analyzed)
-        walk = _Walk(folded)
-        shape = walk.shape(definition)
+        _check_lookups(set(lookups) - static)
+        shape = _Walk(static).shape(definition)
     except NoShapeError as no:
-        return RowShape(Shape.WHOLE, no.reason, no.problem, followed, lookups)
-    return RowShape(shape, followed=followed, lookups=lookups)
+        return RowShape(Shape.WHOLE, no.reason, no.problem, names, unversioned)
+    return RowShape(shape, followed=names, unversioned=unversioned)
+
+
+_TABLES = frozenset({SourceKind.VERSIONED, SourceKind.UNVERSIONED})
+
+
+def _named(definition: ResolvedDefinition) -> Counter[str]:
+    """How often the expanded query names each relation, by its full name."""
+    refs = shape_of(definition.expanded_query).relations
+    return Counter(".".join(ref.parts).lower() for ref in refs)
+
+
+def _fixed(definition: ResolvedDefinition) -> Counter[str]:
+    """How often it names each at a version that the user fixed."""
+    refs = shape_of(definition.expanded_query).relations
+    return Counter(".".join(ref.parts).lower() for ref in refs if ref.pinned)
 
 
 def lookups_of(definition: ResolvedDefinition) -> tuple[TableName, ...]:
-    """Return the tables that the original query joins FOR SYSTEM_TIME AS OF the processing time."""
+    """Return the tables that the original query joins FOR SYSTEM_TIME AS OF the processing time.
+
+    One that is joined twice is there twice.
+    """
     context = definition.context
     names = without_lookups(definition.asked.query).lookups
-    full = (TableName.of(*n[-3:]).within(context.catalog, context.schema) for n in names)
-    return tuple(dict.fromkeys(full))
+    return tuple(TableName.of(*n[-3:]).within(context.catalog, context.schema) for n in names)
+
+
+def _check_lookups(also_followed: set[str]) -> None:
+    if also_followed:
+        listed = ", ".join(sorted(also_followed))
+        problem = f"it reads {listed} in one place and looks it up in another"
+        raise NoShapeError(reason="LOOKED_UP_AND_FOLLOWED", problem=problem)
 
 
 def _check_sources(analyzed: AnalyzedQuery) -> None:
@@ -115,7 +152,7 @@ def _check_sources(analyzed: AnalyzedQuery) -> None:
 class _Walk:
     """Looks at a query from the outside to its relations."""
 
-    lookups: Container[str]
+    static: Container[str]
     ctes: dict[str, exp.Expr] = field(default_factory=dict)
 
     def shape(self, definition: ResolvedDefinition) -> Shape:
@@ -215,9 +252,7 @@ class _Walk:
         """Whether a relation's changes do not count: looked up, or at a version the user fixed."""
         if not isinstance(relation, exp.Table) or self._cte(relation) is not None:
             return False
-        if relation.args.get("version") or relation.args.get("when"):
-            return True
-        return ".".join(part.name for part in relation.parts).lower() in self.lookups
+        return ".".join(part.name for part in relation.parts).lower() in self.static
 
     def _cte(self, table: exp.Table) -> exp.Expr | None:
         return None if table.db else self.ctes.get(table.name.lower())

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition, unmoved
-from dbt.adapters.spark_mt.execution.errors import (
-    BusySourcesError,
-    PositionsNotReadableError,
-    RefreshFailedError,
-    RefreshSchemaError,
-)
+from dbt.adapters.spark_mt.execution.errors import RefreshFailedError, RefreshSchemaError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
 from dbt.adapters.spark_mt.planning.guard import guarded, outside_duplicates_query, violations_query
 from dbt.adapters.spark_mt.planning.properties import location_of, properties_of
-from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode
-from dbt.adapters.spark_mt.resolution.content import content_query
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode, Method
 from dbt.adapters.spark_mt.resolution.run_options import session_confs
 from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.merge_sql import computed_rows, merge_statement
 from dbt.adapters.spark_mt.spark.orphans import next_seq
-from dbt.adapters.spark_mt.spark.pinning import pin_query
 from dbt.adapters.spark_mt.spark.publishing import listed
+from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 
 if TYPE_CHECKING:
@@ -33,15 +28,15 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
-    from dbt.adapters.spark_mt.planning.steps import Fill, FillPartitions, RefreshRun
+    from dbt.adapters.spark_mt.planning.steps import ApplyChanges, Fill, FillPartitions
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
-_ATTEMPTS = 5
-_RESULT = "__materialized_table_result"
+_MERGE_CONFS = {"spark.databricks.delta.merge.materializeSource": "none"}
+"""The rows of a MERGE are those of fixed versions: reading them twice is safe, and faster."""
 _RAISED = frozenset({"USER_RAISED_EXCEPTION", "TASK_WRITE_FAILED"})
 """Which condition a broken constraint has; Connect tells only the outer one."""
 _TAKEN = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
@@ -66,7 +61,7 @@ class ContentWriter:
         details: TableDetails,
     ) -> None:
         self._sessions = sessions
-        self._sources = sources
+        self._rows = QueryRows(sources, log, details)
         self._log = log
         self._details = details
 
@@ -82,7 +77,7 @@ class ContentWriter:
         definition = step.definition
         opened = self._sessions.open(definition.resolved.context)
         with opened as session, self._explaining(session, step) as attempt:
-            attempt.content, positions = self._content(session, definition, step.run)
+            attempt.content, positions = self._content(session, step)
             facts = replace(facts, positions=positions)
             rows = guarded(attempt.content, definition.resolved)
             version = self._write(session, step, facts, rows)
@@ -93,12 +88,40 @@ class ContentWriter:
         definition = step.definition
         with self._sessions.open(definition.resolved.context) as session:
             with self._explaining(session, step) as attempt:
-                content, positions = self._content(session, definition, step.run)
+                content, positions = self._content(session, step)
                 facts = replace(facts, partition_positions=positions)
                 attempt.content = f"SELECT * FROM (\n{content}\n) WHERE {_condition(step)}"
                 version = self._write_partitions(session, step, facts, attempt.content)
             result = self._result(definition, version, positions)
             return replace(result, warnings=_empty_run(session, step, result, content))
+
+    def apply(self, step: ApplyChanges, facts: CommitFacts) -> StepResult:
+        """Apply what changed in the sources; raises as `fill` does."""
+        definition = step.definition
+        opened = self._sessions.open(definition.resolved.context)
+        with opened as session, self._explaining(session, step) as attempt:
+            session.configure(session_confs(definition.run_options))
+            statement = self._change_statement(session, step, attempt)
+            with session.merging_schema(enabled=step.changes_definition):
+                write = partial(session.spark.sql, statement)
+                version = fenced(session, definition.name, facts, write)
+        return self._result(definition, version, step.run.positions)
+
+    def _change_statement(
+        self, session: PrivateSession, step: ApplyChanges, attempt: _Attempt
+    ) -> str:
+        definition, run = step.definition, step.run
+        key = definition.asked.primary_key
+        if step.method is Method.APPEND or key is None:
+            attempt.content = self._rows.added(session, definition, run, step.since)
+            rows = guarded(attempt.content, definition.resolved)
+            return f"INSERT INTO {definition.name.sql}\n{rows}"
+        session.configure(_MERGE_CONFS)
+        touched = self._rows.touched(session, definition, run, step.since)
+        content, _ = self._rows.whole(session, definition, run)
+        attempt.content = computed_rows(content, touched, key.columns)
+        rows = guarded(attempt.content, definition.resolved)
+        return merge_statement(definition, rows, touched, adds_columns=step.changes_definition)
 
     def _write_partitions(
         self, session: PrivateSession, step: FillPartitions, facts: CommitFacts, content: str
@@ -118,39 +141,14 @@ class ContentWriter:
         raise_if_violated(session, table, query)
 
     def _content(
-        self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun
+        self, session: PrivateSession, step: Fill | FillPartitions
     ) -> tuple[str, Positions]:
         """Return the rows as a query, and the state of the sources that it reads."""
-        session.configure(session_confs(definition.run_options))
-        versions = {
-            name: position.version
-            for name, position in run.positions.items()
-            if isinstance(position, VersionedPosition)
-        }
-        resolved = definition.resolved
-        pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, versions)
-        if pinned.text is not None:
-            return content_query(resolved, pinned.text), run.positions
-        content = content_query(resolved, resolved.expanded_query)
-        return self._settled(session, content, run, pinned.reason)
-
-    def _settled(
-        self, session: PrivateSession, content: str, run: RefreshRun, reason: str
-    ) -> tuple[str, Positions]:
-        """Compute a query that cannot be pinned while nothing moves, and keep its rows."""
-        before = run.positions
-        names = ", ".join(str(source.name) for source in run.sources)
-        for _ in range(_ATTEMPTS):
-            rows = session.spark.sql(content).localCheckpoint(eager=True)
-            self._details.forget()
-            after = self._sources.positions(run.sources)
-            if unmoved(before, after):
-                rows.createOrReplaceTempView(_RESULT)
-                return f"SELECT * FROM {_RESULT}", after
-            if run.fixed:
-                raise PositionsNotReadableError(sources=names, problem=reason)
-            before = after
-        raise BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
+        session.configure(session_confs(step.definition.run_options))
+        if step.since is None:
+            return self._rows.whole(session, step.definition, step.run)
+        content = self._rows.added(session, step.definition, step.run, step.since)
+        return content, step.run.positions
 
     def _write(self, session: PrivateSession, step: Fill, facts: CommitFacts, rows: str) -> int:
         name = step.definition.name
@@ -188,7 +186,7 @@ class ContentWriter:
 
     @contextmanager
     def _explaining(
-        self, session: PrivateSession, step: Fill | FillPartitions
+        self, session: PrivateSession, step: Fill | FillPartitions | ApplyChanges
     ) -> Iterator[_Attempt]:
         """Turn what Spark raises while rows are computed and written into an error of ours."""
         attempt = _Attempt()
@@ -200,7 +198,9 @@ class ContentWriter:
             self._raise_violations(session, step, attempt, failure_of(error))
             raise self._explained(step, failure_of(error)) from error
 
-    def _explained(self, step: Fill | FillPartitions, failure: SparkFailure) -> Exception:
+    def _explained(
+        self, step: Fill | FillPartitions | ApplyChanges, failure: SparkFailure
+    ) -> Exception:
         table = step.definition.name
         if self._is_overtaken(step):
             return CommitConflictError(table=table)
@@ -212,7 +212,7 @@ class ContentWriter:
     def _raise_violations(
         self,
         session: PrivateSession,
-        step: Fill | FillPartitions,
+        step: Fill | FillPartitions | ApplyChanges,
         attempt: _Attempt,
         failure: SparkFailure,
     ) -> None:
@@ -221,7 +221,7 @@ class ContentWriter:
             query = violations_query(attempt.content, step.definition.resolved)
             raise_if_violated(session, step.definition.name, query)
 
-    def _is_overtaken(self, step: Fill | FillPartitions) -> bool:
+    def _is_overtaken(self, step: Fill | FillPartitions | ApplyChanges) -> bool:
         """Whether a commit of ours came first; Spark may fail on what it changed before any fence.
 
         An appended column, for one, makes the statement one column short.

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from dbt.adapters.spark_mt.definition.commit_facts import decode_commit
 from dbt.adapters.spark_mt.execution.history import Commit
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.file_changes import FileAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +25,8 @@ _COMMIT_FILE = re.compile(r"(\d{20})\.json$")
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 _PREFIX = '{"commitInfo"'
 _METADATA_PREFIX = '{"metaData"'
+_ADD = '{"add"'
+_REMOVE = '{"remove"'
 
 
 class DeltaLog:
@@ -63,6 +66,33 @@ class DeltaLog:
             for row in lines
             if (key := by_tail.get(_tail(unquote(row[1])))) is not None
         }
+
+    def file_actions(self, location: str, first: int, last: int) -> list[FileAction] | None:
+        """Return which files came and went from version `first` to `last`, in no order.
+
+        Returns:
+            None where the log no longer holds one of these versions.
+        """
+        from pyspark.sql import functions as f
+
+        wanted = range(first, last + 1)
+        if not set(wanted) <= set(self.versions(location)):
+            return None
+        lines = (
+            self._spark.read.text([_escaped(_file(location, version)) for version in wanted])
+            .where(f.col("value").startswith(_ADD) | f.col("value").startswith(_REMOVE))
+            .withColumn("adds", f.col("value").startswith(_ADD))
+            .selectExpr(
+                "_metadata.file_name",
+                "adds",
+                "get_json_object(value, IF(adds, '$.add.path', '$.remove.path'))",
+                "get_json_object(value, IF(adds, '$.add.dataChange', '$.remove.dataChange'))",
+            )
+        )
+        return [
+            FileAction(int(name.partition(".")[0]), path, adds, changes_rows=changes != "false")
+            for name, adds, path, changes in lines.collect()
+        ]
 
     def table_id(self, location: str) -> str:
         """Return Delta's identity of the table, empty where the commits no longer tell it."""
@@ -109,7 +139,15 @@ def _parse(version: int, line: str) -> Commit:
     )
 
 
+_MERGED = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+
+
 def _rows(metrics: dict[str, str]) -> int | None:
-    """Return how many rows were written; an emptied partition has no such count, and no files."""
+    """Return how many rows were written; an emptied partition has no such count, and no files.
+
+    A MERGE also writes rows again that share a file with others: only those that changed count.
+    """
+    if _MERGED[0] in metrics:
+        return sum(int(metrics.get(name, 0)) for name in _MERGED)
     rows = metrics.get("numOutputRows", "0" if metrics.get("numFiles") == "0" else None)
     return None if rows is None else int(rows)

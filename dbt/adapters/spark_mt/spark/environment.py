@@ -60,7 +60,7 @@ class SparkEnvironment:
         log = DeltaLog(spark)
         self.details = TableDetails(spark, log)
         store = SparkTableStore(spark, log, self.details)
-        sources = SparkSourceReader(log, self.details)
+        sources = SparkSourceReader(log, self.details, self.sessions)
         system = SystemTable(spark, PrivateSessions(spark))
         told = SparkSystemLog(spark, system, lambda: int(clock().timestamp() * 1000))
         content = ContentWriter(self.sessions, sources, log, self.details)

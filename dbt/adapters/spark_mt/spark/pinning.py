@@ -8,7 +8,7 @@ versions before and after instead (design 5).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote
@@ -34,6 +34,22 @@ _INLINED = "__materialized_table_view_"
 
 
 @dataclass(frozen=True, slots=True)
+class Pins:
+    """What stands for the sources of a query.
+
+    Args:
+        versions: The version to read of each Delta source, by full name; also of those behind
+            views.
+        replaced: The temporary view to read in the place of a source, by full name.
+        label: Tells the temporary views of this query from those of others in the same session.
+    """
+
+    versions: Mapping[str, int]
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PinnedQuery:
     """A query at fixed versions.
 
@@ -50,9 +66,7 @@ class _NotPinnableError(Exception):
     """Some relation cannot be read as of a version; the message says which and why."""
 
 
-def pin_query(
-    private: SparkSession, query: str, context: QueryContext, versions: Mapping[str, int]
-) -> PinnedQuery:
+def pin_query(private: SparkSession, query: str, context: QueryContext, pins: Pins) -> PinnedQuery:
     """Pin a query to versions of its Delta sources.
 
     Args:
@@ -61,8 +75,7 @@ def pin_query(
             its meaning only there.
         query: A query, best the expanded one.
         context: Where and under which confs it was analysed.
-        versions: The version to read of each Delta source, by full name; also of those behind
-            views.
+        pins: What to read in the place of each source.
 
     Raises:
         pyspark.errors.PySparkException: The context's schema is gone.
@@ -70,7 +83,7 @@ def pin_query(
     private.conf.set(_ANY_AGE, "false")
     enter_context(private, context)
     try:
-        text = _Pinner(private, versions).pinned(query, context)
+        text = _Pinner(private, pins).pinned(query, context)
         enter_context(private, context)
         return _checked(private, query, text)
     except _NotPinnableError as no:
@@ -91,9 +104,11 @@ def _checked(private: SparkSession, query: str, text: str) -> PinnedQuery:
 
 
 class _Pinner:
-    def __init__(self, private: SparkSession, versions: Mapping[str, int]) -> None:
+    def __init__(self, private: SparkSession, pins: Pins) -> None:
         self._spark = private
-        self._versions = {name.lower(): version for name, version in versions.items()}
+        self._versions = {name.lower(): version for name, version in pins.versions.items()}
+        self._replaced = {name.lower(): view for name, view in pins.replaced.items()}
+        self._label = pins.label
         self._inlined: dict[TableName, str] = {}
 
     def pinned(self, text: str, context: QueryContext) -> str:
@@ -121,12 +136,13 @@ class _Pinner:
                 raise _NotPinnableError(f"no version of {name} is given")  # noqa: TRY003, EM102
 
     def _place(self, ref: RelationRef, name: TableName) -> str:
-        if name in self._inlined:
+        view = self._inlined.get(name) or self._replaced.get(str(name).lower())
+        if view is not None and not ref.pinned:
             if ref.aliased:
-                return self._inlined[name]
+                return view
             if ref.sampled:
                 raise _NotPinnableError(f"the view {name} is sampled without an alias")  # noqa: TRY003, EM102
-            return f"{self._inlined[name]} AS {quote(name.name)}"
+            return f"{view} AS {quote(name.name)}"
         version = self._versions.get(str(name).lower())
         return name.sql if ref.pinned or version is None else f"{name.sql} VERSION AS OF {version}"
 
@@ -142,7 +158,7 @@ class _Pinner:
             for source, field in zip(inner, schema.fields, strict=True)
         )
         alias = "_" if by_name else f"_({', '.join(inner)})"
-        name = f"{_INLINED}{len(self._inlined)}"
+        name = f"{_INLINED}{self._label}{len(self._inlined)}"
         self._spark.sql(
             f"CREATE OR REPLACE TEMPORARY VIEW {name} AS\n"
             f"SELECT {columns}\nFROM (\n{body}\n) AS {alias}"

@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.execution.step_facts import facts_of
 from dbt.adapters.spark_mt.planning.guard import violations_query
 from dbt.adapters.spark_mt.planning.properties import DELTA_ID
 from dbt.adapters.spark_mt.planning.steps import (
+    ApplyChanges,
     CommitDefinition,
     DropTable,
     Fill,
@@ -112,6 +113,10 @@ class SparkStepRunner:
     @_run.register
     def _(self, step: FillPartitions) -> StepResult:
         return self._content.fill_partitions(step, _facts(step))
+
+    @_run.register
+    def _(self, step: ApplyChanges) -> StepResult:
+        return self._content.apply(step, _facts(step))
 
     @_run.register
     def _(self, step: CommitDefinition) -> StepResult:

@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import (
+    BEFORE_ALL,
     DefinitionPosition,
     Position,
     Positions,
@@ -13,7 +14,10 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.execution.errors import BusySourcesError, SourceNotFoundError
+from dbt.adapters.spark_mt.execution.ports import StartPosition
+from dbt.adapters.spark_mt.planning.windows import ChangeKind
 from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 
 if TYPE_CHECKING:
@@ -21,17 +25,21 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
     from dbt.adapters.spark_mt.spark.table_details import TableDetail, TableDetails
 
 _ATTEMPTS = 20
+_PROBES = 32
+"""How many commits of a log are looked at in one job, in search of an instant."""
 
 
 class SparkSourceReader:
     """Reads positions from Delta's logs, and fingerprints of what defines views and functions."""
 
-    def __init__(self, log: DeltaLog, details: TableDetails) -> None:
+    def __init__(self, log: DeltaLog, details: TableDetails, sessions: PrivateSessions) -> None:
         self._log = log
         self._details = details
+        self._sessions = sessions
 
     def positions(self, sources: Sequence[Source]) -> Positions:
         """Return one state of all sources that existed at one moment.
@@ -65,6 +73,53 @@ class SparkSourceReader:
         if position.version not in self._log.versions(key[0]):
             return False
         return self._log.commits([key])[key].identity == position.identity
+
+    def location(self, source: TableName) -> str:
+        """Return where a table lives.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+        return self._detail(source).location
+
+    def changes(
+        self, source: TableName, after: VersionedPosition, upto: VersionedPosition
+    ) -> ChangeKind:
+        """Return what happened to the rows of a source between two of its positions."""
+        range_ = SourceRange(source, self.location(source), after, upto)
+        if not (range_.is_empty or after == BEFORE_ALL or self.is_readable(source, after)):
+            return self._why_unreadable(range_)
+        with self._sessions.open() as session:
+            return RangeReader(session.spark, self._log).kind(range_)
+
+    def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
+        """Return the position right before the first commit made at or after an instant."""
+        location = self.location(source)
+        versions = self._log.versions(location)
+        first = self._first_at_or_after(location, versions, instant_ms)
+        if first == 0:
+            return StartPosition(BEFORE_ALL, is_complete=False)
+        key = (location, versions[first - 1])
+        return StartPosition(VersionedPosition(key[1], self._log.commits([key])[key].identity))
+
+    def _first_at_or_after(self, location: str, versions: list[int], instant_ms: int) -> int:
+        """Return which of the versions is the first of that time, their number if none is."""
+        first, end = 0, len(versions)
+        while first < end:
+            probes = range(first, end, max(1, (end - first) // _PROBES))
+            found = self._log.commits((location, versions[at]) for at in probes)
+            times = {version: commit.timestamp_ms for (_, version), commit in found.items()}
+            late = [at for at in probes if times[versions[at]] >= instant_ms]
+            early = [at for at in probes if times[versions[at]] < instant_ms]
+            first = early[-1] + 1 if early else first
+            end = late[0] if late else end
+        return first
+
+    def _why_unreadable(self, range_: SourceRange) -> ChangeKind:
+        """Its log was cleaned up so far, or this is another table of the same name."""
+        versions = self._log.versions(range_.location)
+        cleaned = bool(versions) and range_.after.version < versions[0]
+        return ChangeKind.GONE if cleaned else ChangeKind.REPLACED
 
     def _settled(self, names: Iterable[TableName]) -> dict[str, Position]:
         versions = self._listed(names)

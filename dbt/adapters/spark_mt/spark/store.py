@@ -62,6 +62,10 @@ class SparkTableStore:
             )
         )
 
+    def is_empty(self, name: TableName) -> bool:
+        """Whether a table that is there has no rows."""
+        return not self._spark.sql(f"SELECT 1 FROM {name.sql} LIMIT 1").collect()
+
     def castable(self, literal: str, type_: str) -> bool:
         """Whether the SQL literal has a value of the type."""
         query = f"SELECT try_cast({literal} AS {type_}) IS NOT NULL AS fits"

@@ -6,7 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Check
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition, unmoved
+from dbt.adapters.spark_mt.definition.positions import (
+    BEFORE_ALL,
+    VersionedPosition,
+    unmoved,
+)
 from dbt.adapters.spark_mt.execution.errors import (
     BusySourcesError,
     ConstraintViolatedError,
@@ -20,13 +24,14 @@ from dbt.adapters.spark_mt.resolution.query_tokens import token_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.memory.queries import MemoryQueries
     from dbt.adapters.spark_mt.execution.memory.tables import Row, Rows, VersionedTable
     from dbt.adapters.spark_mt.execution.ports import SourceReader
-    from dbt.adapters.spark_mt.planning.steps import FillPartitions, RefreshRun
+    from dbt.adapters.spark_mt.planning.steps import ApplyChanges, FillPartitions, RefreshRun
 
     Predicate = Callable[[Mapping[str, object]], bool]
 
@@ -45,8 +50,15 @@ class MemoryContent:
         """Say what a CHECK expression means for a row, by column name."""
         self._checks[token_key(expression)] = holds
 
-    def compute(self, definition: StoredDefinition, run: RefreshRun) -> tuple[Rows, Positions]:
+    def compute(
+        self, definition: StoredDefinition, run: RefreshRun, since: SourcePositions | None = None
+    ) -> tuple[Rows, Positions]:
         """Return the table's rows, and the state of the sources that they reflect.
+
+        Args:
+            definition: What is computed.
+            run: The state of the sources.
+            since: Only rows added to these sources after these positions count; None: all do.
 
         Raises:
             BusySourcesError: A query that cannot be pinned saw its sources move each time.
@@ -57,14 +69,49 @@ class MemoryContent:
         analyzed = self._queries.analyze_stored(resolved)
         if [c.name for c in analyzed.columns] != list(resolved.query_columns):
             raise RefreshSchemaError(table=definition.name)
+        if since is not None:
+            return self._limited(definition, run, dict(since), _added), run.positions
         if analyzed.pinnable:
-            rows = self._queries.rows(
-                resolved.expanded_query,
-                resolved.context,
-                lambda name, table: _at(definition.name, table, run.positions[str(name)]),
-            )
-            return _in_columns(rows, resolved), run.positions
+            return self._limited(definition, run, {}, _added), run.positions
         return self._settled(resolved, run)
+
+    def merged(self, step: ApplyChanges, there: Rows) -> tuple[Rows, int]:
+        """Return the rows of a table after its touched keys were computed, and how many changed."""
+        definition = step.definition
+        key = _key_of(definition.resolved)
+        since = dict(step.since)
+        touched = {
+            key(row)
+            for difference in (_added, _removed)
+            for row in self._limited(definition, step.run, since, difference)
+        }
+        computed = self._limited(definition, step.run, {}, _added)
+        rows = tuple(row for row in computed if key(row) in touched)
+        self.check(definition, rows)
+        kept = tuple(row for row in there if key(row) not in touched)
+        gone = sum(key(row) in touched and row not in rows for row in there)
+        return kept + rows, gone + sum(row not in there for row in rows)
+
+    def _limited(
+        self,
+        definition: StoredDefinition,
+        run: RefreshRun,
+        since: Mapping[str, VersionedPosition],
+        difference: Callable[[Rows, Rows], Rows],
+    ) -> Rows:
+        """Compute the query over a part of the rows of the sources that `since` names."""
+
+        def read(name: TableName, table: VersionedTable) -> Rows:
+            now = _at(definition.name, table, run.positions[str(name)])
+            after = since.get(str(name))
+            if after is None:
+                return now
+            before = () if after == BEFORE_ALL else _at(definition.name, table, after)
+            return difference(before, now)
+
+        resolved = definition.resolved
+        rows = self._queries.rows(resolved.expanded_query, resolved.context, read)
+        return _in_columns(rows, resolved)
 
     def check(self, definition: StoredDefinition, rows: Rows) -> None:
         """Make sure that rows satisfy the constraints.
@@ -105,6 +152,21 @@ class MemoryContent:
         for column in definition.columns:
             if not column.nullable and any(record[column.name] is None for record in records):
                 yield f"NULL in column {column.name}, which is NOT NULL"
+
+
+def _added(before: Rows, now: Rows) -> Rows:
+    return tuple((Counter(now) - Counter(before)).elements())
+
+
+def _removed(before: Rows, now: Rows) -> Rows:
+    return _added(now, before)
+
+
+def _key_of(definition: ResolvedDefinition) -> Callable[[Row], Row]:
+    asked = definition.asked.primary_key
+    columns = [column.name for column in definition.columns]
+    places = [columns.index(column) for column in (asked.columns if asked else ())]
+    return lambda row: tuple(row[place] for place in places)
 
 
 def in_partitions(step: FillPartitions, row: Row) -> bool:

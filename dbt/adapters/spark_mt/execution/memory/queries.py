@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.execution.memory.tables import UnversionedTable, Vers
 from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, Source, SourceKind
 from dbt.adapters.spark_mt.resolution.query_errors import QueryError
 from dbt.adapters.spark_mt.resolution.query_functions import functions_of
-from dbt.adapters.spark_mt.resolution.query_text import replace_at, shape_of
+from dbt.adapters.spark_mt.resolution.query_text import replace_at, shape_of, without_lookups
 from dbt.adapters.spark_mt.resolution.query_tokens import token_key
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ class MemoryQueries:
 
 def _expanded(query: str, context: QueryContext) -> tuple[str, tuple[TableName, ...]]:
     """Return the query with full names, and these names in order of appearance."""
+    query = without_lookups(query).text
     found = [
         (ref, TableName.of(*ref.parts).within(context.catalog, context.schema))
         for ref in shape_of(query).relations

@@ -19,11 +19,13 @@ from dbt.adapters.spark_mt.planning.publication import (
     obsolete_properties,
 )
 from dbt.adapters.spark_mt.planning.steps import (
+    ApplyChanges,
     CommitDefinition,
     DropTable,
     Fill,
     FillMode,
     FillPartitions,
+    Method,
     PrepareStorage,
     Publish,
     Recluster,
@@ -92,7 +94,7 @@ class MemoryStepRunner:
 
     @_run.register
     def _(self, step: Fill) -> StepResult:
-        rows, positions = self._content.compute(step.definition, step.run)
+        rows, positions = self._content.compute(step.definition, step.run, step.since)
         self._content.check(step.definition, rows)
         change = self._change("WRITE", replace(_facts(step), positions=positions), len(rows))
         name = step.definition.name
@@ -104,7 +106,7 @@ class MemoryStepRunner:
 
     @_run.register
     def _(self, step: FillPartitions) -> StepResult:
-        computed, positions = self._content.compute(step.definition, step.run)
+        computed, positions = self._content.compute(step.definition, step.run, step.since)
         rows = tuple(row for row in computed if in_partitions(step, row))
         facts = replace(_facts(step), partition_positions=positions)
         change = self._change("WRITE", facts, len(rows))
@@ -116,6 +118,22 @@ class MemoryStepRunner:
 
         self._catalog.commit(step.definition.name, change, update)
         return self._written(change, positions)
+
+    @_run.register
+    def _(self, step: ApplyChanges) -> StepResult:
+        name = step.definition.name
+        there = self._table(name).newest.rows
+        new = len(step.definition.resolved.columns) - len(self._table(name).newest.columns)
+        there = tuple((*row, *(None,) * new) for row in there)
+        if step.method is Method.MERGE:
+            rows, changed = self._content.merged(step, there)
+        else:
+            added, _ = self._content.compute(step.definition, step.run, step.since)
+            self._content.check(step.definition, added)
+            rows, changed = there + added, len(added)
+        change = self._change("WRITE", _facts(step), changed)
+        self._catalog.commit(name, change, lambda s: _changed(step, s, rows))
+        return self._written(change, step.run.positions)
 
     @_run.register
     def _(self, step: CommitDefinition) -> StepResult:
@@ -211,6 +229,11 @@ def _extended(step: CommitDefinition, snapshot: Snapshot) -> Snapshot:
     new = tuple(replace(column, comment=None) for column in step.new_columns)
     rows = tuple((*row, *(None for _ in new)) for row in snapshot.rows)
     return replace(snapshot, columns=snapshot.columns + new, rows=rows)
+
+
+def _changed(step: ApplyChanges, snapshot: Snapshot, rows: Rows) -> Snapshot:
+    columns = step.definition.resolved.columns[len(snapshot.columns) :]
+    return replace(snapshot, rows=rows, columns=snapshot.columns + columns)
 
 
 def _in_line(step: Publish, snapshot: Snapshot, identity: str) -> Snapshot:

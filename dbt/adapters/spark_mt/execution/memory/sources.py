@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import (
+    BEFORE_ALL,
     DefinitionPosition,
     Position,
     Positions,
@@ -13,6 +15,8 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.execution.ports import StartPosition
+from dbt.adapters.spark_mt.planning.windows import ChangeKind
 from dbt.adapters.spark_mt.resolution.analysis import SourceKind
 
 if TYPE_CHECKING:
@@ -48,6 +52,30 @@ class MemorySourceReader:
     def is_readable(self, source: TableName, position: VersionedPosition) -> bool:
         """Whether the source still has the very version that `position` names."""
         return position.identity == self._table(source).identity
+
+    def changes(
+        self, source: TableName, after: VersionedPosition, upto: VersionedPosition
+    ) -> ChangeKind:
+        """Return what happened to the rows of a source between two of its positions."""
+        if after in (upto, BEFORE_ALL):
+            return ChangeKind.NONE if after == upto else ChangeKind.ADDED
+        table = self._table(source)
+        first = min((commit.version for commit in table.log), default=table.version)
+        if not self.is_readable(source, after) or after.version < first:
+            gone = self.is_readable(source, after)
+            return ChangeKind.GONE if gone else ChangeKind.REPLACED
+        before, now = (Counter(table.snapshots[at.version].rows) for at in (after, upto))
+        if before - now:
+            return ChangeKind.REMOVED
+        return ChangeKind.ADDED if now - before else ChangeKind.NONE
+
+    def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
+        """Return from where a source counts that starts at an instant."""
+        table = self._table(source)
+        earlier = [commit.version for commit in table.log if commit.timestamp_ms < instant_ms]
+        if not earlier:
+            return StartPosition(BEFORE_ALL, is_complete=False)
+        return StartPosition(VersionedPosition(earlier[-1], table.identity))
 
     def _position(self, source: Source) -> Position:
         if source.kind is SourceKind.UNVERSIONED:

@@ -56,6 +56,11 @@ class MemoryTableStore:
             return False
         return True
 
+    def is_empty(self, name: TableName) -> bool:
+        """Whether a table that is there has no rows."""
+        table = self._catalog.table(name)
+        return table is None or not table.newest.rows
+
     def definition_of(self, name: TableName) -> StoredDefinition | None:
         """Return the published definition of `name`, or None if it is no materialized table."""
         table = self._catalog.table(name)

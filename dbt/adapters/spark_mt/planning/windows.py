@@ -1,0 +1,86 @@
+"""How a table that does not count its sources from their beginning is brought up to date.
+
+Semantics 7, "Baseline". Pure: what changed in the sources is told by the ports.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.resolution.query_shape import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.resolution.query_shape import RowShape
+
+
+class ChangeKind(Enum):
+    """What happened to the rows of a source between two of its positions."""
+
+    NONE = "no row changed"
+    ADDED = "rows were added"
+    REMOVED = "rows were removed or changed"
+    GONE = "what happened in between can no longer be read"
+    REPLACED = "the source was made anew in between"
+
+
+class Strategy(Enum):
+    """How a table with a baseline follows its sources."""
+
+    APPEND = "append"
+    """The query over the added rows is added."""
+    MERGE = "merge"
+    """Rows whose key the changes touch are computed over all source data."""
+    WINDOW = "window"
+    """All rows are computed over the source rows added since the baseline."""
+
+
+def strategy_of(
+    shape: RowShape, definition: ResolvedDefinition, *, keeps_rows: bool
+) -> Strategy | None:
+    """Return how the table follows its sources; None where it cannot.
+
+    Groups that nothing was kept of are computed over the window, never over all source data: the
+    table would otherwise mix totals of the window with totals of all time.
+
+    Args:
+        shape: Of the query.
+        definition: Tells whether there is a key.
+        keeps_rows: Whether the table has rows that its query does not account for.
+    """
+    if not shape.can_be_limited:
+        return None
+    if shape.shape is Shape.ROW_WISE:
+        return Strategy.MERGE if definition.asked.primary_key else Strategy.APPEND
+    if not keeps_rows:
+        return Strategy.WINDOW
+    return Strategy.MERGE if shape.shape is Shape.KEYED else None
+
+
+def reason_of(shape: RowShape, definition: ResolvedDefinition, strategy: Strategy) -> str:
+    """Say why a table with a baseline has its strategy."""
+    if strategy is Strategy.APPEND:
+        return "each row of the query is made of one source row, and there is no PRIMARY KEY"
+    if strategy is Strategy.WINDOW:
+        what = shape.problem or "it groups rows"
+        return f"no older rows were kept, and the query is computed as a whole because {what}"
+    key = ", ".join(definition.asked.primary_key.columns) if definition.asked.primary_key else ""
+    return f"the PRIMARY KEY ({key}) tells which rows a change reaches"
+
+
+def positions_of(followed: tuple[str, ...], positions: Positions) -> SourcePositions:
+    """Return the positions of the sources that are followed."""
+    found = ((name, positions.get(name)) for name in followed)
+    return tuple((name, at) for name, at in found if isinstance(at, VersionedPosition))
+
+
+def worst(kinds: Mapping[str, ChangeKind]) -> ChangeKind:
+    """Return the heaviest change among those of several sources."""
+    order = list(ChangeKind)
+    return max(kinds.values(), key=order.index, default=ChangeKind.NONE)

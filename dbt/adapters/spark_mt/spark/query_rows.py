@@ -1,0 +1,157 @@
+"""A definition's query as rows: over one state of its sources, or over what changed in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition, unmoved
+from dbt.adapters.spark_mt.execution.errors import (
+    BusySourcesError,
+    PositionsNotReadableError,
+    RefreshFailedError,
+)
+from dbt.adapters.spark_mt.resolution.content import content_query
+from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
+from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession
+    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+
+    RangeRows = Callable[[SourceRange], str | None]
+
+_ATTEMPTS = 5
+_RESULT = "__materialized_table_result"
+_CHANGES = "__materialized_table_changes_"
+
+
+class QueryRows:
+    """Writes a definition's query such that it reads what a refresh is about."""
+
+    def __init__(self, sources: SparkSourceReader, log: DeltaLog, details: TableDetails) -> None:
+        self._sources = sources
+        self._log = log
+        self._details = details
+
+    def whole(
+        self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun
+    ) -> tuple[str, Positions]:
+        """Return the rows over all source data as a query, and the state that it reads.
+
+        Raises:
+            BusySourcesError: The query cannot be pinned, and its sources moved each time.
+            PositionsNotReadableError: The same, where only the given positions will do.
+        """
+        resolved = definition.resolved
+        pins = Pins(_versions(run))
+        pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
+        if pinned.text is not None:
+            return content_query(resolved, pinned.text), run.positions
+        content = content_query(resolved, resolved.expanded_query)
+        return self._settled(session, content, run, pinned.reason)
+
+    def added(
+        self,
+        session: PrivateSession,
+        definition: StoredDefinition,
+        run: RefreshRun,
+        since: SourcePositions,
+    ) -> str:
+        """Return the rows over what was added to the followed sources since some positions.
+
+        Raises:
+            RefreshFailedError: The query cannot be limited to these rows.
+        """
+        reader = RangeReader(session.spark, self._log)
+        return self._limited(session, definition, run, since, ("added_", reader.added))
+
+    def touched(
+        self,
+        session: PrivateSession,
+        definition: StoredDefinition,
+        run: RefreshRun,
+        since: SourcePositions,
+    ) -> list[str]:
+        """Return the rows over what was added, and those over what was removed.
+
+        Rows that were removed are joined with tables that are looked up as these are now.
+
+        Raises:
+            RefreshFailedError: The query cannot be limited to these rows.
+        """
+        reader = RangeReader(session.spark, self._log)
+        parts = [self._limited(session, definition, run, since, ("added_", reader.added))]
+        if any(reader.removed(range_) for range_ in self._ranges(run, since)):
+            limit = ("removed_", reader.removed)
+            parts.append(self._limited(session, definition, run, since, limit))
+        return parts
+
+    def _limited(
+        self,
+        session: PrivateSession,
+        definition: StoredDefinition,
+        run: RefreshRun,
+        since: SourcePositions,
+        limit: tuple[str, RangeRows],
+    ) -> str:
+        """Let a temporary view of some rows stand in the place of each followed source."""
+        label, rows_of = limit
+        views: dict[str, str] = {}
+        for number, range_ in enumerate(self._ranges(run, since)):
+            view = f"{_CHANGES}{label}{number}"
+            body = rows_of(range_) or f"SELECT * FROM {_at_end(range_)} WHERE false"
+            session.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{body}")
+            views[str(range_.name)] = view
+        resolved = definition.resolved
+        pins = Pins(_versions(run), views, label)
+        pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
+        if pinned.text is None:
+            raise RefreshFailedError(table=definition.name, problem=pinned.reason)
+        return content_query(resolved, pinned.text)
+
+    def _ranges(self, run: RefreshRun, since: SourcePositions) -> list[SourceRange]:
+        names = {str(source.name): source.name for source in run.sources}
+        upto = run.positions
+        return [
+            SourceRange(names[name], self._sources.location(names[name]), after, end)
+            for name, after in since
+            if isinstance(end := upto[name], VersionedPosition)
+        ]
+
+    def _settled(
+        self, session: PrivateSession, content: str, run: RefreshRun, reason: str
+    ) -> tuple[str, Positions]:
+        """Compute a query that cannot be pinned while nothing moves, and keep its rows."""
+        before = run.positions
+        names = ", ".join(str(source.name) for source in run.sources)
+        for _ in range(_ATTEMPTS):
+            rows = session.spark.sql(content).localCheckpoint(eager=True)
+            self._details.forget()
+            after = self._sources.positions(run.sources)
+            if unmoved(before, after):
+                rows.createOrReplaceTempView(_RESULT)
+                return f"SELECT * FROM {_RESULT}", after
+            if run.fixed:
+                raise PositionsNotReadableError(sources=names, problem=reason)
+            before = after
+        raise BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
+
+
+def _versions(run: RefreshRun) -> dict[str, int]:
+    return {
+        name: position.version
+        for name, position in run.positions.items()
+        if isinstance(position, VersionedPosition)
+    }
+
+
+def _at_end(range_: SourceRange) -> str:
+    return f"{range_.name.sql} VERSION AS OF {range_.upto.version}"

@@ -1,0 +1,186 @@
+"""What happened to the rows of a Delta source between two of its positions.
+
+The log tells which files came and went; rows are read from these files only. A range in which files
+only came is read as it is. Otherwise the rows of the files that came or went are compared before
+and after, as bags, so that a table that was rebuilt with the same rows did not change at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL
+from dbt.adapters.spark_mt.planning.windows import ChangeKind
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.file_changes import FileChanges, file_changes
+from dbt.adapters.spark_mt.spark.types import ddl_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import DataType, StructType
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+
+_UNREADABLE = frozenset(
+    {
+        "DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION",
+        "DELTA_VERSION_NOT_FOUND",
+        "DELTA_VERSIONS_NOT_CONTIGUOUS",
+        "DELTA_LOG_FILE_NOT_FOUND",
+        "DELTA_STATE_RECOVER_ERROR",
+        "DELTA_FILE_NOT_FOUND",
+        "DELTA_FILE_NOT_FOUND_DETAILED",
+        "FAILED_READ_FILE",
+    }
+)
+"""What Spark says of a version whose log or files are gone."""
+_INCOMPARABLE = frozenset({"map", "variant"})
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRange:
+    """A source from one of its positions to another.
+
+    Args:
+        location: Where the table lives.
+        after: Its changes count from here on; `BEFORE_ALL` for all of its rows.
+        upto: The newest position that counts.
+    """
+
+    name: TableName
+    location: str
+    after: VersionedPosition
+    upto: VersionedPosition
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing can have happened."""
+        return self.after == self.upto
+
+
+class RangeReader:
+    """Reads ranges in a session in which versions of any age can be read.
+
+    Args:
+        spark: A private session.
+        log: Reads logs.
+    """
+
+    def __init__(self, spark: SparkSession, log: DeltaLog) -> None:
+        self._spark = spark
+        self._log = log
+
+    def kind(self, range_: SourceRange) -> ChangeKind:
+        """Return what happened in a range whose first position was verified.
+
+        Columns of types that Spark cannot compare (maps) count as changed with their file.
+        """
+        if range_.is_empty or range_.after == BEFORE_ALL:
+            return ChangeKind.NONE if range_.is_empty else ChangeKind.ADDED
+        changes = self._files(range_)
+        if changes is None:
+            return ChangeKind.GONE
+        if not changes.removes_rows and (changes.named or self._is_comparable(range_)):
+            return ChangeKind.ADDED if changes.added else ChangeKind.NONE
+        return self._compared(range_)
+
+    def added(self, range_: SourceRange) -> str:
+        """Return a query for the rows that the range added, with the columns of its end."""
+        if range_.is_empty:
+            return f"{self._rows(range_, range_.upto.version)} WHERE false"
+        if range_.after == BEFORE_ALL:
+            return self._rows(range_, range_.upto.version)
+        changes = self._known_files(range_)
+        if changes.removes_rows or not changes.named:
+            return self._difference(range_, range_.upto.version, range_.after.version)
+        parts = [
+            self._rows(range_, version, files) for version, files in changes.added.items()
+        ] or [f"{self._rows(range_, range_.upto.version)} WHERE false"]
+        return "\nUNION ALL\n".join(parts)
+
+    def removed(self, range_: SourceRange) -> str | None:
+        """Return a query for the rows that the range removed; None where it removed none."""
+        if range_.is_empty or range_.after == BEFORE_ALL:
+            return None
+        if not self._known_files(range_).removes_rows:
+            return None
+        return self._difference(range_, range_.after.version, range_.upto.version)
+
+    def _compared(self, range_: SourceRange) -> ChangeKind:
+        if not self._is_comparable(range_):
+            return ChangeKind.REMOVED
+        before, after = range_.after.version, range_.upto.version
+        try:
+            if self._has_rows(self._difference(range_, before, after)):
+                return ChangeKind.REMOVED
+            added = self._has_rows(self._difference(range_, after, before))
+        except Exception as error:
+            if is_spark_error(error) and failure_of(error).main_condition in _UNREADABLE:
+                return ChangeKind.GONE
+            raise
+        return ChangeKind.ADDED if added else ChangeKind.NONE
+
+    def _has_rows(self, query: str) -> bool:
+        return bool(self._spark.sql(f"SELECT 1 FROM (\n{query}\n) LIMIT 1").collect())
+
+    def _difference(self, range_: SourceRange, one: int, other: int) -> str:
+        """The rows at one version that are not there at another, each as often as it is missing.
+
+        Where rows cannot be compared, all rows of the files that came or went: more than needed,
+        which is enough to find the keys that changes touch.
+        """
+        changes = self._known_files(range_)
+        files = changes.touched if changes.named else None
+        rows = self._rows(range_, one, files)
+        if not self._is_comparable(range_):
+            return rows
+        return f"{rows}\nEXCEPT ALL\n{self._rows(range_, other, files)}"
+
+    def _rows(self, range_: SourceRange, version: int, files: Iterable[str] | None = None) -> str:
+        there = {f.name.lower() for f in self._schema(range_, version)}
+        columns = ", ".join(
+            quote(f.name)
+            if f.name.lower() in there
+            else f"CAST(NULL AS {ddl_type(f.dataType)}) AS {quote(f.name)}"
+            for f in self._schema(range_, range_.upto.version)
+        )
+        query = f"SELECT {columns} FROM {range_.name.sql} VERSION AS OF {version}"
+        if files is None:
+            return query
+        return f"{query} WHERE _metadata.file_name IN ({', '.join(map(quote_text, files))})"
+
+    def _is_comparable(self, range_: SourceRange) -> bool:
+        schema = self._schema(range_, range_.upto.version)
+        return not any(_has_incomparable(field.dataType) for field in schema)
+
+    def _schema(self, range_: SourceRange, version: int) -> StructType:
+        query = f"SELECT * FROM {range_.name.sql} VERSION AS OF {version}"
+        return self._spark.sql(query).schema
+
+    def _known_files(self, range_: SourceRange) -> FileChanges:
+        changes = self._files(range_)
+        if changes is None:
+            return FileChanges({}, (), removes_rows=True, named=False)
+        return changes
+
+    def _files(self, range_: SourceRange) -> FileChanges | None:
+        """What happened to the files; None where a commit is no longer in the log."""
+        first, last = range_.after.version + 1, range_.upto.version
+        actions = self._log.file_actions(range_.location, first, last)
+        return None if actions is None else file_changes(actions, last)
+
+
+def _has_incomparable(type_: DataType) -> bool:
+    if type_.typeName() in _INCOMPARABLE:
+        return True
+    if type_.typeName() == "array":
+        return _has_incomparable(type_.elementType)  # type: ignore[attr-defined]
+    if type_.typeName() == "struct":
+        return any(_has_incomparable(f.dataType) for f in type_.fields)  # type: ignore[attr-defined]
+    return False
