@@ -58,7 +58,6 @@ class Seed492:
         "User Story",
         "create `my_materialized_table`; the example lacks an equals sign: an error that writes "
         "the clause, and corrected",
-        spark=True,
     )
     def test_creates(self, world):
         with pytest.raises(MissingEqualsError) as error:
@@ -165,7 +164,6 @@ class Seed492:
         "Refresh Task Behavior, FULL Mode",
         "a changed query of a full table",
         "the table is filled with the new query before the statement returns, not at the next run",
-        spark=True,
     )
     def test_a_changed_query_fills_a_full_table(self, world):
         created(world, "REFRESH_MODE = FULL")

@@ -77,7 +77,7 @@ class Seed546:
         assert (outcome.action, outcome.refresh_mode) == (Action.CREATED, "CONTINUOUS")
         assert world.tables.rows(T) == [(1, 10, Decimal("1500.00"))]
 
-    @journey("4.1.1, Step 2", "the same file again: no action", spark=True)
+    @journey("4.1.1, Step 2", "the same file again: no action")
     def test_deploys_again(self, world):
         deployed(world)
         before = world.stored(T)
@@ -92,7 +92,7 @@ class Seed546:
         assert outcome.action is Action.ALTERED
         assert world.tables.rows(T) == [(1, 10, Decimal("1500.00"), "big")]
 
-    @journey("4.2.2", "another filter: history is processed again", spark=True)
+    @journey("4.2.2", "another filter: history is processed again")
     def test_changes_the_filter(self, world):
         orders(world)
         world.run(sql(FOUR), ORDERS)
@@ -216,11 +216,7 @@ class Seed546:
         outcome = world.run(sql())
         assert (outcome.action, outcome.status) == (Action.UNCHANGED, "SUSPENDED")
 
-    @journey(
-        "3.2",
-        "the original query as it was written, and the expanded query with full names",
-        spark=True,
-    )
+    @journey("3.2", "the original query as it was written, and the expanded query with full names")
     def test_keeps_the_query_as_written(self, world):
         deployed(world)
         told = world.described(T)

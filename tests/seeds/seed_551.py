@@ -63,11 +63,7 @@ def resolved(world, name):
 class Seed551:
     """Optional freshness and the enricher."""
 
-    @journey(
-        "4.1",
-        "no clause at all: 3 minutes by default, continuous",
-        spark=True,
-    )
+    @journey("4.1", "no clause at all: 3 minutes by default, continuous")
     def test_needs_no_freshness(self, world):
         orders(world)
         assert world.run(SIMPLE, PAIR).action is Action.CREATED

@@ -1,5 +1,7 @@
 """Which of dbt's adapter tests run here, which do not, and why; written to docs/conformance.md.
 
+What Flink's design documents tell follows on the same page.
+
 `python -m tests.functional.adapter.conformance` writes the page; a unit test compares it.
 """
 
@@ -11,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import dbt.tests.adapter
+
+from tests.seeds import conformance as seeds
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "conformance.md"
@@ -109,7 +113,9 @@ def page() -> str:
     """The page's text."""
     run = ours()
     lines = [
-        "# dbt's adapter tests",
+        "# Conformance",
+        "",
+        "## dbt's adapter tests",
         "",
         _ABOUT,
         "",
@@ -119,6 +125,7 @@ def page() -> str:
     for each in upstream():
         how = {True: "adapted", False: "as is", None: f"no: {reason(each)}"}[run.get(each.cls)]
         lines.append(f"| {each.folder} | `{each.name}` | {how} |")
+    lines += ["", "## Flink's design documents", "", *seeds.section()]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,161 @@
+"""Seed 557: START_MODE says which data a query is applied to, STATE_RETENTION what is kept."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.start_mode import StartModeType
+from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
+from dbt.adapters.spark_mt.execution.results import Action
+from dbt.adapters.spark_mt.resolution.start_modes import FutureStartError
+from tests.seeds.told import journey
+
+ORDERS = "user_id INT; amount INT; note STRING"
+PAIR = "user_id INT; amount INT"
+T = "filtered_high_value_orders"
+QUERY = "SELECT user_id, amount FROM orders WHERE amount > {limit}"
+CREATE = "CREATE OR ALTER MATERIALIZED TABLE " + T + " {clauses} AS " + QUERY
+ALTER = "ALTER MATERIALIZED TABLE " + T + " {clauses} AS " + QUERY
+SHOWN = (
+    "START_MODE = FROM_NOW(INTERVAL '7' DAY) /* Evaluated to FROM_TIMESTAMP(TIMESTAMP "
+    "'2025-10-28 10:00:00') at execution */"
+)
+
+
+def orders(world):
+    """Two orders."""
+    world.source("orders", ORDERS, [(1, 100, "a"), (2, 2000, "b")])
+
+
+def deploy(world, clauses="", limit=1000):
+    """CREATE OR ALTER with clauses."""
+    return world.run(CREATE.format(clauses=clauses, limit=limit), PAIR)
+
+
+def alter(world, clauses="", limit=50):
+    """ALTER … AS with clauses."""
+    return world.run(ALTER.format(clauses=clauses, limit=limit), PAIR)
+
+
+def epoch_ms(*parts):
+    """Milliseconds since the epoch of a time in UTC."""
+    return int(datetime(*parts, tzinfo=timezone.utc).timestamp() * 1000)
+
+
+class Seed557:
+    """START_MODE and STATE_RETENTION."""
+
+    @journey(
+        "2.5; 4, Full Reprocessing (Default)",
+        "neither clause: a changed query is applied to all source data",
+        "the default is FROM_BEGINNING: the seed names this one and RESUME_OR_FROM_BEGINNING, and "
+        "says that all history shall be processed",
+        spark=True,
+    )
+    def test_reprocesses_everything_by_default(self, world):
+        orders(world)
+        deploy(world)
+        assert world.resolved(T).start_mode.mode.type is StartModeType.FROM_BEGINNING
+        assert world.resolved(T).state_retention.type is StateRetentionType.NONE
+        assert alter(world).refresh.rows == 2
+        assert world.tables.rows(T) == [(1, 100), (2, 2000)]
+
+    @journey(
+        "4, Reprocess from scratch and discard state",
+        "`SET START_MODE = FROM_BEGINNING SET STATE_RETENTION = NONE`",
+    )
+    def test_reprocesses_from_scratch(self, world):
+        orders(world)
+        deploy(world)
+        outcome = alter(world, "SET START_MODE = FROM_BEGINNING SET STATE_RETENTION = NONE")
+        assert (outcome.action, outcome.refresh.rows) == (Action.ALTERED, 2)
+        assert world.tables.rows(T) == [(1, 100), (2, 2000)]
+
+    @pytest.mark.parametrize("retention", ["ALL", "NONE", "PTF_ONLY"])
+    @journey(
+        "2.2; 2.4",
+        "STATE_RETENTION of a new table is stored and has no effect",
+        "ALL and PTF_ONLY warn that there is no state yet",
+    )
+    def test_a_new_table_has_no_state(self, world, retention):
+        orders(world)
+        outcome = deploy(world, f"STATE_RETENTION = {retention}")
+        assert outcome.action is Action.CREATED
+        assert world.stored(T).definition.asked.state_retention.sql == retention
+        assert bool(outcome.warnings) == (retention != "NONE")
+        assert deploy(world, f"STATE_RETENTION = {retention}").action is Action.UNCHANGED
+
+    @journey(
+        "2.3, RESUME_OR_FROM_BEGINNING",
+        "nothing to resume from: the new table falls back to the beginning",
+    )
+    def test_resuming_nothing_begins_at_the_beginning(self, world):
+        orders(world)
+        assert deploy(world, "START_MODE = RESUME_OR_FROM_BEGINNING").refresh.rows == 1
+        again = deploy(world, "START_MODE = RESUME_OR_FROM_BEGINNING")
+        assert again.action is Action.UNCHANGED
+
+    @journey(
+        "2.3, Implementation Note",
+        "intervals and timestamps are resolved once, to milliseconds since the epoch in UTC; a "
+        "literal without a zone is in the session's",
+    )
+    def test_instants_are_resolved_once(self, world):
+        orders(world)
+        clauses = "REFRESH_MODE = FULL START_MODE = FROM_NOW(INTERVAL '7' DAY)"
+        deploy(world, clauses)
+        assert world.resolved(T).start_mode.instant_ms == epoch_ms(2025, 10, 28, 10)
+        world.clock.now += timedelta(days=1)
+        assert deploy(world, clauses).action is Action.UNCHANGED
+        assert world.resolved(T).start_mode.instant_ms == epoch_ms(2025, 10, 28, 10)
+        literal = "REFRESH_MODE = FULL START_MODE = FROM_TIMESTAMP(TIMESTAMP '2025-10-28 12:00:00')"
+        assert deploy(world, literal).action is Action.ALTERED
+        assert world.resolved(T).start_mode.instant_ms == epoch_ms(2025, 10, 28, 12)
+
+    @journey(
+        "2.6",
+        "SHOW CREATE prints the expression as written, and the instant that it meant",
+    )
+    def test_show_create_prints_the_instant(self, world):
+        orders(world)
+        deploy(world, "REFRESH_MODE = FULL START_MODE = FROM_NOW(INTERVAL '7' DAY)")
+        world.clock.now += timedelta(hours=5)
+        ((text,),) = world.rows(f"SHOW CREATE OR ALTER MATERIALIZED TABLE {T}")
+        assert SHOWN in text
+        assert world.run(text).action is Action.UNCHANGED
+
+    @journey(
+        "2.3, FROM_TIMESTAMP",
+        "an instant in the future",
+        "an error: the table would look fresh and stay empty",
+    )
+    def test_nothing_starts_in_the_future(self, world):
+        orders(world)
+        with pytest.raises(FutureStartError):
+            deploy(world, "START_MODE = FROM_TIMESTAMP(TIMESTAMP '2030-01-01 00:00:00')")
+        assert not world.exists(T)
+
+    @journey(
+        "2.3",
+        "a start mode of a table in mode FULL",
+        "stored without effect, and the statement says so: each refresh computes the whole table",
+    )
+    def test_full_mode_starts_nowhere(self, world):
+        orders(world)
+        outcome = deploy(world, "REFRESH_MODE = FULL START_MODE = FROM_NOW")
+        assert (outcome.refresh.rows, len(outcome.warnings)) == (1, 1)
+        assert world.stored(T).definition.asked.start_mode.sql == "FROM_NOW"
+
+    @journey(
+        "2.5",
+        "the default start mode",
+        "is a setting here, `spark.materialized-table.default-start-mode`",
+    )
+    def test_the_default_is_a_setting(self, world):
+        orders(world)
+        key = "spark.materialized-table.default-start-mode"
+        world.configure(key, "RESUME_OR_FROM_BEGINNING")
+        deploy(world)
+        assert world.resolved(T).start_mode.mode.sql == "RESUME_OR_FROM_BEGINNING"
