@@ -12,7 +12,6 @@ from uuid import uuid4
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.execution.conduct import ManualHeartbeat
 from dbt.adapters.spark_mt.execution.errors import (
@@ -257,7 +256,7 @@ class Jobs:
         assert world.jobs() == []
 
     def test_what_is_held_is_told_by_schema(self, tables, world):
-        world.crashed()
+        job = world.crashed()
         log = tables.environment.conduct.log
-        assert log.running(tables.name("t").catalog, "nowhere", 0) == ()
-        assert tables.environment.store.full_name(TableName("t")) == tables.name("t")
+        assert log.running(job.table.catalog, job.table.schema, 0) == (job,)
+        assert log.running(job.table.catalog, "nowhere", 0) == ()

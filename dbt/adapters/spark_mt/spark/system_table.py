@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
+from dbt.adapters.spark_mt.execution.holds import KEPT_MS, SILENCE_MS
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
@@ -48,27 +49,33 @@ COLUMNS = {
     "owner_user": "STRING",
 }
 """All rows have all columns; `kind` says whether a row is about a TABLE or a JOB."""
-KEPT_DAYS = 30
-_COMPACT_EVERY = 64
+COMPACT_EVERY = 64
 _ATTEMPTS = 3
 _TAKEN = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
 _CHEAP = {
+    "spark.databricks.delta.history.metricsEnabled": "false",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.stats.collect": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
 }
+"""A commit of a few rows then takes half the time; nobody needs the statistics of such files."""
 _JOBS_VIEW = f"""
 SELECT latest.job_id AS job_id, concat_ws('.', latest.schema_name, latest.table_name) AS `table`,
-  latest.job_kind AS kind, latest.status AS status,
+  latest.job_kind AS kind,
+  CASE WHEN latest.status = 'RUNNING' AND latest.recorded_at_ms < now_ms - {SILENCE_MS}
+    THEN 'FAILED' ELSE latest.status END AS status,
   timestamp_millis(latest.started_at_ms) AS start_time,
   timestamp_millis(latest.ended_at_ms) AS end_time,
   latest.rows AS `rows`, latest.error AS error, latest.trigger AS trigger,
   latest.owner_user AS owner_user, latest.owner_host AS owner_host, latest.owner_pid AS owner_pid,
   timestamp_millis(latest.recorded_at_ms) AS heard_at
 FROM (
-  SELECT max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING')) AS latest
+  SELECT max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING')) AS latest,
+    unix_millis(current_timestamp()) AS now_ms
   FROM {{table}} WHERE kind = 'JOB' GROUP BY job_id
 )
-WHERE latest.recorded_at_ms >= unix_millis(current_timestamp()) - {KEPT_DAYS} * 86400000
+WHERE latest.recorded_at_ms >= now_ms - {KEPT_MS}
 """
 
 
@@ -79,17 +86,22 @@ class SystemTable:
         spark: The user's session, for reading.
         sessions: Private sessions of the log's own: interrupting a statement must not interrupt
             what is told about it.
+        compact_every: After how many commits the small files are merged, and rows about old jobs
+            go.
     """
 
-    def __init__(self, spark: SparkSession, sessions: PrivateSessions) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        sessions: PrivateSessions,
+        compact_every: int = COMPACT_EVERY,
+    ) -> None:
         self._spark = spark
         self._sessions = sessions
+        self._compact_every = compact_every
 
     def append(self, catalog: str, rows: Sequence[Mapping[str, Value]], now_ms: int) -> None:
-        """Append rows in one commit; a column that a row leaves out is NULL.
-
-        Every 64 commits the small files are merged, and rows about old jobs go.
-        """
+        """Append rows in one commit; a column that a row leaves out is NULL."""
         values = ", ".join(_values(row) for row in rows)
         columns = ", ".join(map(quote, COLUMNS))
         statement = f"INSERT INTO {_name(catalog)} ({columns}) VALUES {values}"
@@ -97,7 +109,7 @@ class SystemTable:
             for key, value in _CHEAP.items():
                 session.spark.conf.set(key, value)
             version = self._append(session, catalog, statement)
-            if version and version % _COMPACT_EVERY == 0:
+            if version and version % self._compact_every == 0:
                 _compact(session.spark, catalog, now_ms)
 
     def rows(self, catalog: str, query: str) -> list[Row]:
@@ -172,7 +184,7 @@ def _completed(spark: SparkSession, catalog: str) -> bool:
 
 def _compact(spark: SparkSession, catalog: str, now_ms: int) -> None:
     """Merge the small files; somebody else who does the same at this moment is welcome to."""
-    oldest = now_ms - KEPT_DAYS * 86_400_000
+    oldest = now_ms - KEPT_MS
     try:
         spark.sql(f"DELETE FROM {_name(catalog)} WHERE kind = 'JOB' AND recorded_at_ms < {oldest}")
         spark.sql(f"OPTIMIZE {_name(catalog)}")

@@ -6,6 +6,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import JobStatus, Owner
+from dbt.adapters.spark_mt.execution.holds import KEPT_MS
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
     from dbt.adapters.spark_mt.planning.steps import Register
-
-_KEPT_MS = 30 * 24 * 3600 * 1000
 
 
 class MemorySystemLog:
@@ -68,7 +67,7 @@ class MemorySystemLog:
         """Write a row about a job."""
         with self._lock:
             self.appended.append(job)
-            kept = job.heard_at_ms - _KEPT_MS
+            kept = job.heard_at_ms - KEPT_MS
             jobs = {**self._jobs, job.job_id: job}
             self._jobs = {key: each for key, each in jobs.items() if each.heard_at_ms >= kept}
 

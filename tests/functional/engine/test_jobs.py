@@ -1,0 +1,130 @@
+"""The log of refreshes on Delta: one table, its view, older shapes, and threads that tell it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Event
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dbt.adapters.spark_mt.execution.conduct import ThreadedHeartbeat
+from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
+from dbt.adapters.spark_mt.planning.steps import Fill
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
+from dbt.adapters.spark_mt.spark.system_table import COLUMNS, SystemTable
+from dbt.adapters.spark_mt.statements.routing import parse_statement
+from tests.behaviour.harness import Beaten
+from tests.behaviour.jobs import Jobs
+from tests.behaviour.spark import SparkTables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOG = "materialized_table_system.registry"
+QUERY = "SELECT id FROM range(3)"
+OLD_COLUMNS = ("kind", "job_id", "owner_host")
+"""Some that a release before the log of refreshes did not have."""
+
+
+@pytest.fixture
+def tables(session, schema):
+    assert session.catalog.currentDatabase() == schema
+    return SparkTables(session)
+
+
+class TestJobs(Jobs):
+    """What the log of refreshes tells on Delta; what does not depend on how it is kept, not."""
+
+    test_partitions_leave_a_row = None
+    test_a_statement_that_was_stopped_is_told_as_canceled = None
+    test_a_refresh_whose_publication_fails_has_finished = None
+    test_a_plain_create_that_comes_second_says_so = None
+    test_dropping_what_a_dead_creator_left_is_dropping_nothing = None
+    test_a_hold_of_a_table_that_is_there_hinders_nobody = None
+    test_what_is_held_is_told_by_schema = None
+
+
+def version(session: SparkSession) -> int:
+    """The newest version of the log."""
+    return session.sql(f"DESCRIBE HISTORY {LOG} LIMIT 1").collect()[0]["version"]
+
+
+def of_schema(session: SparkSession, schema: str) -> list[tuple]:
+    """Kinds and statuses of the log's rows about a schema's tables."""
+    rows = session.table(LOG).where(f"schema_name = '{schema}'").collect()
+    return sorted((row["kind"], row["status"]) for row in rows)
+
+
+def test_a_table_and_its_refresh_are_told_in_one_commit(tables, session, schema):
+    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
+    before = version(session)
+    tables.execute(f"CREATE MATERIALIZED TABLE u AS {QUERY}")
+    assert version(session) == before + 1
+    told = [("JOB", "FINISHED"), ("TABLE", "ACTIVATED")]
+    assert of_schema(session, schema) == sorted(told * 2)
+
+
+def test_jobs_can_be_queried(tables, session, schema):
+    job_id = tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}").outcome.refresh.refresh_id
+    row = session.table("materialized_table_system.jobs").where(f"job_id = '{job_id}'").collect()[0]
+    assert (row["table"], row["kind"], row["status"], row["rows"]) == (
+        f"{schema}.t",
+        "MANUAL",
+        "FINISHED",
+        3,
+    )
+    assert row["end_time"] >= row["start_time"]
+
+
+def test_a_long_refresh_tells_that_it_runs_from_a_thread(session, schema):
+    """The statement goes on only when others see that it runs."""
+    environment = SparkEnvironment(session).value
+    told = Event()
+    log = environment.conduct.log
+
+    class Telling:
+        def append(self, job):
+            log.append(job)
+            told.set()
+
+    def seen():
+        assert told.wait(60)
+        running.extend(log.running("spark_catalog", schema, 0))
+
+    running = []
+    conduct = replace(environment.conduct, log=Telling(), heartbeat=ThreadedHeartbeat(0, 60))
+    manager = MaterializedTableManager(
+        replace(environment, conduct=conduct, runner=Beaten(environment.runner, Fill, seen))
+    )
+    manager.execute(parse_statement(f"CREATE MATERIALIZED TABLE t AS {QUERY}"))
+    assert [(job.table.name, job.creates) for job in running] == [("t", True)]
+    assert not environment.conduct.processes.is_gone(running[0].owner)
+    assert log.running("spark_catalog", schema, 0) == ()
+
+
+def test_a_log_of_an_older_shape_is_completed(tables, session, schema):
+    """Reading and writing complete it, and what it lists stays."""
+    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
+    kept = session.table(LOG).where(f"schema_name = '{schema}' AND kind = 'TABLE'")
+    old = kept.drop(*OLD_COLUMNS).localCheckpoint()
+    for needs_it in ("SHOW MATERIALIZED TABLES", f"CREATE MATERIALIZED TABLE u AS {QUERY}"):
+        session.sql(f"DROP TABLE {LOG}")
+        old.write.format("delta").saveAsTable(LOG)
+        tables.execute(needs_it)
+        assert {c.lower() for c in session.table(LOG).columns} == set(COLUMNS)
+    listed = tables.execute("SHOW MATERIALIZED TABLES").rows
+    assert [row[1] for row in listed] == ["t", "u"]
+
+
+def test_old_jobs_go_when_the_log_is_compacted(tables, session, schema):
+    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
+    name, now_ms = tables.name("t"), tables.environment.now_ms()
+    session.sql(f"UPDATE {LOG} SET recorded_at_ms = 1 WHERE schema_name = '{schema}'")
+    table = SystemTable(session, PrivateSessions(session), compact_every=1)
+    SparkSystemLog(session, table, lambda: now_ms).remove(name)
+    kinds = [row["kind"] for row in session.table(LOG).where(f"schema_name = '{schema}'").collect()]
+    assert kinds == ["TABLE", "TABLE"]
+    assert session.sql(f"DESCRIBE HISTORY {LOG} LIMIT 1").collect()[0]["operation"] == "OPTIMIZE"
