@@ -41,7 +41,10 @@ class InvalidConfigError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_INVALID_CONFIG"
     text = "The config of model {model} cannot be used:"
-    remedy = "Nothing was changed. Put keys of your own under `meta`."
+    remedy = (
+        "Nothing was changed. docs/configuration.md lists the keys with their values; keys of your "
+        "own belong under `meta`."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ class NotMaterializedError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_EXPECTED"
     text = "{table} is a {kind}, not a materialized table; nothing was changed."
     remedy = (
-        "Choose another name, or drop the {kind} first; dropping removes its rows for good. In "
-        "dbt, --full-refresh replaces a table by a materialized table."
+        "Choose another name, or drop the {kind} first; dropping a table removes its rows for "
+        "good. In dbt, --full-refresh replaces a table by a materialized table."
     )
 
 
@@ -50,7 +50,7 @@ class LocationTakenError(MaterializedTableError):
 
 
 class DamagedTableError(MaterializedTableError):
-    """Somebody changed the table past us such that its definition no longer fits."""
+    """The table was changed by other means, and its definition no longer fits it."""
 
     condition = "MATERIALIZED_TABLE_CHANGED_OUTSIDE"
     text = (
@@ -88,7 +88,7 @@ class ConstraintViolatedError(MaterializedTableError):
     """The rows break a declared key or check."""
 
     condition = "MATERIALIZED_TABLE_CONSTRAINT_VIOLATED"
-    text = "The rows of the materialized table {table} violate its constraints; the old rows stay."
+    text = "Rows of the materialized table {table} violate its constraints; nothing was changed."
     remedy = (
         "Correct the sources or the query, or drop the constraint; then run the statement again, "
         "which computes the table once more."
@@ -110,7 +110,10 @@ class RefreshFailedError(MaterializedTableError):
     """Spark could not compute or write the rows."""
 
     condition = "MATERIALIZED_TABLE_REFRESH_FAILED"
-    text = "The materialized table {table} was not refreshed, its rows stay as they were: {problem}"
+    text = (
+        "The rows of the materialized table {table} could not be computed or written, nothing was "
+        "changed: {problem}"
+    )
     remedy = "Remove the cause and run the statement again, which computes the rows once more."
 
 
@@ -122,7 +125,7 @@ class RefreshSchemaError(MaterializedTableError):
     remedy = (
         "The table keeps the rows it has. CREATE OR ALTER MATERIALIZED TABLE with the same query "
         "takes over appended columns and fills the table again; other changes need CREATE OR "
-        "REPLACE."
+        "REPLACE (in dbt: --full-refresh), which computes the whole table anew."
     )
 
 

@@ -25,7 +25,9 @@
 {%- macro swap_in_materialized_table(existing_relation, relation, settings, sql) -%}
   {%- if adapter.query_reads(sql, relation) -%}
     {%- do exceptions.raise_compiler_error(
-      'The query of ' ~ relation ~ ' reads the table itself, which a materialized_table cannot.'
+      'The query of ' ~ relation ~ ' reads the table itself, which a materialized_table cannot: it '
+      ~ 'holds what its query returns, and nothing else. Remove that read; to add to rows that are '
+      ~ 'there, keep the model incremental. Nothing was changed.'
     ) -%}
   {%- endif -%}
   {%- set staged = relation.incorporate(path={'identifier': relation.identifier ~ '__dbt_staged'}) -%}
