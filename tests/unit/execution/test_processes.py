@@ -35,7 +35,7 @@ class Other:
 @pytest.fixture
 def other():
     command = [sys.executable, "-c", SAYS_WHO_IT_IS]
-    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE) as process:
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE) as process:  # noqa: S603 - our Python
         said = process.stdout.readline().decode().strip()
         yield Other(process, replace(PROCESSES.owner(), pid=process.pid, process=said))
 
