@@ -104,6 +104,7 @@ def _stored(doc: Mapping[str, Any]) -> StoredDefinition:
             "status": RefreshStatus[doc["status"]],
             "handler": bytes.fromhex(doc["handler"]),
             "owner": _pairs(doc["owner"]),
+            "changed_by": None if doc["changed_by"] is None else _pairs(doc["changed_by"]),
             "run_options": _pairs(doc["run_options"]),
             "baseline": _baseline(doc["baseline"]),
         }

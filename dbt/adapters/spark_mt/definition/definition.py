@@ -109,6 +109,7 @@ class StoredDefinition:
         status_reason: Why, when we set the status and not the user.
         handler: The serialized refresh handler, empty without one.
         owner: Who declares it: for dbt the project and the model, else empty.
+        changed_by: Whose statement changed it last, in the same form; None for its owner's.
         run_options: How its refreshes run, given by RESUME WITH or ALTER … WITH; they are no part
             of what the table is and end with the next SUSPEND or RESUME (semantics 8).
         baseline: From where its sources count; None where all of their rows do.
@@ -122,6 +123,7 @@ class StoredDefinition:
     status_reason: str = ""
     handler: bytes = b""
     owner: Pairs = ()
+    changed_by: Pairs | None = None
     run_options: Pairs = ()
     baseline: Baseline | None = None
 

@@ -150,7 +150,7 @@ class Definitions:
 
     def _altered(self, name: TableName, statement: CreateTable, table: StoredTable) -> Planned:
         resolution = self._env.resolve(name, statement.asked, table.definition)
-        planned = plan_change(self._env, table, resolution)
+        planned = plan_change(self._env, table, resolution, declares=True)
         if planned.action is Action.UNCHANGED and not table.unpublished:
             self._env.recent.keep(table, resolution.analyzed)
         return planned

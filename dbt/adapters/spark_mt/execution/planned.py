@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import ColumnTypeWidened, Effect
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
     from dbt.adapters.spark_mt.definition.table_state import Found
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
@@ -36,8 +36,16 @@ class Planned:
     run: RefreshRun | None = None
 
 
-def plan_change(environment: Environment, table: StoredTable, resolution: Resolution) -> Planned:
+def plan_change(
+    environment: Environment, table: StoredTable, resolution: Resolution, *, declares: bool = False
+) -> Planned:
     """Plan what brings `table` in line with a definition; nothing for the same definition.
+
+    Args:
+        environment: The ports.
+        table: The table as it is.
+        resolution: The definition as wanted.
+        declares: Whether the statement says the whole definition, and so declares the table.
 
     Raises:
         DefinitionChangeError: It cannot be done in place; every violation is named.
@@ -48,6 +56,8 @@ def plan_change(environment: Environment, table: StoredTable, resolution: Resolu
     if not changes:
         return Planned(Plan(table.name, ()), Action.UNCHANGED)
     raise_if_incompatible(table.name, definition, resolution.definition, changes)
+    definition = _changed_by(environment.owner(), definition, declares=declares)
+    table = replace(table, definition=definition)
     fills = any(change.effect is Effect.CONTENT for change in changes)
     if fills and definition.suspended_by_user:
         _raise_if_rewriting(table, changes)
@@ -80,6 +90,11 @@ def carry_out(environment: Environment, planned: Planned, found: Found) -> State
         warnings=result.warnings,
         status=definition.status.value if definition else "",
     )
+
+
+def _changed_by(who: Pairs, definition: StoredDefinition, *, declares: bool) -> StoredDefinition:
+    owner = who if declares and who else definition.owner
+    return replace(definition, owner=owner, changed_by=None if who == owner else who)
 
 
 def _raise_if_rewriting(table: StoredTable, changes: Sequence[Change]) -> None:

@@ -203,6 +203,7 @@ def _replacement(
 ) -> StoredDefinition:
     if not isinstance(table, Unreadable):
         definition = activated(next_definition(table.definition, resolution))
+        definition = replace(definition, changed_by=None if owner else ())
         return replace(definition, owner=owner or table.definition.owner, run_options=())
     return StoredDefinition(
         table.table_id, table.name, table.generation + 1, resolution.definition, owner=owner

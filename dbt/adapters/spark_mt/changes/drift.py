@@ -1,0 +1,173 @@
+"""What was changed about a table by other means than its definition.
+
+Pure: the definition in force is held against what the catalog has. A change of the model is no
+drift: it is compared with the definition in force by `diff`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.changes.effect import describe_change, describe_text_change
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dbt.adapters.spark_mt.definition.catalog_facts import CatalogFacts
+    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+
+_REDACTED = "(redacted)"
+_OURS = "materialized-table."
+_BY_SPARK_OR_DELTA = (
+    _OURS,
+    "clusteringColumns",
+    "delta.checkpointPolicy",
+    "delta.columnMapping.",
+    "delta.constraints.",
+    "delta.enableRowTracking",
+    "delta.feature.",
+    "delta.inCommitTimestamp",
+    "delta.lastCommitTimestamp",
+    "delta.lastUpdateVersion",
+    "delta.minReaderVersion",
+    "delta.minWriterVersion",
+    "delta.rowTracking",
+    "external",
+    "option.",
+    "owner",
+    "spark.sql.",
+    "transient_lastDdlTime",
+)
+"""Properties that appear on a table without anybody asking for them."""
+
+
+class DriftKind(Enum):
+    """What was changed; `matters` tells whether readers get something else by it."""
+
+    TABLE = "table"
+    """It was damaged, dropped or replaced by something else."""
+    ROWS = "rows"
+    DEFINITION = "definition"
+    STATUS = "status"
+    PROPERTY = "property"
+    CLUSTERING = "clustering"
+    COMMENT = "comment"
+    UNFINISHED = "unfinished"
+    """A statement of ours could not write all that follows from its commit; the next one does."""
+
+    @property
+    def matters(self) -> bool:
+        """Whether the table holds, or is, something else than its definition says."""
+        return self in _MATTERS
+
+
+_MATTERS = frozenset({DriftKind.TABLE, DriftKind.ROWS, DriftKind.DEFINITION, DriftKind.STATUS})
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One difference.
+
+    Args:
+        found: What is different, one sentence without a full stop.
+        remedy: What brings it in line again, or makes it part of the definition.
+    """
+
+    kind: DriftKind
+    found: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """For people: what and how to end it."""
+        return f"{self.found}; {self.remedy}"
+
+
+def state_drift(table: StoredTable) -> Iterator[Drift]:
+    """Yield what the table's own state tells: rows, status, and who changed the definition."""
+    definition = table.definition
+    for commit in table.foreign_commits:
+        yield Drift(
+            DriftKind.ROWS,
+            f"{commit.operation} in version {commit.version} changed rows",
+            "the next refresh that computes these rows overwrites it",
+        )
+    if definition.status is RefreshStatus.SUSPENDED:
+        reason = definition.status_reason or "by a statement"
+        remedy = "ALTER MATERIALIZED TABLE … RESUME goes on"
+        yield Drift(DriftKind.STATUS, f"it was suspended ({reason})", remedy)
+    changed_by = definition.changed_by
+    if definition.owner and changed_by is not None and changed_by != definition.owner:
+        yield Drift(
+            DriftKind.DEFINITION,
+            f"its definition was last changed by {_who(changed_by)}, while "
+            f"{_who(definition.owner)} declares it",
+            "what differs from the model is listed as changes, and the next run applies it",
+        )
+
+
+def catalog_drift(
+    definition: StoredDefinition, wanted: Mapping[str, str], facts: CatalogFacts
+) -> Iterator[Drift]:
+    """Yield what the catalog has otherwise than the definition in force.
+
+    Args:
+        definition: The definition in force, which was published.
+        wanted: The properties that follow from it.
+        facts: What the catalog has.
+    """
+    yield from _property_drift(wanted, facts.properties)
+    comment = definition.asked.comment or ""
+    if comment != facts.comment:
+        yield _comment_drift("the table's comment", comment, facts.comment)
+    for column in definition.resolved.columns:
+        found = facts.column_comments.get(column.name, "")
+        if (column.comment or "") != found:
+            yield _comment_drift(f"the comment of {column.name}", column.comment or "", found)
+    asked = definition.asked.clustered_by
+    if [_folded(c) for c in asked] != [_folded(c) for c in facts.clustered_by]:
+        change = describe_change(_listed(asked), _listed(facts.clustered_by))
+        remedy = "the next statement on the table sets it again"
+        yield Drift(DriftKind.CLUSTERING, f"CLUSTER BY was {change}", remedy)
+
+
+def _property_drift(wanted: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Drift]:
+    for key in sorted(key for key in wanted if not key.startswith(_OURS)):
+        value = found.get(key)
+        if value != wanted[key] and not (value or "").endswith(_REDACTED):
+            yield Drift(
+                DriftKind.PROPERTY,
+                f"the property {key} was {describe_text_change(wanted[key], value)}",
+                "set it back by ALTER TABLE … SET TBLPROPERTIES, or change the table's options",
+            )
+    for key in sorted(set(found) - set(wanted)):
+        if not key.lower().startswith(_LOWER):
+            yield Drift(
+                DriftKind.PROPERTY,
+                f"the property {key} was set to {found[key]!r}",
+                "remove it by ALTER TABLE … UNSET TBLPROPERTIES, or add it to the options",
+            )
+
+
+_LOWER = tuple(prefix.lower() for prefix in _BY_SPARK_OR_DELTA)
+
+
+def _comment_drift(what: str, wanted: str, found: str) -> Drift:
+    change = describe_text_change(wanted or None, found or None)
+    remedy = "a definition with the wanted comment sets it"
+    return Drift(DriftKind.COMMENT, f"{what} was {change}", remedy)
+
+
+def _who(pairs: Pairs) -> str:
+    return ", ".join(f"{key} {value}" for key, value in pairs) or "a statement outside of dbt"
+
+
+def _listed(columns: tuple[str, ...]) -> str | None:
+    return f"({', '.join(columns)})" if columns else None
+
+
+def _folded(column: str) -> str:
+    return column.replace("`", "").lower()
