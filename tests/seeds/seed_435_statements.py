@@ -15,16 +15,19 @@ from dbt.adapters.spark_mt.execution.errors import (
     UnknownPartitionKeyError,
 )
 from dbt.adapters.spark_mt.execution.results import Action
+from dbt.adapters.spark_mt.planning.steps import Fill
 from dbt.adapters.spark_mt.resolution.options import NotAPartitionColumnError, NotATextColumnError
 from dbt.adapters.spark_mt.statements.errors import (
     FreshnessSyntaxError,
     FreshnessUnitSyntaxError,
 )
 from dbt.adapters.spark_mt.statements.routing import parse_statement
+from tests.behaviour.harness import Beaten
 from tests.seeds.shop_435 import (
     DAY,
     DEALS,
     DWS_DEALS,
+    NEXT,
     PLAIN,
     PLAIN_DDL,
     mode,
@@ -165,6 +168,19 @@ class Seed435Statements:
         assert world.tables.rows("dws_deals")[0] == (DAY, 1, 1, 10)
         world.refresh("dws_deals")
         assert world.tables.rows("dws_deals")[0] == (DAY, 1, 1, 5)
+
+    @journey(
+        "ALTER, Refresh",
+        "a manual refresh beside the table's own",
+        "never doubles or loses rows, where the seed warns of inconsistent data: the second to "
+        "commit looks again",
+    )
+    def test_refreshes_beside_a_refresh(self, world):
+        plain(world)
+        world.tables.append("orders", [(NEXT, 3, 300, 9, 1)])
+        beside = Beaten(world.tables.environment.runner, Fill, lambda: world.refresh("t"))
+        world.tables.execute("ALTER MATERIALIZED TABLE t REFRESH", beside)
+        assert world.tables.rows("t") == [(1, 7), (2, 8), (3, 9)]
 
     @journey(
         "ALTER, Refresh",

@@ -27,6 +27,7 @@ from tests.seeds.shop_435 import (
     MERGED_DEALS,
     MORE_DEALS,
     NEXT,
+    PLAIN_DDL,
     SINK,
     TODAY,
     WIDE,
@@ -179,6 +180,22 @@ class Seed435Story:
         assert error.value.parameters["table"] == "t"
         session.sql("CREATE VIEW p_source AS SELECT id, user_id FROM orders")
         assert world.run("CREATE MATERIALIZED TABLE t AS SELECT * FROM p_source").refresh.rows == 2
+
+    @journey(
+        "SQL Statements, Create, Parameters",
+        "the base tables are tables, views and materialized tables",
+    )
+    def test_reads_views_and_materialized_tables(self, world):
+        plain(world)
+        view = "SELECT id, user_id FROM t"
+        world.learn(view, PLAIN_DDL)
+        world.source_view("v", view, PLAIN_DDL)
+        world.run("CREATE MATERIALIZED TABLE u AS SELECT user_id FROM v", "user_id INT")
+        world.tables.append("orders", [(NEXT, 3, 300, 9, 1)])
+        assert world.refresh("u").status is RefreshResult.UP_TO_DATE
+        world.refresh("t")
+        assert world.refresh("u").status is RefreshResult.REFRESHED
+        assert world.tables.rows("u") == [(7,), (8,), (9,)]
 
     @journey(
         "Partitioned Table Full Refresh",

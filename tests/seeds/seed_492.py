@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.changes.compatibility import ColumnMismatchError, DroppedColumnError
+from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.resolution.options import InvalidOptionError
 from dbt.adapters.spark_mt.statements.errors import (
@@ -17,8 +18,8 @@ from tests.seeds.told import journey
 
 SOURCE = "col1 INT; col2 STRING; col3 INT"
 TWO, THREE = "col1 INT; col2 STRING", SOURCE
-CREATE = """CREATE MATERIALIZED TABLE my_materialized_table
-FRESHNESS{equals} INTERVAL '1' MINUTE
+CREATE = """CREATE MATERIALIZED TABLE my_materialized_table {constraint}
+FRESHNESS{equals} INTERVAL '1' MINUTE {mode}
 AS
 SELECT col1, col2
 FROM paimon_source_table;
@@ -39,11 +40,10 @@ SINCE = " /*+ OPTIONS('scan.timestamp-millis' = '1678883047356') */"
 T = "my_materialized_table"
 
 
-def created(world, clauses=""):
+def created(world, constraint="", mode=""):
     """The declared table over a source with two rows."""
     world.source("paimon_source_table", SOURCE, [(1, "a", 10), (2, "b", 20)])
-    statement = CREATE.format(equals=" =").replace("AS\n", f"{clauses} AS\n")
-    return world.run(statement, TWO)
+    return world.run(CREATE.format(equals=" =", constraint=constraint, mode=mode), TWO)
 
 
 def alter(columns=ALL, hint="", clauses=""):
@@ -61,7 +61,7 @@ class Seed492:
     )
     def test_creates(self, world):
         with pytest.raises(MissingEqualsError) as error:
-            world.run(CREATE.format(equals=""))
+            world.run(CREATE.format(equals="", constraint="", mode=""))
         assert error.value.parameters["suggestion"] == "FRESHNESS = INTERVAL '1' MINUTE"
         assert created(world).action is Action.CREATED
         assert world.tables.rows(T) == [(1, "a"), (2, "b")]
@@ -161,12 +161,28 @@ class Seed492:
         assert world.stored(T) == before
 
     @journey(
+        "Refresh Task Behavior, CONTINUOUS Mode",
+        "a modification that fails is rolled back",
+        "nothing is stopped before the new rows are there, so nothing has to be rolled back",
+    )
+    def test_a_failed_change_leaves_everything(self, world):
+        created(world, "(PRIMARY KEY (col2) NOT ENFORCED)")
+        before = world.stored(T)
+        world.learn("SELECT col1, 'same' AS col2\nFROM paimon_source_table", TWO)
+        with pytest.raises(ConstraintViolatedError):
+            world.run(alter("col1, 'same' AS col2"))
+        assert world.tables.rows(T) == [(1, "a"), (2, "b")]
+        after = world.stored(T)
+        assert after.definition == before.definition
+        assert (after.positions, after.last_refresh) == (before.positions, before.last_refresh)
+
+    @journey(
         "Refresh Task Behavior, FULL Mode",
         "a changed query of a full table",
         "the table is filled with the new query before the statement returns, not at the next run",
     )
     def test_a_changed_query_fills_a_full_table(self, world):
-        created(world, "REFRESH_MODE = FULL")
+        created(world, mode="REFRESH_MODE = FULL")
         assert world.run(alter(), THREE).refresh.rows == 2
         assert world.tables.rows(T) == [(1, "a", 10), (2, "b", 20)]
 

@@ -53,6 +53,11 @@ class World:
         self._ddl[name] = ddl
         self.tables.source(name, ddl, rows)
 
+    def source_view(self, name: str, query: str, ddl: str) -> None:
+        """Create a persistent view; `ddl` are its columns."""
+        self._ddl[name] = ddl
+        self.tables.view(name, query)
+
     def run(self, statement: str, ddl: str = "") -> StatementOutcome:
         """Carry out a statement.
 
