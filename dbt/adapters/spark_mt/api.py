@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.changes.configuration import configuration_changes, keep_configuration
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
+from dbt.adapters.spark_mt.execution.adoption import Adoptions
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
 from dbt.adapters.spark_mt.planning.planner import plan_registration
@@ -68,6 +69,7 @@ class MaterializedTables:
             spark, owner=owner, **({} if clock is None else {"clock": clock})
         )
         self._manager = MaterializedTableManager(self._environment.value)
+        self._adoptions = Adoptions(self._environment.value, self._manager.definitions)
 
     def execute(self, statement: str) -> StatementResult | None:
         """Carry out a statement about materialized tables.
@@ -115,14 +117,55 @@ class MaterializedTables:
             return self._manager.refreshes.refresh_scheduled(table, scheduled_at)
         return self._manager.refreshes.refresh(table, force=force)
 
-    def validate(self, statement: str) -> StatementOutcome:
+    def adopt(self, statement: str, *, as_of: datetime | None = None) -> StatementOutcome:
+        """Carry out CREATE OR ALTER, taking a plain Delta table over where one has the name.
+
+        The table keeps its rows, files, history and Delta's identity; it costs one commit. Its rows
+        are trusted to be what the query has at `as_of` until a refresh computes the whole table.
+
+        Args:
+            statement: CREATE OR ALTER MATERIALIZED TABLE; what it does where there is no table, or
+                a materialized one, is what it always does.
+            as_of: The instant whose state of the sources the rows reflect; without a zone it is in
+                the session's. None for now.
+
+        Raises:
+            MaterializedTableError: The table does not fit, or the statement is not valid; every
+                difference is named, and nothing has changed.
+        """
+        self._environment.details.forget()
+        return self._adoptions.adopt(_create_or_alter(statement), as_of)
+
+    def release(self, name: str) -> StatementOutcome:
+        """Make a plain Delta table of a materialized one, which keeps rows, files and history.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+
+        Raises:
+            MaterializedTableError: There is no such table.
+        """
+        self._environment.details.forget()
+        return self._adoptions.release(_table_name(name))
+
+    def validate(
+        self, statement: str, *, adopting: bool = False, as_of: datetime | None = None
+    ) -> StatementOutcome:
         """Check a CREATE statement completely and change nothing.
+
+        Args:
+            statement: The statement.
+            adopting: Whether `adopt` would carry it out.
+            as_of: As for `adopt`.
 
         Raises:
             MaterializedTableError: It could not be carried out; every violation is named.
         """
         self._environment.details.forget()
-        plan, action = self._manager.definitions.plan(_create(statement))
+        if adopting:
+            plan, action = self._adoptions.plan(_create_or_alter(statement), as_of)
+        else:
+            plan, action = self._manager.definitions.plan(_create(statement))
         return StatementOutcome(
             str(plan.table), action, plan.changes, message="validated", warnings=plan.warnings
         )
@@ -197,6 +240,13 @@ def _create(statement: str) -> CreateTable:
     if not isinstance(parsed, CreateTable):
         raise TypeError("expected CREATE MATERIALIZED TABLE")  # noqa: TRY003, EM101 - for programmers
     return parsed
+
+
+def _create_or_alter(statement: str) -> CreateTable:
+    created = _create(statement)
+    if created.form is not CreateForm.CREATE_OR_ALTER:
+        raise TypeError("expected CREATE OR ALTER")  # noqa: TRY003, EM101 - for programmers
+    return created
 
 
 def _table_name(name: str) -> TableName:

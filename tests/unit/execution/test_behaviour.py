@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.behaviour.adoption import Adoption
 from tests.behaviour.alterations import Alterations
 from tests.behaviour.faults import Faults
 from tests.behaviour.jobs import Jobs
@@ -28,3 +29,7 @@ class TestFaults(Faults):
 
 class TestJobs(Jobs):
     """What the log of refreshes tells, without an SQL engine."""
+
+
+class TestAdoption(Adoption):
+    """Tables that are taken over and handed back, without an SQL engine."""

@@ -8,6 +8,7 @@ from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.planning.explain import explain
+from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -40,12 +41,21 @@ STEPS = {
     "fill": Fill(DEFINITION, FillMode.OVERWRITE, 1, RUN),
     "replace": Fill(DEFINITION, FillMode.REPLACE, 1, RUN),
     "commit definition": CommitDefinition(DEFINITION, 1, {}, None),
+    "adopt": CommitDefinition(DEFINITION, 1, {}, None, adopts=True),
     "apply changes": ApplyChanges(DEFINITION, Method.APPEND, 2, RUN, SINCE),
     "publish": Publish(DEFINITION, None),
     "cluster": Recluster(DEFINITION),
     "register": Register(DEFINITION, 1, {}, None),
 }
-NEVER_EXPLAINED = {FillPartitions, RecordJob, DropTable, Unregister}
+NEVER_EXPLAINED = {
+    FillPartitions,
+    RecordJob,
+    DropTable,
+    Unregister,
+    RaiseFence,
+    Release,
+    Unpublish,
+}
 
 
 def test_nothing_to_do():
@@ -57,8 +67,8 @@ def test_nothing_to_do():
 def test_every_step_has_a_row_with_the_changes_at_the_commit(name):
     ((step, change, *_),) = explain(Plan(TABLE, (STEPS[name],), ("one", "two")))
     assert step == name
-    commits = name in {"create", "fill", "replace", "commit definition", "apply changes"}
-    assert (change == "one; two") == commits
+    silent = {"prepare storage", "verify rows", "publish", "cluster", "register"}
+    assert (change == "one; two") == (name not in silent)
 
 
 def test_every_step_of_a_create_statement_can_be_explained():

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 
+ADOPTED = "adopted"
+"""The reason of a table whose rows were there before it became a materialized table."""
 SourcePositions = tuple[tuple[str, "VersionedPosition"], ...]
 """Positions of followed sources by their full names, sorted."""
 
@@ -36,6 +38,14 @@ class Baseline:
         """Whether the table has rows that its query does not account for."""
         return self.kept_version is not None
 
+    @property
+    def is_adopted(self) -> bool:
+        """Whether the kept rows were trusted to be what the query has up to the positions.
+
+        They stay until a refresh computes the whole table, which nothing forbids (semantics 10).
+        """
+        return self.reason == ADOPTED
+
     def describe(self) -> str:
         """Say it for people, in one line."""
         kept = (
@@ -43,5 +53,10 @@ class Baseline:
             if self.kept_version is None
             else f"the rows of its version {self.kept_version} are kept"
         )
+        if self.is_adopted:
+            return (
+                f"rows up to version {self.kept_version} come from the adopted table until the "
+                "first full refresh, which computes all rows from the sources"
+            )
         counted = ", ".join(f"{name} after {position}" for name, position in self.positions)
         return f"{self.reason}: {kept}; rows count from {counted}"

@@ -107,6 +107,7 @@ def _stored(doc: Mapping[str, Any]) -> StoredDefinition:
             "changed_by": None if doc["changed_by"] is None else _pairs(doc["changed_by"]),
             "run_options": _pairs(doc["run_options"]),
             "baseline": _baseline(doc["baseline"]),
+            "fence": int(doc["fence"]),
         }
     )
 

@@ -28,6 +28,12 @@ class CommitKind(Enum):
     """The rows of some partitions; the table's positions stay."""
     DEFINITION = "definition"
     """No rows: the definition only."""
+    ADOPTION = "adoption"
+    """No rows: the definition of a table that was a plain one until now; its rows are trusted."""
+    RELEASE = "release"
+    """No rows: the table is a plain one from now on."""
+    FENCE = "fence"
+    """No rows: only a number, above whatever the log may hold that can no longer be read."""
     PUBLISH = "publish"
     """Properties or comments that follow from a definition which is committed already."""
 

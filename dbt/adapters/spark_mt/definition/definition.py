@@ -113,6 +113,7 @@ class StoredDefinition:
         run_options: How its refreshes run, given by RESUME WITH or ALTER … WITH; they are no part
             of what the table is and end with the next SUSPEND or RESUME (semantics 8).
         baseline: From where its sources count; None where all of their rows do.
+        fence: For an adopted table: the number that its log held before our first commit.
     """
 
     table_id: str
@@ -126,6 +127,7 @@ class StoredDefinition:
     changed_by: Pairs | None = None
     run_options: Pairs = ()
     baseline: Baseline | None = None
+    fence: int = 0
 
     @property
     def asked(self) -> AskedDefinition:

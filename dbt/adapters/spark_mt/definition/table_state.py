@@ -94,6 +94,29 @@ class LastRefresh:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainTable:
+    """A table with versions that is no materialized table, as whoever adopts it must know it.
+
+    Args:
+        columns: With the nullability and the comments that they have in the table.
+        partitioned_by: Its partition columns.
+        version: Its newest version.
+        seq: The highest sequence number of ours among its commits; 0 for none.
+        is_fence_known: Whether nothing that its log no longer shows can hold a higher number.
+        leftover: A definition among its properties that is not its own (of a clone), or no longer
+            (of a table whose release was cut short).
+    """
+
+    name: TableName
+    columns: tuple[Column, ...]
+    partitioned_by: tuple[str, ...]
+    version: int
+    seq: int = 0
+    is_fence_known: bool = True
+    leftover: StoredDefinition | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredTable:
     """A materialized table as the catalog has it.
 
@@ -127,6 +150,11 @@ class StoredTable:
     def unpublished(self) -> bool:
         """Whether a statement before left something undone after its commit."""
         return self.published is not None
+
+    @property
+    def never_published(self) -> bool:
+        """Whether it was adopted by a commit, and its properties do not say so yet."""
+        return self.published is not None and self.published.generation == 0
 
 
 Found = Missing | Stranger | Damaged | Unreadable | StoredTable

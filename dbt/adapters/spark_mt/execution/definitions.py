@@ -22,6 +22,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.holds import raise_if_initializing
 from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_change
+from dbt.adapters.spark_mt.execution.refreshes import stored_table
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.planning.planner import plan_create, plan_drop, plan_replace
@@ -109,6 +110,8 @@ class Definitions:
         self, name: TableName, statement: CreateTable, attempt: _Attempt
     ) -> StatementOutcome:
         found = self._env.store.find(name)
+        if isinstance(found, StoredTable) and found.never_published:
+            found = stored_table(self._env, name)
         orphan = attempt.is_orphan(found)
         if orphan:
             statement = replace(statement, form=CreateForm.CREATE_OR_REPLACE)

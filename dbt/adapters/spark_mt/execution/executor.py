@@ -9,7 +9,8 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.conduct import in_turn
 from dbt.adapters.spark_mt.execution.errors import UnfinishedChangeError
 from dbt.adapters.spark_mt.execution.ports import StepResult
-from dbt.adapters.spark_mt.planning.steps import Phase, RecordJob, Register, Unregister
+from dbt.adapters.spark_mt.planning.phase import Phase
+from dbt.adapters.spark_mt.planning.steps import RecordJob, Register, Unregister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

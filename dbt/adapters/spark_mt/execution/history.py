@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
 
-_FENCED = frozenset({CommitKind.CONTENT, CommitKind.PARTITION, CommitKind.DEFINITION})
+_FENCED = frozenset(
+    {CommitKind.CONTENT, CommitKind.PARTITION, CommitKind.DEFINITION, CommitKind.ADOPTION}
+)
+_WRITTEN = frozenset({CommitKind.CONTENT, CommitKind.ADOPTION})
 _KEEP_ROWS = frozenset(
     {
         "OPTIMIZE",
@@ -70,9 +73,11 @@ class History:
         version: The table's newest version; -1 without commits.
         seq: The highest sequence number of our commits; 0 when the log holds none of them.
         newest: The facts of our newest fenced commit.
-        written: Our newest commit that wrote all rows.
+        written: Our newest commit that wrote all rows, or that took them over.
         definition: The newest encoded definition in a commit.
         foreign: Commits of others that changed rows since `written`, oldest first.
+        released: The facts of the commit by which the table became a plain one again.
+        is_unsure: Whether a RESTORE to a timestamp hides which version the table is at.
     """
 
     version: int = -1
@@ -81,6 +86,13 @@ class History:
     written: Commit | None = None
     definition: str = ""
     foreign: tuple[ForeignCommit, ...] = ()
+    released: CommitFacts | None = None
+    is_unsure: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a commit of ours says that this is a materialized table."""
+        return self.newest is not None or (self.is_unsure and self.seq > 0)
 
     def is_known(self, published_generation: int) -> bool:
         """Whether nothing older can matter to a table with this published definition."""
@@ -128,7 +140,7 @@ def read_history(commits: Iterable[Commit], published_generation: int = -1) -> H
             restored = int(version)
             continue
         _absorb(history, commit)
-        if history.is_known(published_generation):
+        if history.released or history.is_known(published_generation):
             break
     return history
 
@@ -139,6 +151,7 @@ def _find_fence(history: History, commits: Iterator[Commit]) -> None:
     Its text has no zone, so nobody can tell which version it brought back: what is among the
     table's properties is its definition, and the state of its rows is unknown.
     """
+    history.is_unsure = True
     for commit in commits:
         if history.seq:
             break
@@ -153,9 +166,11 @@ def _absorb(history: History, commit: Commit) -> None:
             foreign = ForeignCommit(commit.version, commit.operation)
             history.foreign = (foreign, *history.foreign)
         return
+    if facts.kind is CommitKind.RELEASE and history.newest is None:
+        history.released = facts
     if facts.kind not in _FENCED:
         return
     history.newest = history.newest or facts
     history.definition = history.definition or facts.definition
-    if facts.kind is CommitKind.CONTENT:
+    if facts.kind in _WRITTEN:
         history.written = history.written or commit

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, decode_definition
 from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.definition.commit_facts import CommitKind
 from dbt.adapters.spark_mt.definition.table_state import (
     Damaged,
     Found,
+    PlainTable,
     StoredTable,
     Stranger,
     Unreadable,
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _FAR = 200
 """How many commits back a table without our properties may once have been one of ours."""
+_PLAIN = "delta table"
+_CLONE = "clone of a materialized table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Table:
         properties: The table's properties, none of them redacted.
         clustered_by: Its clustering columns.
         commits: Reads its commits, the newest first; only as far as needed.
-        columns: Reads the columns that it really has; only asked of our own tables.
+        columns: Reads the columns that it really has; not asked of plain tables that stay plain.
     """
 
     name: TableName
@@ -56,13 +60,40 @@ def identify(table: Table) -> Found:
         published = published_definition(table.properties, table.name)
         if published is None:
             return _unmarked(table)
-        history = read_history(table.commits(), published.generation)
-        ours = history.seq > 0 or table.properties.get(DELTA_ID) == table.identity()
-        if not ours:
-            return Stranger(table.name, "clone of a materialized table")
-        return _stored(table, published, history)
+        return _marked(table, published)
     except UnreadableDefinitionError as error:
         return _unreadable(table, error)
+
+
+def _marked(table: Table, published: StoredDefinition) -> Found:
+    """A table with a definition among its properties: its own, or one that was copied, or left."""
+    history = read_history(table.commits(), published.generation)
+    if history.released:
+        return Stranger(table.name, _PLAIN)
+    if history.is_ours or table.properties.get(DELTA_ID) == table.identity():
+        return _stored(table, published, history)
+    return Stranger(table.name, _CLONE)
+
+
+def plain_table(table: Table, partitioned_by: tuple[str, ...]) -> PlainTable:
+    """Return what adopting `table` must know, which `identify` took for a stranger.
+
+    Raises:
+        UnreadableDefinitionError: It has a definition that cannot be read.
+    """
+    commits = tuple(islice(table.commits(), _FAR))
+    history = read_history(commits)
+    is_whole = bool(commits) and commits[-1].version == 0
+    is_clone = any(commit.operation == "CLONE" for commit in commits)
+    return PlainTable(
+        name=table.name,
+        columns=table.columns(),
+        partitioned_by=partitioned_by,
+        version=history.version,
+        seq=history.seq,
+        is_fence_known=history.seq > 0 or (is_whole and not is_clone),
+        leftover=published_definition(table.properties, table.name),
+    )
 
 
 def published_definition(properties: Mapping[str, str], name: TableName) -> StoredDefinition | None:
@@ -85,17 +116,28 @@ def _stored(table: Table, published: StoredDefinition, history: History) -> Foun
     if facts is not None and facts.generation > published.generation and history.definition:
         definition = _decoded(history.definition, table.name)
     finished = definition is published and _is_in_line(table, definition)
-    columns = table.columns()
+    return _judged(table, definition, history, published=None if finished else published)
+
+
+def _judged(
+    table: Table,
+    definition: StoredDefinition,
+    history: History,
+    *,
+    published: StoredDefinition | None,
+) -> Found:
+    facts, columns = history.newest, table.columns()
+    seq = _seq(history, definition.fence)
     if problem := _damage(definition, columns):
-        return Damaged(table.name, problem, _seq(history), definition)
+        return Damaged(table.name, problem, seq, definition)
     return StoredTable(
         definition=definition,
-        seq=_seq(history),
+        seq=seq,
         version=history.version,
         columns=columns,
         positions=facts.positions if facts else None,
         last_refresh=history.last_refresh(),
-        published=None if finished else published,
+        published=published,
         foreign_commits=history.foreign,
     )
 
@@ -112,13 +154,14 @@ def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
     return [_folded(c) for c in table.clustered_by] == [_folded(c) for c in asked]
 
 
-def _seq(history: History) -> int:
+def _seq(history: History, fence: int = 0) -> int:
     """The seq to go on from.
 
     The log holds no commit of ours any more when the last one is older than 30 days: then it is the
-    highest possible one. Every seq is one version at least, and the first one is 1 in version 0.
+    highest possible one. Every seq is one version at least, and the first one is 1 in version 0, or
+    follows the fence of a table that was adopted.
     """
-    return history.seq or history.version + 1
+    return history.seq or fence + history.version + 1
 
 
 def _folded(column: str) -> str:
@@ -126,13 +169,35 @@ def _folded(column: str) -> str:
 
 
 def _unmarked(table: Table) -> Found:
-    """A table without our properties: never ours, or no longer."""
+    """A table without our properties: never ours, or not yet, or no longer."""
     history = read_history(islice(table.commits(), _FAR))
     if not history.definition:
-        return Stranger(table.name, "delta table")
+        return Stranger(table.name, _PLAIN)
+    if _is_just_adopted(history):
+        return _adopted(table, history)
     problem = "its definition is no longer among its properties (replaced by hand, or UNSET)"
     definition = _decoded(history.definition, table.name)
     return Damaged(table.name, problem, history.seq, definition)
+
+
+def _is_just_adopted(history: History) -> bool:
+    """Whether the properties lack the definition because nobody has written it yet.
+
+    Nothing fills an adopted table before its definition is published, see `never_published`.
+    """
+    facts = history.written.facts if history.written is not None else None
+    if facts is None or facts.kind is not CommitKind.ADOPTION:
+        return False
+    return not any("REPLACE TABLE" in commit.operation for commit in history.foreign)
+
+
+def _adopted(table: Table, history: History) -> Found:
+    definition = _decoded(history.definition, table.name)
+    columns = table.columns()
+    nothing = replace(
+        definition, generation=0, resolved=replace(definition.resolved, columns=columns)
+    )
+    return _judged(table, definition, history, published=nothing)
 
 
 def _unreadable(table: Table, error: UnreadableDefinitionError) -> Unreadable:

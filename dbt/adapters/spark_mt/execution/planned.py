@@ -112,10 +112,11 @@ def _definition_after(plan: Plan, found: Found) -> StoredDefinition | None:
 
 
 def _message(action: Action, plan: Plan, definition: StoredDefinition | None) -> str:
-    if action is Action.UNCHANGED and plan.steps:
-        return "the definition is the same; what a statement before left undone was finished"
     if action is Action.UNCHANGED:
-        return "the definition is the same; nothing was done"
+        finished = "what a statement before left undone was finished"
+        return f"the definition is the same; {finished if plan.steps else 'nothing was done'}"
+    if action is Action.ADOPTED and definition is not None and definition.baseline is not None:
+        return definition.baseline.describe()
     if definition is not None and definition.suspended_by_user:
         return "the table stays suspended; RESUME or REFRESH brings its rows up to date"
     return ""

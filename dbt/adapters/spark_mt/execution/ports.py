@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import Positions, VersionedPosition
-    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.definition.table_state import Found, PlainTable
     from dbt.adapters.spark_mt.planning.steps import Step
     from dbt.adapters.spark_mt.planning.windows import ChangeKind
     from dbt.adapters.spark_mt.resolution.analysis import Source
@@ -69,6 +69,14 @@ class TableStore(Protocol):
 
     def find(self, name: TableName) -> Found:
         """Look at the table itself, never at an index of tables."""
+        ...
+
+    def plain(self, name: TableName) -> PlainTable | None:
+        """Return the plain table with versions under the full name `name`, if it is one.
+
+        Raises:
+            UnreadableDefinitionError: It has a definition that cannot be read.
+        """
         ...
 
     def castable(self, literal: str, type_: str) -> bool:

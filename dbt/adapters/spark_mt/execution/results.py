@@ -10,12 +10,14 @@ class Action(Enum):
     """What a statement did to a table."""
 
     CREATED = "CREATED"
+    ADOPTED = "ADOPTED"
     ALTERED = "ALTERED"
     REPLACED = "REPLACED"
     UNCHANGED = "UNCHANGED"
     SUSPENDED = "SUSPENDED"
     RESUMED = "RESUMED"
     DROPPED = "DROPPED"
+    RELEASED = "RELEASED"
 
 
 class RefreshResult(Enum):
@@ -35,6 +37,7 @@ class RefreshOutcome:
         positions_to: Positions after.
         duration_ms: Wall time in milliseconds.
         warnings: Sentences that the user should read.
+        note: What the rows are, where they are not those of the query over all source data.
     """
 
     refresh_id: str
@@ -47,6 +50,7 @@ class RefreshOutcome:
     positions_to: tuple[tuple[str, str], ...]
     duration_ms: int
     warnings: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, RefreshFacts
+from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -67,7 +68,7 @@ def _(step: FillPartitions, token: str) -> CommitFacts:
 def _(step: CommitDefinition, token: str) -> CommitFacts:
     return CommitFacts(
         table_id=step.definition.table_id,
-        kind=CommitKind.DEFINITION,
+        kind=CommitKind.ADOPTION if step.adopts else CommitKind.DEFINITION,
         seq=step.seq,
         token=token,
         generation=step.definition.generation,
@@ -75,6 +76,21 @@ def _(step: CommitDefinition, token: str) -> CommitFacts:
         positions=step.positions,
         refresh=_kept_facts(step.refresh),
     )
+
+
+@facts_of.register
+def _(step: RaiseFence, token: str) -> CommitFacts:
+    return CommitFacts("", CommitKind.FENCE, step.seq, token, 0)
+
+
+@facts_of.register
+def _(step: Release, token: str) -> CommitFacts:
+    return CommitFacts(step.table_id, CommitKind.RELEASE, step.seq, token, step.generation)
+
+
+@facts_of.register
+def _(step: Unpublish, token: str) -> CommitFacts:  # noqa: ARG001 - one signature for all
+    return CommitFacts("", CommitKind.PUBLISH, 0, token, 0)
 
 
 @facts_of.register(PrepareStorage)

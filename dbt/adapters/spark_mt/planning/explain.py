@@ -78,7 +78,10 @@ def _(step: ApplyChanges, changes: str) -> ExplainRow:
 
 
 @_row.register
-def _(step: CommitDefinition, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
+def _(step: CommitDefinition, changes: str) -> ExplainRow:
+    if step.adopts:
+        effect = "the table is taken over as it is; one commit without rows"
+        return ("adopt", changes, effect, "rows, history, table id", "nothing", "")
     return ("commit definition", changes, "one commit without rows", "rows", "nothing", "")
 
 

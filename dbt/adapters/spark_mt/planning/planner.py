@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
 
 FIRST_SEQ = 1
+_ADOPTED_ROWS_END = "All rows were computed from the sources; those of the adopted table are gone."
 
 
 def plan_create(
@@ -158,7 +159,12 @@ def plan_registration(table: StoredTable) -> Register:
 def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
     """Plan the same query over the newest state of its sources."""
     seq = table.seq + 1
-    steps: tuple[Step, ...] = (
+    baseline = table.definition.baseline
+    if baseline is not None and baseline.is_adopted:
+        definition = replace(table.definition, generation=table.definition.generation + 1)
+        steps = _fill_steps(table, definition, seq, run)
+        return Plan(table.name, steps, warnings=(_ADOPTED_ROWS_END,))
+    steps = (
         Fill(table.definition, FillMode.OVERWRITE, seq, run, changes_definition=False),
         *reclustering(table.definition),
         registration(table.definition, seq, run),
@@ -186,7 +192,7 @@ def plan_drop(name: TableName) -> Plan:
 def _fill_steps(
     table: StoredTable, definition: StoredDefinition, seq: int, run: RefreshRun
 ) -> tuple[Step, ...]:
-    before = table.definition
+    before, definition = table.definition, replace(definition, baseline=None)
     kept = [c.type for c in definition.resolved.columns][: len(before.resolved.columns)]
     widened = kept != [c.type for c in before.resolved.columns]
     mode = FillMode.REPLACE if widened else FillMode.OVERWRITE
@@ -204,7 +210,8 @@ def _replacement(
     if not isinstance(table, Unreadable):
         definition = activated(next_definition(table.definition, resolution))
         definition = replace(definition, changed_by=None if owner else ())
-        return replace(definition, owner=owner or table.definition.owner, run_options=())
+        owner = owner or table.definition.owner
+        return replace(definition, owner=owner, run_options=(), baseline=None)
     return StoredDefinition(
         table.table_id, table.name, table.generation + 1, resolution.definition, owner=owner
     )

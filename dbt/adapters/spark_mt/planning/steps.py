@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
+from dbt.adapters.spark_mt.planning.phase import Phase
+
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.columns import Column
@@ -20,14 +23,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.definition.table_state import LastRefresh
     from dbt.adapters.spark_mt.resolution.analysis import Source
-
-
-class Phase(Enum):
-    """Where a step stands to the commit point, and so what its failure means."""
-
-    BEFORE = "nothing has changed; the step is undone where it left something behind"
-    COMMIT = "happens whole or not at all"
-    AFTER = "the new definition is in force; the next statement finishes the rest"
 
 
 class FillMode(Enum):
@@ -74,9 +69,14 @@ class PrepareStorage:
 
 @dataclass(frozen=True, slots=True)
 class VerifyRows:
-    """Check that the rows which the table has satisfy the constraints that are new."""
+    """Check that the rows which the table has satisfy the constraints that are new.
+
+    Args:
+        new_columns: Columns of the definition that the table does not have yet.
+    """
 
     definition: StoredDefinition
+    new_columns: tuple[Column, ...] = ()
     phase: ClassVar[Phase] = Phase.BEFORE
 
 
@@ -159,6 +159,7 @@ class CommitDefinition:
             do not, so that the next refresh computes them.
         refresh: The facts of the table's last whole refresh, which stay.
         new_columns: Columns that the same commit appends, NULL in the rows that are there.
+        adopts: Whether the table was a plain one until now.
     """
 
     definition: StoredDefinition
@@ -166,6 +167,7 @@ class CommitDefinition:
     positions: Positions | None
     refresh: LastRefresh | None
     new_columns: tuple[Column, ...] = ()
+    adopts: bool = False
     phase: ClassVar[Phase] = Phase.COMMIT
 
 
@@ -185,6 +187,11 @@ class Publish:
     created: bool = False
     schema_replaced: bool = False
     phase: ClassVar[Phase] = Phase.AFTER
+
+    @property
+    def is_of_another_table(self) -> bool:
+        """Whether `before` was copied from another table, as CLONE does."""
+        return self.before is not None and self.before.table_id != self.definition.table_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +256,9 @@ Step = (
     | RecordJob
     | DropTable
     | Unregister
+    | RaiseFence
+    | Release
+    | Unpublish
 )
 
 

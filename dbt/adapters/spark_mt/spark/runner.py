@@ -7,11 +7,13 @@ from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.commit_facts import encode_commit
+from dbt.adapters.spark_mt.definition.identifier import quote_text
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.execution.step_facts import facts_of
 from dbt.adapters.spark_mt.planning.guard import violations_query
-from dbt.adapters.spark_mt.planning.properties import DELTA_ID
+from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
+from dbt.adapters.spark_mt.planning.properties import DELTA_ID, PREFIX
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -40,6 +42,7 @@ from dbt.adapters.spark_mt.spark.table_details import NoTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.spark.content import ContentWriter
@@ -101,7 +104,8 @@ class SparkStepRunner:
     @_run.register
     def _(self, step: VerifyRows) -> StepResult:
         definition = step.definition
-        query = violations_query(f"SELECT * FROM {definition.name.sql}", definition.resolved)
+        rows = f"SELECT *{_nulls(step.new_columns)} FROM {definition.name.sql}"
+        query = violations_query(rows, definition.resolved)
         with self._sessions.open() as session:
             raise_if_violated(session, definition.name, query)
         return StepResult()
@@ -120,33 +124,53 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: CommitDefinition) -> StepResult:
-        definition = step.definition
-        table = definition.name.sql
-        nulls = "".join(f", {null_column(column)}" for column in step.new_columns)
-        statement = f"INSERT INTO {table} SELECT *{nulls} FROM {table} WHERE false"
+        self._commit_no_rows(step.definition.name, _facts(step), step.new_columns)
+        return StepResult(positions=step.positions)
+
+    @_run.register(RaiseFence)
+    @_run.register(Release)
+    def _(self, step: RaiseFence | Release) -> StepResult:
+        self._commit_no_rows(step.name, _facts(step))
+        return StepResult()
+
+    def _commit_no_rows(
+        self, name: TableName, facts: CommitFacts, new_columns: tuple[Column, ...] = ()
+    ) -> None:
+        nulls = _nulls(new_columns)
+        statement = f"INSERT INTO {name.sql} SELECT *{nulls} FROM {name.sql} WHERE false"
         with (
             self._sessions.open() as session,
-            session.merging_schema(enabled=bool(step.new_columns)),
+            session.merging_schema(enabled=bool(new_columns)),
         ):
-            fenced(session, definition.name, _facts(step), _sql(session, statement))
-        return StepResult(positions=step.positions)
+            fenced(session, name, facts, _sql(session, statement))
 
     @_run.register
     def _(self, step: Publish) -> StepResult:
-        definition = step.definition
-        now = self._published(definition.name)
+        now = self._published(step)
         with self._sessions.open() as session:
             for statement in publish_statements(step, now):
                 session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
         return StepResult()
 
-    def _published(self, name: TableName) -> Published:
+    def _published(self, step: Publish) -> Published:
+        name = step.definition.name
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
             raise RefreshFailedError(table=name, problem=detail.problem or "it is gone")
         properties = self._details.properties(name)
-        identity = properties.get(DELTA_ID) or self._details.delta_id(name)
+        known = "" if step.is_of_another_table else properties.get(DELTA_ID)
+        identity = known or self._details.delta_id(name)
         return Published(detail.comment, properties, identity)
+
+    @_run.register
+    def _(self, step: Unpublish) -> StepResult:
+        ours = [key for key in self._details.properties(step.name) if key.startswith(PREFIX)]
+        if ours:
+            keys = ", ".join(map(quote_text, sorted(ours)))
+            statement = f"ALTER TABLE {step.name.sql} UNSET TBLPROPERTIES IF EXISTS ({keys})"
+            with self._sessions.open() as session:
+                session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
+        return StepResult()
 
     @_run.register
     def _(self, step: Recluster) -> StepResult:
@@ -179,6 +203,10 @@ class SparkStepRunner:
 
 def _sql(session: PrivateSession, statement: str) -> _Write:
     return lambda: session.spark.sql(statement)
+
+
+def _nulls(columns: tuple[Column, ...]) -> str:
+    return "".join(f", {null_column(column)}" for column in columns)
 
 
 def _facts(step: Step) -> CommitFacts:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.table_state import Found, Missing, Stranger
-from dbt.adapters.spark_mt.execution.identification import Table, identify, published_definition
+from dbt.adapters.spark_mt.execution.identification import (
+    Table,
+    identify,
+    plain_table,
+    published_definition,
+)
 from dbt.adapters.spark_mt.spark.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.table_details import NoTable, clustering_columns
 from dbt.adapters.spark_mt.spark.types import columns_of
@@ -14,9 +20,11 @@ from dbt.adapters.spark_mt.spark.types import columns_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.table_state import PlainTable
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
-    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+    from dbt.adapters.spark_mt.spark.table_details import TableDetail, TableDetails
 
 _SPARK_CATALOG = "spark_catalog"
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
@@ -50,16 +58,36 @@ class SparkTableStore:
             return Stranger(name, detail.kind) if detail.kind else Missing(name)
         if not detail.is_delta:
             return Stranger(name, f"{detail.format} table")
+        return identify(self._seen(name, detail))
+
+    def plain(self, name: TableName) -> PlainTable | None:
+        """Return the plain Delta table under the full name `name`, if it is one."""
+        detail = self._details.of(name)
+        if isinstance(detail, NoTable) or not detail.is_delta:
+            return None
+        if not isinstance(self.find(name), Stranger):
+            return None
+        seen = replace(self._seen(name, detail), columns=lambda: self._columns(name))
+        layout = self._spark.sql(f"DESCRIBE DETAIL {name.sql}").collect()[0]
+        return plain_table(seen, tuple(layout["partitionColumns"]))
+
+    def _seen(self, name: TableName, detail: TableDetail) -> Table:
         properties = self._details.properties(name)
-        return identify(
-            Table(
-                name=name,
-                identity=lambda: self._details.delta_id(name),
-                properties=properties,
-                clustered_by=clustering_columns(properties),
-                commits=lambda: self._log.backwards(detail.location),
-                columns=lambda: columns_of(self._spark.table(name.sql).schema),
-            )
+        return Table(
+            name=name,
+            identity=lambda: self._details.delta_id(name),
+            properties=properties,
+            clustered_by=clustering_columns(properties),
+            commits=lambda: self._log.backwards(detail.location),
+            columns=lambda: columns_of(self._spark.table(name.sql).schema),
+        )
+
+    def _columns(self, name: TableName) -> tuple[Column, ...]:
+        """The columns with their nullability and comments."""
+        schema = self._spark.table(name.sql).schema
+        return tuple(
+            replace(column, nullable=field.nullable, comment=field.metadata.get("comment"))
+            for column, field in zip(columns_of(schema), schema.fields, strict=True)
         )
 
     def is_empty(self, name: TableName) -> bool:

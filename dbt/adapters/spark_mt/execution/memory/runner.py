@@ -12,7 +12,8 @@ from dbt.adapters.spark_mt.execution.memory.content import in_partitions
 from dbt.adapters.spark_mt.execution.memory.tables import Change, Snapshot
 from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.execution.step_facts import facts_of
-from dbt.adapters.spark_mt.planning.properties import properties_of
+from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
+from dbt.adapters.spark_mt.planning.properties import PREFIX, properties_of
 from dbt.adapters.spark_mt.planning.publication import (
     changed_comments,
     missing_properties,
@@ -89,7 +90,9 @@ class MemoryStepRunner:
 
     @_run.register
     def _(self, step: VerifyRows) -> StepResult:
-        self._content.check(step.definition, self._table(step.definition.name).newest.rows)
+        rows = self._table(step.definition.name).newest.rows
+        nulls = tuple(None for _ in step.new_columns)
+        self._content.check(step.definition, tuple((*row, *nulls) for row in rows))
         return StepResult()
 
     @_run.register
@@ -140,6 +143,22 @@ class MemoryStepRunner:
         change = self._change("WRITE", _facts(step), 0)
         self._catalog.commit(step.definition.name, change, lambda s: _extended(step, s))
         return StepResult(positions=step.positions)
+
+    @_run.register(RaiseFence)
+    @_run.register(Release)
+    def _(self, step: RaiseFence | Release) -> StepResult:
+        change = self._change("WRITE", _facts(step), 0)
+        self._catalog.commit(step.name, change, lambda snapshot: snapshot)
+        return StepResult()
+
+    @_run.register
+    def _(self, step: Unpublish) -> StepResult:
+        properties = dict(self._table(step.name).newest.properties)
+        ours: dict[str, str | None] = {key: None for key in properties if key.startswith(PREFIX)}
+        if ours:
+            change = self._change("UNSET TBLPROPERTIES", _facts(step))
+            self._catalog.commit(step.name, change, lambda s: s.with_properties(ours))
+        return StepResult()
 
     @_run.register
     def _(self, step: Publish) -> StepResult:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.table_state import Found, Missing, Stranger
-from dbt.adapters.spark_mt.execution.identification import Table, identify, published_definition
+from dbt.adapters.spark_mt.execution.identification import (
+    Table,
+    identify,
+    plain_table,
+    published_definition,
+)
 from dbt.adapters.spark_mt.execution.memory.literals import literal_value
 from dbt.adapters.spark_mt.execution.memory.tables import VersionedTable, View
 
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.definition import QueryContext, StoredDefinition
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.table_state import PlainTable
     from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
 
 
@@ -38,15 +44,14 @@ class MemoryTableStore:
             return Stranger(name, "view")
         if not isinstance(relation, VersionedTable):
             return Stranger(name, "parquet table")
-        table = Table(
-            name=name,
-            identity=lambda: relation.identity,
-            properties=dict(relation.newest.properties),
-            clustered_by=relation.newest.clustered_by,
-            commits=relation.backwards,
-            columns=lambda: relation.newest.columns,
-        )
-        return identify(table)
+        return identify(_seen(name, relation))
+
+    def plain(self, name: TableName) -> PlainTable | None:
+        """Return the plain table with versions under the full name `name`, if it is one."""
+        relation = self._catalog.table(name)
+        if relation is None or not isinstance(self.find(name), Stranger):
+            return None
+        return plain_table(_seen(name, relation), relation.newest.partitioned_by)
 
     def castable(self, literal: str, type_: str) -> bool:
         """Whether the SQL literal has a value of the type."""
@@ -65,3 +70,14 @@ class MemoryTableStore:
         """Return the published definition of `name`, or None if it is no materialized table."""
         table = self._catalog.table(name)
         return published_definition(dict(table.newest.properties), name) if table else None
+
+
+def _seen(name: TableName, table: VersionedTable) -> Table:
+    return Table(
+        name=name,
+        identity=lambda: table.identity,
+        properties=dict(table.newest.properties),
+        clustered_by=table.newest.clustered_by,
+        commits=table.backwards,
+        columns=lambda: table.newest.columns,
+    )
