@@ -109,7 +109,6 @@ UNFIT = (
     ("WITH ('materialized-table.definition' = 'x')", "RESERVED_OPTION"),
     ("(id, ds, more)", "COLUMN_LIST_LENGTH"),
     ("(id INT, ds STRING)", "COLUMN_TYPE"),
-    ("START_MODE = FROM_NOW", "UNSUPPORTED_START_MODE"),
 )
 
 

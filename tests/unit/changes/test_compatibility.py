@@ -9,11 +9,10 @@ from dbt.adapters.spark_mt.changes.compatibility import (
     AppendedNotNullError,
     ColumnMismatchError,
     ColumnWideningError,
+    ContradictoryRetentionError,
     DefinitionChangeError,
     DroppedColumnError,
     PartitioningChangeError,
-    StartModeChangeError,
-    StateRetentionChangeError,
     check,
     raise_if_incompatible,
 )
@@ -160,31 +159,11 @@ def start_violations(old, new, *, query_changes=False, mode=None):
 
 
 BEGIN, RESUME = "FROM_BEGINNING", "RESUME_OR_FROM_BEGINNING"
-REFUSED = [StartModeChangeError]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "query_changes", "expected"),
-    [
-        (BEGIN, BEGIN, True, []),
-        (RESUME, RESUME, False, []),
-        (RESUME, RESUME, True, REFUSED),
-        (BEGIN, RESUME, False, []),
-        (BEGIN, "RESUME_OR_FROM_NOW", False, []),
-        (BEGIN, "RESUME_OR_FROM_NOW", True, REFUSED),
-        (BEGIN, "FROM_NOW", False, REFUSED),
-        (BEGIN, "FROM_NOW", True, REFUSED),
-        ("FROM_NOW", "FROM_NOW", False, []),
-        ("FROM_NOW", "FROM_NOW", True, REFUSED),
-        ("FROM_NOW", BEGIN, True, []),
-    ],
-)
-def test_a_start_other_than_the_beginning_that_would_take_effect(old, new, query_changes, expected):
-    assert start_violations(old, new, query_changes=query_changes) == expected
-
-
-@pytest.mark.parametrize("new", ["FROM_NOW", RESUME])
-def test_no_start_takes_effect_in_full_mode(new):
+@pytest.mark.parametrize("new", [BEGIN, RESUME, "FROM_NOW"])
+def test_whether_a_start_is_possible_is_not_told_by_the_definitions(new):
+    assert start_violations(BEGIN, new, query_changes=True) == []
     assert start_violations(BEGIN, new, query_changes=True, mode=FULL) == []
 
 
@@ -192,17 +171,19 @@ ALL = StateRetention(StateRetentionType.ALL)
 
 
 @pytest.mark.parametrize(
-    ("query", "modes", "expected"),
+    ("query", "modes", "start", "expected"),
     [
-        (SELECT_FOUR, (None, None), []),
-        ("SELECT other", (None, None), [StateRetentionChangeError]),
-        ("SELECT other", (FULL, FULL), []),
-        ("SELECT other", (FULL, None), []),
-        (f"{SELECT_FOUR} -- text", (None, None), []),
+        (SELECT_FOUR, (None, None), BEGIN, []),
+        ("SELECT other", (None, None), BEGIN, [ContradictoryRetentionError]),
+        ("SELECT other", (None, None), "FROM_NOW", [ContradictoryRetentionError]),
+        ("SELECT other", (None, None), RESUME, []),
+        ("SELECT other", (FULL, FULL), BEGIN, []),
+        ("SELECT other", (FULL, None), BEGIN, []),
+        (f"{SELECT_FOUR} -- text", (None, None), BEGIN, []),
     ],
 )
-def test_state_that_would_be_kept_at_a_change_of_the_query(query, modes, expected):
-    clauses = {"state_retention": ALL, "start_mode": parse_start_mode(BEGIN)}
+def test_state_that_would_be_kept_at_a_change_of_the_query(query, modes, start, expected):
+    clauses = {"state_retention": ALL, "start_mode": parse_start_mode(start)}
     before = resolve(asked(refresh_mode=modes[0], **clauses), FOUR, expanded="x")
     expanded = "y" if "other" in query else "x"
     after = resolve(asked(query, refresh_mode=modes[1], **clauses), FOUR, expanded=expanded)
@@ -210,15 +191,22 @@ def test_state_that_would_be_kept_at_a_change_of_the_query(query, modes, expecte
     assert [type(e) for e in found] == expected
 
 
+def test_state_retention_without_a_start_mode_resumes():
+    before = resolve(asked(state_retention=ALL), FOUR, expanded="x")
+    after = resolve(asked("SELECT other", state_retention=ALL), FOUR, expanded="y")
+    assert check(TABLE, stored(before), after, diff(before, after)) == ()
+
+
 def test_all_violations_come_as_one_error():
     before = resolve(asked(partitioned_by=("user_id",)), FOUR)
-    after = with_start(resolve(asked("SELECT two"), "user_id INT; price DECIMAL(10,2)"), RESUME)
+    clauses = {"state_retention": ALL, "start_mode": parse_start_mode(BEGIN)}
+    after = resolve(asked("SELECT two", **clauses), "user_id INT; price DECIMAL(10,2)")
     with pytest.raises(DefinitionChangeError) as caught:
         raise_if_incompatible(TABLE, stored(before), after, diff(before, after))
     assert caught.value.conditions == (
         "MATERIALIZED_TABLE_DROPPED_COLUMN",
         "MATERIALIZED_TABLE_PARTITIONING_CHANGE",
-        "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE_CHANGE",
+        "MATERIALIZED_TABLE_CONTRADICTORY_STATE_RETENTION",
     )
     assert len(caught.value.violations) == 3
     assert caught.value.parameters == {"table": str(TABLE)}

@@ -172,8 +172,10 @@ STAMP = StartMode(StartModeType.RESUME_OR_FROM_TIMESTAMP, timestamp="2025-10-28 
 
 
 @pytest.mark.parametrize("mode", [NOW_MODE, STAMP])
-def test_a_start_that_would_take_effect_on_a_new_table_is_refused(mode):
-    assert refused(asked(start_mode=mode)) == ["MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"]
+def test_a_start_other_than_the_beginning_needs_sources_with_versions(mode):
+    condition = "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"
+    assert refused(asked(start_mode=mode), pinnable=False) == [condition]
+    assert engine().resolve(asked(start_mode=mode)).definition.start_mode.instant_ms
 
 
 @pytest.mark.parametrize("form", ["FROM_BEGINNING", "RESUME_OR_FROM_BEGINNING"])

@@ -9,12 +9,10 @@ from dbt.adapters.spark_mt.changes.changes import (
     ColumnsMismatched,
     Effect,
     PartitioningChanged,
-    StartModeChanged,
 )
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.identifier import quote
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
-from dbt.adapters.spark_mt.definition.start_mode import StartModeType
 from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
 from dbt.adapters.spark_mt.resolution.options import TYPE_WIDENING
 from dbt.adapters.spark_mt.resolution.violations import as_violation
@@ -113,30 +111,46 @@ class PartitioningChangeError(DefinitionChangeError):
 
 
 class StartModeChangeError(DefinitionChangeError):
-    """A start mode would take effect that this release cannot do."""
+    """A start mode would take effect that this query over these sources does not allow."""
 
     condition = "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE_CHANGE"
     text = (
         "Materialized table {table}: START_MODE = {startMode} would take effect, because {reason}, "
-        "and this release supports FROM_BEGINNING only."
+        "and that is not possible: {problem}."
     )
     remedy = (
-        "Use START_MODE = FROM_BEGINNING, which computes all rows anew, or REFRESH_MODE = FULL, "
-        "where the start mode has no effect."
+        "Use START_MODE = FROM_BEGINNING, which computes all rows from all source data in the "
+        "place of those that are there; or {alternative}; or REFRESH_MODE = FULL, where the start "
+        "mode has no effect and each refresh computes all rows."
     )
 
 
-class StateRetentionChangeError(DefinitionChangeError):
-    """A state retention would take effect that this release cannot do."""
+class ContradictoryRetentionError(DefinitionChangeError):
+    """State shall be kept, and the data that made it be read again (seed 557 2.4)."""
 
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_STATE_RETENTION"
+    condition = "MATERIALIZED_TABLE_CONTRADICTORY_STATE_RETENTION"
     text = (
-        "Materialized table {table}: STATE_RETENTION = {stateRetention} would take effect, because "
-        "the query changed, and this release supports NONE only."
+        "Materialized table {table}: START_MODE = {startMode} reads source data again or leaves "
+        "some out, while STATE_RETENTION = {stateRetention} goes on from the state that the old "
+        "query left, and the query changed."
     )
     remedy = (
-        "Use STATE_RETENTION = NONE: refreshes keep no state between runs, so nothing is lost; or "
-        "REFRESH_MODE = FULL, where it has no effect."
+        "Use START_MODE = RESUME_OR_{startMode}, which goes on from where the rows stand; or "
+        "STATE_RETENTION = NONE: refreshes keep no state between runs, so nothing is lost by it."
+    )
+
+
+class BaselineNotFollowedError(DefinitionChangeError):
+    """A table that keeps rows could not follow its sources under the wanted definition."""
+
+    condition = "MATERIALIZED_TABLE_BASELINE_NOT_FOLLOWED"
+    text = (
+        "Materialized table {table} keeps rows that its query does not account for ({baseline}), "
+        "and could not follow its sources after this change: {problem}."
+    )
+    remedy = (
+        "Keep what the change takes away, or add START_MODE = FROM_BEGINNING to the statement, "
+        "which computes all rows from all source data in the place of those that are there."
     )
 
 
@@ -216,20 +230,13 @@ def _appended(table: str, change: ColumnsAppended) -> Iterator[Violation]:
 def _refresh(
     table: str, stored: StoredDefinition, wanted: ResolvedDefinition, changes: Sequence[Change]
 ) -> Iterator[Violation]:
-    """Yield start mode and state retention where they would take effect (semantics 7)."""
-    if wanted.refresh_mode is not RefreshMode.CONTINUOUS:
-        return
+    """Yield a state retention that contradicts the start mode (semantics 7, seed 557)."""
+    modes = {wanted.refresh_mode, stored.resolved.refresh_mode}
     query_changed = any(c.of_query and c.effect is Effect.CONTENT for c in changes)
-    start_acts = any(isinstance(c, StartModeChanged) and _acts(c) for c in changes)
-    mode = wanted.start_mode.mode
-    if (query_changed or start_acts) and mode.type is not StartModeType.FROM_BEGINNING:
-        reason = "the query changed" if query_changed else "the start mode changed"
-        yield StartModeChangeError(table=table, startMode=mode.sql, reason=reason)
-    retention = wanted.state_retention
-    was_continuous = stored.resolved.refresh_mode is RefreshMode.CONTINUOUS
-    if query_changed and was_continuous and retention.type is not StateRetentionType.NONE:
-        yield StateRetentionChangeError(table=table, stateRetention=retention.sql)
-
-
-def _acts(change: StartModeChanged) -> bool:
-    return change.effect is Effect.CONTENT
+    if modes != {RefreshMode.CONTINUOUS} or not query_changed:
+        return
+    mode, retention = wanted.start_mode.mode, wanted.state_retention
+    if retention.type is not StateRetentionType.NONE and not mode.type.resumes:
+        yield ContradictoryRetentionError(
+            table=table, startMode=mode.sql, stateRetention=retention.sql
+        )

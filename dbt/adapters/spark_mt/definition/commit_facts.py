@@ -23,7 +23,7 @@ class CommitKind(Enum):
     """What a commit of ours does."""
 
     CONTENT = "content"
-    """All rows, and the definition where it changed."""
+    """All rows, or those that changes of the sources reach; the definition where it changed."""
     PARTITION = "partition"
     """The rows of some partitions; the table's positions stay."""
     DEFINITION = "definition"

@@ -25,6 +25,7 @@ from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_cha
 from dbt.adapters.spark_mt.execution.refreshes import stored_table
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.retry import retrying
+from dbt.adapters.spark_mt.execution.starts import begin
 from dbt.adapters.spark_mt.planning.planner import plan_create, plan_drop, plan_replace
 from dbt.adapters.spark_mt.planning.steps import Plan
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
@@ -125,9 +126,10 @@ class Definitions:
             raise NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
             resolution = self._env.resolve(name, statement.asked, None)
-            run = self._env.run("CREATE", resolution.analyzed)
-            plan = plan_create(name, self._env.new_id(), resolution, run, self._env.owner())
-            return Planned(plan, Action.CREATED, run)
+            begun = begin(self._env, name, resolution, "CREATE")
+            new, owner = self._env.new_id(), self._env.owner()
+            plan = plan_create(name, new, begun.resolution, begun.run, owner)
+            return Planned(begun.counted(plan), Action.CREATED, begun.run)
         if statement.form is CreateForm.CREATE_OR_REPLACE:
             return self._replaced(name, statement, found)
         if isinstance(found, Unreadable):
@@ -147,9 +149,9 @@ class Definitions:
         if statement.asked.partitioned_by and clustered:
             raise PartitionedReplaceError(table=name)
         resolution = self._env.resolve(name, statement.asked, None)
-        run = self._env.run("REPLACE", resolution.analyzed)
-        plan = plan_replace(found, resolution, run, self._env.owner())
-        return Planned(plan, Action.REPLACED, run)
+        begun = begin(self._env, name, resolution, "REPLACE")
+        plan = plan_replace(found, begun.resolution, begun.run, self._env.owner())
+        return Planned(begun.counted(plan), Action.REPLACED, begun.run)
 
     def _altered(self, name: TableName, statement: CreateTable, table: StoredTable) -> Planned:
         resolution = self._env.resolve(name, statement.asked, table.definition)

@@ -34,6 +34,8 @@ def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> I
     yield "Refresh", _extent(definition)
     text = _asked(_sql(asked.start_mode), resolved.start_mode.mode.sql)
     yield "Start mode", " ".join(part for part in (text, evaluated(definition, confs)) if part)
+    if definition.baseline is not None:
+        yield "Baseline", definition.baseline.describe()
     yield "State retention", _asked(_sql(asked.state_retention), resolved.state_retention.sql)
     if key := asked.primary_key:
         yield "Primary key", f"({', '.join(key.columns)}) NOT ENFORCED"

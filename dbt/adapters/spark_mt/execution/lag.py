@@ -31,7 +31,11 @@ def lag_seconds(
     if table.positions is None:
         return None
     starts = []
+    baseline = table.definition.baseline
+    looked_up = set(table.positions) - {name for name, _ in baseline.positions} if baseline else ()
     for key, position in table.positions.items():
+        if key in looked_up:
+            continue
         if isinstance(position, VersionedPosition) and key in names:
             changed = sources.first_change_after(names[key], position)
             starts += [] if changed is None else [changed]

@@ -191,7 +191,9 @@ def refresh_result(refresh: RefreshOutcome) -> StatementResult:
         dict(refresh.positions_to),
         refresh.duration_ms,
     )
-    outcome = StatementOutcome(refresh.table, None, refresh=refresh, warnings=refresh.warnings)
+    outcome = StatementOutcome(
+        refresh.table, None, refresh=refresh, message=refresh.note, warnings=refresh.warnings
+    )
     return StatementResult(_REFRESH, (row,), outcome)
 
 

@@ -6,15 +6,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import ColumnTypeWidened, Effect
-from dbt.adapters.spark_mt.changes.compatibility import raise_if_incompatible
+from dbt.adapters.spark_mt.changes.compatibility import (
+    BaselineNotFollowedError,
+    raise_if_incompatible,
+)
 from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.errors import WidenedWhileSuspendedError
 from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.execution.outcomes import refresh_outcome
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
+from dbt.adapters.spark_mt.execution.starts import begin_again
 from dbt.adapters.spark_mt.planning.planner import plan_alter, plan_alter_suspended, plan_publish
 from dbt.adapters.spark_mt.planning.steps import Plan
+from dbt.adapters.spark_mt.planning.window_plans import plan_start
+from dbt.adapters.spark_mt.planning.windows import why_not_followed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +32,12 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
+
+
+_DROPPED = (
+    "The baseline is dropped: the next refresh computes all rows from all source data, in the "
+    "place of those that are there."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +71,63 @@ def plan_change(
     raise_if_incompatible(table.name, definition, resolution.definition, changes)
     definition = _changed_by(environment.owner(), definition, declares=declares)
     table = replace(table, definition=definition)
-    fills = any(change.effect is Effect.CONTENT for change in changes)
-    if fills and definition.suspended_by_user:
+    if not any(change.effect is Effect.CONTENT for change in changes):
+        return Planned(_plan_beside_rows(table, resolution, changes), Action.ALTERED)
+    return _plan_rows(environment, table, resolution, changes)
+
+
+def _plan_rows(
+    environment: Environment,
+    table: StoredTable,
+    resolution: Resolution,
+    changes: Sequence[Change],
+) -> Planned:
+    """Plan a change that reaches the rows: what its start mode asks for, or all of them."""
+    definition = table.definition
+    begun = begin_again(environment, table, resolution, changes)
+    if begun is not None and begun.start is not None:
+        plan = plan_start(table, begun.resolution, changes, begun.run, begun.start)
+        run = None if definition.suspended_by_user else begun.run
+        return Planned(plan, Action.ALTERED, run)
+    wanted = begun.resolution if begun else resolution
+    if definition.suspended_by_user:
         _raise_if_rewriting(table, changes)
-        return Planned(plan_alter_suspended(table, resolution, changes), Action.ALTERED)
-    run = environment.run("ALTER", resolution.analyzed) if fills else None
-    return Planned(plan_alter(table, resolution, changes, run), Action.ALTERED, run)
+        counted = replace(table, definition=replace(definition, baseline=None))
+        return Planned(plan_alter_suspended(counted, wanted, changes), Action.ALTERED)
+    run = begun.run if begun else environment.run("ALTER", resolution.analyzed)
+    return Planned(plan_alter(table, wanted, changes, run), Action.ALTERED, run)
+
+
+def _plan_beside_rows(
+    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
+) -> Plan:
+    """Plan a change that leaves the rows alone, and with them the baseline, if there is one.
+
+    Raises:
+        BaselineNotFollowedError: The table could not follow its sources any more.
+    """
+    definition, wanted = table.definition, resolution.definition
+    if definition.baseline is None:
+        return plan_alter(table, resolution, changes, None)
+    if wanted.refresh_mode is RefreshMode.FULL:
+        if definition.resolved.refresh_mode is RefreshMode.FULL:
+            return plan_alter(table, resolution, changes, None)
+        return _plan_without_baseline(table, resolution, changes)
+    if problem := why_not_followed(definition.baseline, resolution):
+        raise BaselineNotFollowedError(
+            table=table.name, baseline=definition.baseline.describe(), problem=problem
+        )
+    return plan_alter(table, resolution, changes, None)
+
+
+def _plan_without_baseline(
+    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
+) -> Plan:
+    """Mode FULL computes all rows: the rows stay until then, and their positions count no more."""
+    definition = replace(table.definition, baseline=None)
+    counted = replace(table, definition=definition, positions=None)
+    plan = plan_alter(counted, resolution, changes, None)
+    return replace(plan, changes=(*plan.changes, _DROPPED))
 
 
 def carry_out(environment: Environment, planned: Planned, found: Found) -> StatementOutcome:

@@ -22,6 +22,12 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
     UnknownPartitionKeyError,
 )
+from dbt.adapters.spark_mt.execution.follow import (
+    counted_since,
+    follows_sources,
+    has_moved,
+    plan_changes,
+)
 from dbt.adapters.spark_mt.execution.holds import raise_if_initializing
 from dbt.adapters.spark_mt.execution.jobs import perform, record_skipped
 from dbt.adapters.spark_mt.execution.outcomes import shown
@@ -30,6 +36,7 @@ from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
 from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_publish, plan_refresh
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
+from dbt.adapters.spark_mt.planning.windows import Strategy
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.result_columns import result_problems
 from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
@@ -52,6 +59,19 @@ def stored_table(environment: Environment, name: TableName) -> StoredTable:
     """Return the materialized table `name`, finishing what a statement before left undone.
 
     Raises:
+        MaterializedTableError: As `existing_table`.
+    """
+    found = existing_table(environment, name)
+    if found.unpublished:
+        perform(plan_publish(found), environment)
+        return replace(found, published=None)
+    return found
+
+
+def existing_table(environment: Environment, name: TableName) -> StoredTable:
+    """Return the materialized table `name` and change nothing.
+
+    Raises:
         TableNotFoundError: There is nothing of this name.
         TableInitializingError: Somebody is creating it at this moment.
         NotMaterializedError: Something else has the name.
@@ -68,9 +88,6 @@ def stored_table(environment: Environment, name: TableName) -> StoredTable:
         raise DamagedTableError(table=name, problem=found.problem)
     if not isinstance(found, StoredTable):
         raise NotMaterializedError(table=name, kind=found.kind)
-    if found.unpublished:
-        perform(plan_publish(found), environment)
-        return replace(found, published=None)
     return found
 
 
@@ -136,11 +153,15 @@ class Refreshes:
         resolved = table.definition.resolved
         analyzed = recent[1] if recent else self._env.stored_analyzer.analyze_stored(resolved)
         run = self._env.run(asked.trigger, analyzed)
-        if not asked.force and not _must_run(table, analyzed, run.positions):
+        if not asked.force and not _must_run(table, analyzed, run):
             return self._up_to_date(table, run)
         _raise_if_unfit(table, analyzed)
-        result = perform(plan_refresh(table, run), self._env)
-        return self._outcome(table, run, result, (), _overwritten(table))
+        if follows_sources(table):
+            plan, run = plan_changes(self._env, table, analyzed, run)
+        else:
+            plan = plan_refresh(table, run)
+        result = perform(plan, self._env)
+        return self._outcome(table, run, result, (), _overwritten(table, run))
 
     def _scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
         table = stored_table(self._env, name)
@@ -165,7 +186,8 @@ class Refreshes:
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
             self._raise_if_unreadable(table, run)
             run = replace(run, positions=table.positions, fixed=True)
-        result = perform(plan_partitions(table, wanted, run), self._env)
+        since = counted_since(self._env, table, run)
+        result = perform(plan_partitions(table, wanted, run, since), self._env)
         labels = tuple("/".join(f"{c}={v or 'NULL'}" for c, v in part) for part in wanted)
         return self._outcome(table, run, result, labels, ())
 
@@ -219,6 +241,7 @@ class Refreshes:
             positions_to=positions,
             duration_ms=self._env.now_ms() - run.started_at_ms,
             warnings=_foreign(table, "they stay, because no source has changed"),
+            note=_note(table),
         )
 
     def _outcome(
@@ -240,16 +263,19 @@ class Refreshes:
             positions_to=shown(result.positions or run.positions),
             duration_ms=self._env.now_ms() - run.started_at_ms,
             warnings=(*result.warnings, *notes),
+            note=_note(table),
         )
 
 
-def _must_run(table: StoredTable, analyzed: AnalyzedQuery, positions: Positions) -> bool:
+def _must_run(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
     """Whether the rows may differ from the query's result now."""
+    if follows_sources(table):
+        return has_moved(table, analyzed, run)
     if table.positions is None or analyzed.time_dependent:
         return True
-    if any(isinstance(position, UnknownPosition) for position in positions.values()):
+    if any(isinstance(position, UnknownPosition) for position in run.positions.values()):
         return True
-    return not same_positions(table.positions, positions)
+    return not same_positions(table.positions, run.positions)
 
 
 def _raise_if_unfit(table: StoredTable, analyzed: AnalyzedQuery) -> None:
@@ -258,8 +284,16 @@ def _raise_if_unfit(table: StoredTable, analyzed: AnalyzedQuery) -> None:
         raise RefreshSchemaError(violations=problems, table=table.name)
 
 
-def _overwritten(table: StoredTable) -> tuple[str, ...]:
+def _overwritten(table: StoredTable, run: RefreshRun) -> tuple[str, ...]:
+    if run.strategy in {Strategy.APPEND.value, Strategy.MERGE.value}:
+        return _foreign(table, "they stay, except in rows that this refresh computed")
     return _foreign(table, "this refresh has overwritten them")
+
+
+def _note(table: StoredTable) -> str:
+    """Name the baseline, by which the rows are not those of the query over all source data."""
+    baseline = table.definition.baseline
+    return baseline.describe() if baseline is not None else ""
 
 
 def _foreign(table: StoredTable, fate: str) -> tuple[str, ...]:

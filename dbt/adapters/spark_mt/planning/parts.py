@@ -85,12 +85,14 @@ def preparation(definition: StoredDefinition) -> tuple[Step, ...]:
     return (PrepareStorage(definition, tuple(needed.items())),) if needed else ()
 
 
-def verification(before: StoredDefinition, after: StoredDefinition) -> tuple[Step, ...]:
+def verification(
+    before: StoredDefinition, after: StoredDefinition, new_columns: tuple[Column, ...] = ()
+) -> tuple[Step, ...]:
     """Check the rows that are there against constraints that are new."""
     new = set(after.asked.constraints) - set(before.asked.constraints)
     known = {c.name for c in before.resolved.columns if not c.nullable}
     not_null = {c.name for c in after.resolved.columns if not c.nullable}
-    return (VerifyRows(after),) if new or not_null - known else ()
+    return (VerifyRows(after, new_columns),) if new or not_null - known else ()
 
 
 def reclustering(definition: StoredDefinition) -> tuple[Step, ...]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
+    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.table_state import Damaged
@@ -176,10 +177,11 @@ def plan_partitions(
     table: StoredTable,
     partitions: tuple[tuple[tuple[str, str | None], ...], ...],
     run: RefreshRun,
+    since: SourcePositions | None = None,
 ) -> Plan:
     """Plan the refresh of some partitions; the table's own positions stay."""
     step = FillPartitions(
-        table.definition, partitions, table.seq + 1, run, table.positions, table.last_refresh
+        table.definition, partitions, table.seq + 1, run, table.positions, table.last_refresh, since
     )
     return Plan(table.name, (step,))
 

@@ -9,15 +9,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.resolution.query_shape import Shape
+from dbt.adapters.spark_mt.resolution.query_shape import Shape, row_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
+    from dbt.adapters.spark_mt.definition.baseline import Baseline, SourcePositions
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.resolution.query_shape import RowShape
+    from dbt.adapters.spark_mt.resolution.resolver import Resolution
 
 
 class ChangeKind(Enum):
@@ -63,24 +62,20 @@ def strategy_of(
     return Strategy.MERGE if shape.shape is Shape.KEYED else None
 
 
-def reason_of(shape: RowShape, definition: ResolvedDefinition, strategy: Strategy) -> str:
-    """Say why a table with a baseline has its strategy."""
-    if strategy is Strategy.APPEND:
-        return "each row of the query is made of one source row, and there is no PRIMARY KEY"
-    if strategy is Strategy.WINDOW:
-        what = shape.problem or "it groups rows"
-        return f"no older rows were kept, and the query is computed as a whole because {what}"
-    key = ", ".join(definition.asked.primary_key.columns) if definition.asked.primary_key else ""
-    return f"the PRIMARY KEY ({key}) tells which rows a change reaches"
+def why_not_followed(baseline: Baseline, resolution: Resolution) -> str:
+    """Say why a table with this baseline could not follow its sources; empty if it could.
+
+    An adopted table that cannot is computed as a whole, which nothing forbids.
+    """
+    definition = resolution.definition
+    shape = row_shape(definition, resolution.analyzed)
+    strategy = strategy_of(shape, definition, keeps_rows=baseline.keeps_rows)
+    if baseline.is_adopted or strategy is not None:
+        return ""
+    return shape.problem or f"nobody can tell what changes in {', '.join(shape.unversioned)}"
 
 
 def positions_of(followed: tuple[str, ...], positions: Positions) -> SourcePositions:
     """Return the positions of the sources that are followed."""
     found = ((name, positions.get(name)) for name in followed)
     return tuple((name, at) for name, at in found if isinstance(at, VersionedPosition))
-
-
-def worst(kinds: Mapping[str, ChangeKind]) -> ChangeKind:
-    """Return the heaviest change among those of several sources."""
-    order = list(ChangeKind)
-    return max(kinds.values(), key=order.index, default=ChangeKind.NONE)

@@ -235,4 +235,4 @@ def _check(
     yield from check_options(asked.options, scope)
     yield from check_modes(table, definition, analyzed)
     if new:
-        yield from check_first_start(table, definition)
+        yield from check_first_start(table, definition, analyzed)

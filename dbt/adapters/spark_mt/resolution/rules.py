@@ -9,6 +9,7 @@ from dbt.adapters.spark_mt.definition.start_mode import StartModeType
 from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
 from dbt.adapters.spark_mt.resolution.columns import listed
 from dbt.adapters.spark_mt.resolution.missing_commas import missing_comma
+from dbt.adapters.spark_mt.resolution.query_shape import row_shape
 from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
 
 if TYPE_CHECKING:
@@ -113,10 +114,10 @@ class StreamNotAvailableError(InvalidDefinitionError):
 
 
 class UnsupportedStartModeError(InvalidDefinitionError):
-    """A start mode would take effect that this release cannot do."""
+    """A new table cannot start there, because of its query or its sources."""
 
     condition = "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"
-    text = "START_MODE = {startMode} of materialized table {table} is not supported yet: {problem}."
+    text = "START_MODE = {startMode} of materialized table {table} is not possible: {problem}."
     remedy = (
         "Use START_MODE = FROM_BEGINNING, which computes the whole table from all source data, or "
         "REFRESH_MODE = FULL, where the start mode has no effect."
@@ -172,17 +173,23 @@ def check_modes(
 
 
 def check_first_start(
-    table: str, definition: ResolvedDefinition
+    table: str, definition: ResolvedDefinition, query: AnalyzedQuery
 ) -> Iterator[UnsupportedStartModeError]:
-    """Yield the start mode of a new table, unless it is the beginning or has no effect.
+    """Yield the start mode of a new table, where only the beginning is possible.
 
     On the CREATE path RESUME_OR_* means its fallback (semantics 7).
     """
     mode = definition.start_mode.mode
     beginning = mode.type.fallback is StartModeType.FROM_BEGINNING
-    if definition.refresh_mode is RefreshMode.CONTINUOUS and not beginning:
-        problem = "a new table is filled from all source data"
-        yield UnsupportedStartModeError(table=table, startMode=mode.sql, problem=problem)
+    if definition.refresh_mode is not RefreshMode.CONTINUOUS or beginning or query.streaming:
+        return
+    shape = row_shape(definition, query)
+    if shape.can_be_limited:
+        return
+    problem = f"of the query, {shape.problem}"
+    if shape.unversioned:
+        problem = f"nobody can tell what changes in {', '.join(shape.unversioned)}"
+    yield UnsupportedStartModeError(table=table, startMode=mode.sql, problem=problem)
 
 
 def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool) -> Iterator[str]:

@@ -1,0 +1,293 @@
+"""From where a new or changed definition counts its sources (semantics 7, START_MODE)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.changes.changes import ColumnTypeWidened, Effect, StartModeChanged
+from dbt.adapters.spark_mt.changes.compatibility import StartModeChangeError
+from dbt.adapters.spark_mt.definition.baseline import Baseline
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.start_mode import StartModeType
+from dbt.adapters.spark_mt.execution.follow import read_ranges
+from dbt.adapters.spark_mt.planning.window_plans import Start, counted_from
+from dbt.adapters.spark_mt.planning.windows import ChangeKind, Strategy, positions_of, strategy_of
+from dbt.adapters.spark_mt.resolution.query_shape import row_shape
+from dbt.adapters.spark_mt.resolution.start_modes import resolve_start_mode
+from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dbt.adapters.spark_mt.changes.changes import Change
+    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun
+    from dbt.adapters.spark_mt.resolution.query_shape import RowShape
+    from dbt.adapters.spark_mt.resolution.resolver import Resolution
+
+_NO_KEY = (
+    "rows that are there already would be computed again and doubled, because the table has no "
+    "PRIMARY KEY by which they could be replaced"
+)
+_REWRITTEN = "since then rows of {source} were removed or changed, and {why}"
+_WHOLE = (
+    "the table has rows that stay, and its query cannot be applied to changes alone, because "
+    "{problem}"
+)
+_ADD_KEY = (
+    "a PRIMARY KEY that is what the query groups by, or what tells its rows apart, or FROM_NOW, "
+    "which keeps all rows and skips what happened until now"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A definition with the start that it has.
+
+    Args:
+        resolution: The definition, with the instant of its start and what the user should know.
+        run: The refresh.
+        start: None where all source data counts.
+    """
+
+    resolution: Resolution
+    run: RefreshRun
+    start: Start | None = None
+
+    def counted(self, plan: Plan) -> Plan:
+        """Return the plan of a new table such that it counts its sources from the start on."""
+        return counted_from(plan, self.start) if self.start else plan
+
+
+def begin(environment: Environment, name: TableName, resolution: Resolution, trigger: str) -> Begun:
+    """Start a table that is created or replaced; RESUME_OR_x means x (semantics 7).
+
+    Raises:
+        StartModeChangeError: The sources changed since the start in a way that cannot be followed.
+    """
+    run = environment.run(trigger, resolution.analyzed)
+    fallback = resolution.definition.start_mode.mode.type.fallback
+    if not _acts(resolution) or fallback is StartModeType.FROM_BEGINNING:
+        return Begun(resolution, run)
+    evaluated = _evaluated(environment, name, resolution)
+    return _Starter(environment, name, evaluated, run, "the table is filled").fresh()
+
+
+def begin_again(
+    environment: Environment,
+    table: StoredTable,
+    resolution: Resolution,
+    changes: Sequence[Change],
+) -> Begun | None:
+    """Start a changed definition, where `changes` reach the rows.
+
+    Returns:
+        None where nothing but the beginning was asked for.
+
+    Raises:
+        StartModeChangeError: The start mode is not possible for this query and this table.
+    """
+    start_type = resolution.definition.start_mode.mode.type
+    if not _acts(resolution) or start_type is StartModeType.FROM_BEGINNING:
+        return None
+    run = environment.run("ALTER", resolution.analyzed)
+    asked = any(isinstance(c, StartModeChanged) and c.effect is Effect.CONTENT for c in changes)
+    reason = "the start mode changed" if asked else "the query changed"
+    if not start_type.resumes:
+        resolution = _evaluated(environment, table.name, resolution)
+    starter = _Starter(environment, table.name, resolution, run, reason)
+    if environment.store.is_empty(table.name):
+        return starter.empty(table)
+    return starter.kept(table, widens=any(isinstance(c, ColumnTypeWidened) for c in changes))
+
+
+def _evaluated(environment: Environment, name: TableName, resolution: Resolution) -> Resolution:
+    """Give the start mode the instant of this moment, in which it takes effect."""
+    definition = resolution.definition
+    zone = parse_zone(dict(definition.context.confs).get(SESSION_TIME_ZONE, "UTC"))
+    mode = definition.start_mode.mode
+    resolved = resolve_start_mode(mode, None, environment.clock(), zone, str(name))
+    return replace(resolution, definition=replace(definition, start_mode=resolved))
+
+
+def _acts(resolution: Resolution) -> bool:
+    """In mode FULL a start mode is stored and has no effect (semantics 7)."""
+    return resolution.definition.refresh_mode is RefreshMode.CONTINUOUS
+
+
+@dataclass(frozen=True, slots=True)
+class _Starter:
+    environment: Environment
+    name: TableName
+    resolution: Resolution
+    run: RefreshRun
+    reason: str
+
+    @property
+    def shape(self) -> RowShape:
+        return row_shape(self.resolution.definition, self.resolution.analyzed)
+
+    def fresh(self) -> Begun:
+        """Nothing is kept: the query over the rows added since the instant."""
+        since, warnings = self._instant_positions()
+        return self._started(since, None, warnings)
+
+    def empty(self, table: StoredTable) -> Begun:
+        """Nothing is there that could be kept; known positions are gone on from."""
+        if not self._mode.resumes:
+            return self.fresh()
+        since, problem = self._resumed(table)
+        return self._fallback(table, problem) if problem else self._started(since, None, ())
+
+    def kept(self, table: StoredTable, *, widens: bool) -> Begun:
+        """The rows that are there stay."""
+        if widens:
+            raise self._refused(problem="a widened column needs all rows to be written anew")
+        if self._mode.resumes:
+            since, problem = self._resumed(table)
+            if problem:
+                return self._fallback(table, problem)
+            return self._started(since, table, ())
+        if not self._is_now and self._strategy(keeps_rows=True) is Strategy.APPEND:
+            raise self._refused(problem=_NO_KEY)
+        since, warnings = self._instant_positions()
+        skipped = self._skipped(table, since) if self._is_now else ()
+        return self._started(since, table, (*warnings, *skipped))
+
+    @property
+    def _mode(self) -> StartModeType:
+        return self.resolution.definition.start_mode.mode.type
+
+    @property
+    def _is_now(self) -> bool:
+        mode = self.resolution.definition.start_mode.mode
+        return mode.type.fallback is StartModeType.FROM_NOW and mode.interval is None
+
+    def _instant_positions(self) -> tuple[SourcePositions, tuple[str, ...]]:
+        """The positions before the instant; FROM_NOW means those that the refresh reads."""
+        newest = positions_of(self.shape.followed, self.run.positions)
+        instant = self.resolution.definition.start_mode.instant_ms
+        if self._is_now or instant is None:
+            return newest, ()
+        names = {str(source.name): source.name for source in self.run.sources}
+        since: list[tuple[str, VersionedPosition]] = []
+        warnings: list[str] = []
+        for name, upto in newest:
+            found = self.environment.sources.position_at(names[name], instant)
+            later = found.position.version > upto.version
+            since.append((name, upto if later else found.position))
+            if not found.is_complete:
+                warnings.append(
+                    f"The log of {name} begins after the instant of {self._sql}: all of its rows "
+                    "count."
+                )
+        return tuple(since), tuple(warnings)
+
+    def _resumed(self, table: StoredTable) -> tuple[SourcePositions, str]:
+        """The positions of the rows, or why they cannot be gone on from."""
+        followed, positions = self.shape.followed, table.positions
+        if positions is None:
+            return (), "nobody knows up to where the rows reflect the sources"
+        since = positions_of(followed, positions)
+        known = {name for name, _ in since}
+        if missing := [name for name in followed if name not in known]:
+            return (), f"the rows do not reflect {', '.join(missing)} up to a known position"
+        kinds = self._ranges(since)
+        lost = [n for n, k in kinds.items() if k in (ChangeKind.GONE, ChangeKind.REPLACED)]
+        if lost:
+            return (), "; ".join(f"{name}: {kinds[name].value}" for name in lost)
+        return since, ""
+
+    def _fallback(self, table: StoredTable, problem: str) -> Begun:
+        """Do what stands behind RESUME_OR_, and say so."""
+        mode = self.resolution.definition.start_mode.mode
+        fallback = replace(mode, type=mode.type.fallback)
+        warning = f"START_MODE = {mode.sql} cannot resume, because {problem}: {fallback.sql} holds."
+        if fallback.type is StartModeType.FROM_BEGINNING:
+            noted = (*self.resolution.warnings, warning)
+            return Begun(replace(self.resolution, warnings=noted), self.run)
+        definition = self.resolution.definition
+        start_mode = replace(definition.start_mode, mode=fallback)
+        inner = replace(self.resolution, definition=replace(definition, start_mode=start_mode))
+        resolution = _evaluated(self.environment, self.name, inner)
+        starter = replace(self, resolution=resolution)
+        empty = self.environment.store.is_empty(table.name)
+        begun = starter.empty(table) if empty else starter.kept(table, widens=False)
+        resolved = begun.resolution.definition
+        own = replace(resolved, start_mode=replace(resolved.start_mode, mode=mode))
+        noted = (*begun.resolution.warnings, warning)
+        return replace(begun, resolution=replace(begun.resolution, definition=own, warnings=noted))
+
+    def _started(
+        self, since: SourcePositions, kept: StoredTable | None, warnings: tuple[str, ...]
+    ) -> Begun:
+        strategy = self._strategy(keeps_rows=kept is not None)
+        self._check_changes(strategy, since)
+        baseline = Baseline(since, kept.version if kept else None, f"START_MODE = {self._sql}")
+        noted = (*self.resolution.warnings, *warnings, *_advice(strategy, since))
+        resolution = replace(self.resolution, warnings=noted)
+        run = replace(self.run, strategy=strategy.value)
+        return Begun(resolution, run, Start(baseline, strategy))
+
+    def _strategy(self, *, keeps_rows: bool) -> Strategy:
+        shape = self.shape
+        found = strategy_of(shape, self.resolution.definition, keeps_rows=keeps_rows)
+        if found is not None:
+            return found
+        if shape.unversioned:
+            names = ", ".join(shape.unversioned)
+            raise self._refused(problem=f"nobody can tell what changed in {names}")
+        raise self._refused(problem=_WHOLE.format(problem=shape.problem))
+
+    def _check_changes(self, strategy: Strategy, since: SourcePositions) -> None:
+        if strategy is Strategy.MERGE:
+            return
+        for name, kind in self._ranges(since).items():
+            if kind is ChangeKind.REMOVED:
+                why = "there is no PRIMARY KEY by which the rows that this reaches could be found"
+                if strategy is Strategy.WINDOW:
+                    why = "the query is computed over the rows added since then as a whole"
+                raise self._refused(problem=_REWRITTEN.format(source=name, why=why))
+
+    def _ranges(self, since: SourcePositions) -> dict[str, ChangeKind]:
+        return read_ranges(self.environment, self.name, self.run, since).kinds
+
+    def _skipped(self, table: StoredTable, since: SourcePositions) -> tuple[str, ...]:
+        """Name what happened between the rows that stay and now, and is not processed."""
+        before = table.positions or {}
+        return tuple(
+            f"{name}: what happened after {before.get(name, 'an unknown position')} up to {upto} "
+            "is not processed."
+            for name, upto in since
+            if before.get(name) != upto
+        )
+
+    def _refused(self, *, problem: str) -> StartModeChangeError:
+        return StartModeChangeError(
+            table=self.name,
+            startMode=self._sql,
+            reason=self.reason,
+            problem=problem,
+            alternative=_ADD_KEY,
+        )
+
+    @property
+    def _sql(self) -> str:
+        return self.resolution.definition.start_mode.mode.sql
+
+
+def _advice(strategy: Strategy, since: SourcePositions) -> tuple[str, ...]:
+    """A table that is computed over all rows since its start needs the sources' history."""
+    if strategy is not Strategy.WINDOW or not since:
+        return ()
+    names = ", ".join(name for name, _ in since)
+    advice = (
+        f"Each refresh reads what was added to {names} since the start: their "
+        "delta.logRetentionDuration (30 days by default) must reach back to it."
+    )
+    return (advice,)

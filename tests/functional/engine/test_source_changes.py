@@ -1,0 +1,160 @@
+"""What a Delta source's log tells about its rows between two positions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
+from dbt.adapters.spark_mt.planning.windows import ChangeKind
+from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
+from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
+
+
+class Watched:
+    """A source and what happened to it since a position."""
+
+    def __init__(self, session, schema):
+        self.session = session
+        self.engine = SparkEnvironment(session)
+        self.sources = self.engine.value.sources
+        self.name = TableName("s", schema, "spark_catalog")
+
+    def run(self, *statements):
+        for statement in statements:
+            self.session.sql(statement)
+
+    def now(self) -> VersionedPosition:
+        self.engine.details.forget()
+        source = Source(self.name, SourceKind.VERSIONED)
+        (position,) = self.sources.positions([source]).values()
+        return position
+
+    def kind(self, after):
+        return self.sources.changes(self.name, after, self.now())
+
+    def rows(self, after):
+        """The rows that were added and removed since `after`."""
+        location = self.sources.location(self.name)
+        range_ = SourceRange(self.name, location, after, self.now())
+        with self.engine.sessions.open() as private:
+            reader = RangeReader(private.spark, self.sources._log)
+            removed = reader.removed(range_)
+            added = private.spark.sql(reader.added(range_)).collect()
+            gone = private.spark.sql(removed).collect() if removed else []
+        return sorted(map(tuple, added), key=repr), sorted(map(tuple, gone), key=repr)
+
+
+@pytest.fixture
+def watched(session, schema):
+    return Watched(session, schema)
+
+
+PLAIN = "CREATE TABLE s (id INT, v STRING) USING delta"
+SPACED = (
+    "CREATE TABLE s (id INT, v STRING, `a b` STRING) USING delta PARTITIONED BY (`a b`) "
+    "TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true')"
+)
+
+
+def test_appended_rows_are_read_from_their_files_alone(watched):
+    watched.run(SPACED, "INSERT INTO s VALUES (1, 'a', 'x y/%20'), (2, 'b', 'z')")
+    start = watched.now()
+    assert watched.kind(start) is ChangeKind.NONE
+    watched.run("INSERT INTO s VALUES (1, 'a', 'x y/%20'), (3, 'c', NULL)")
+    middle = watched.now()
+    watched.run("OPTIMIZE s", "INSERT INTO s VALUES (4, 'd', 'z')")
+    assert watched.kind(start) is ChangeKind.ADDED
+    both = [(1, "a", "x y/%20"), (3, "c", None), (4, "d", "z")]
+    assert watched.rows(start) == (both, [])
+    assert watched.rows(middle) == ([(4, "d", "z")], [])
+    everything = sorted([*both, (1, "a", "x y/%20"), (2, "b", "z")], key=repr)
+    assert watched.rows(BEFORE_ALL) == (everything, [])
+
+
+def test_what_moves_rows_without_changing_them_changes_nothing(watched):
+    watched.run(PLAIN, "INSERT INTO s VALUES (1, 'a')", "INSERT INTO s VALUES (2, 'b')")
+    start = watched.now()
+    watched.run("OPTIMIZE s", "ALTER TABLE s SET TBLPROPERTIES ('k' = 'v')")
+    assert watched.kind(start) is ChangeKind.NONE
+    assert watched.rows(start) == ([], [])
+    watched.run("INSERT OVERWRITE s SELECT * FROM s", "INSERT OVERWRITE s SELECT * FROM s")
+    assert watched.kind(start) is ChangeKind.NONE
+    watched.run("CREATE OR REPLACE TABLE s USING delta AS SELECT * FROM s VERSION AS OF 2")
+    assert watched.kind(start) is ChangeKind.NONE
+
+
+@pytest.mark.parametrize("create", [PLAIN, SPACED])
+def test_rows_that_go_or_change_are_told_apart(watched, create):
+    extra = ", 'p'" if create is SPACED else ""
+    full = ("p",) if create is SPACED else ()
+    watched.run(create, f"INSERT INTO s VALUES (1, 'a'{extra}), (2, 'b'{extra}), (2, 'b'{extra})")
+    start = watched.now()
+    watched.run(f"INSERT INTO s VALUES (3, 'c'{extra})", "OPTIMIZE s")
+    watched.run("DELETE FROM s WHERE id = 1", "UPDATE s SET v = 'n' WHERE id = 3")
+    assert watched.kind(start) is ChangeKind.REMOVED
+    assert watched.rows(start) == ([(3, "n", *full)], [(1, "a", *full)])
+    watched.run(f"INSERT INTO s VALUES (1, 'a'{extra})")
+    assert watched.kind(start) is ChangeKind.ADDED
+    assert watched.rows(start) == ([(3, "n", *full)], [])
+    watched.run("RESTORE TABLE s TO VERSION AS OF 1")
+    assert watched.kind(start) is ChangeKind.NONE
+    assert watched.rows(start) == ([], [])
+
+
+def test_columns_that_came_later_are_null_before(watched):
+    watched.run(PLAIN, "INSERT INTO s VALUES (1, 'a'), (2, 'b')")
+    start = watched.now()
+    watched.run("ALTER TABLE s ADD COLUMN w INT", "INSERT INTO s VALUES (3, 'c', 3)")
+    assert watched.kind(start) is ChangeKind.ADDED
+    assert watched.rows(start) == ([(3, "c", 3)], [])
+    watched.run("DELETE FROM s WHERE id = 2")
+    assert watched.rows(start) == ([(3, "c", 3)], [(2, "b", None)])
+
+
+def test_columns_that_cannot_be_compared(watched):
+    watched.run("CREATE TABLE s (id INT, m MAP<STRING, INT>) USING delta")
+    watched.run("INSERT INTO s VALUES (1, map('a', 1))")
+    start = watched.now()
+    watched.run("INSERT INTO s VALUES (2, map('b', 2))", "OPTIMIZE s")
+    assert watched.kind(start) is ChangeKind.ADDED
+    assert watched.rows(start) == ([(2, {"b": 2})], [])
+    watched.run("DELETE FROM s WHERE id = 1")
+    assert watched.kind(start) is ChangeKind.REMOVED
+    added, removed = watched.rows(start)
+    assert (2, {"b": 2}) in added
+    assert (1, {"a": 1}) in removed
+
+
+def test_a_range_that_can_no_longer_be_read(watched):
+    checkpoints = f"{PLAIN} TBLPROPERTIES ('delta.checkpointInterval' = '1')"
+    watched.run(checkpoints, "INSERT INTO s VALUES (1, 'a')")
+    start = watched.now()
+    watched.run("INSERT INTO s VALUES (2, 'b')", "INSERT INTO s VALUES (3, 'c')")
+    middle = watched.now()
+    location = watched.sources.location(watched.name).removeprefix("file:")
+    log = Path(location) / "_delta_log"
+    for number in (0, 1, 2):
+        (log / f"{number:020}.json").unlink()
+    assert watched.kind(start) is ChangeKind.GONE
+    assert watched.kind(middle) is ChangeKind.NONE
+    watched.run("DROP TABLE s", PLAIN)
+    assert watched.kind(start) is ChangeKind.REPLACED
+
+
+def test_the_position_at_an_instant(watched):
+    watched.run(PLAIN, *(f"INSERT INTO s VALUES ({n}, 'a')" for n in range(4)))
+    times = {
+        row["version"]: int(row["timestamp"].timestamp() * 1000)
+        for row in watched.session.sql("DESCRIBE HISTORY s").collect()
+    }
+    for version in range(1, 5):
+        found = watched.sources.position_at(watched.name, times[version])
+        assert (found.position.version, found.is_complete) == (version - 1, True)
+    newest = watched.sources.position_at(watched.name, times[4] + 1)
+    assert newest.position == watched.now()
+    before = watched.sources.position_at(watched.name, times[0])
+    assert (before.position, before.is_complete) == (BEFORE_ALL, False)
