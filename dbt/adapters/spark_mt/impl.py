@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dbt.adapters.base.impl import BaseAdapter
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo
 from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
-from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt import listing, seeds
 from dbt.adapters.spark_mt.__version__ import version
@@ -17,7 +17,9 @@ from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.definition.identifier import TableName, quote
 from dbt.adapters.spark_mt.failures import SparkDatabaseError, translated
 from dbt.adapters.spark_mt.macro_methods import MaterializedTableAdapter
+from dbt.adapters.spark_mt.python_models import ModelCode, submit
 from dbt.adapters.spark_mt.relation import SparkMTRelation
+from dbt.adapters.spark_mt.response import response_of
 from dbt.adapters.spark_mt.spark.preflight import check_session
 
 if TYPE_CHECKING:
@@ -186,13 +188,16 @@ class SparkMTAdapter(MaterializedTableAdapter):
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str
     ) -> AdapterResponse:
-        """Refuse Python models; dbt-spark's way would send them to Databricks.
+        """Run a Python model in this process, in the session of this thread's connection.
 
         Raises:
-            DbtRuntimeError: Always.
+            DbtRuntimeError: The model raised an exception, or returned no DataFrame.
         """
-        del compiled_code
-        raise DbtRuntimeError(f"{parsed_model['name']}: Python models are not supported yet.")  # noqa: EM102, TRY003 - dbt's error class takes a text
+        handle = self._handle()
+        code = ModelCode.of(parsed_model, compiled_code, Path(self.config.project_root))
+        with handle.busy():
+            submit(handle.spark, code)
+        return response_of(None)
 
     @classmethod
     def quote(cls, identifier: str) -> str:

@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.definition.identifier import TableName, quote_text
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
 from dbt.adapters.spark_mt.failures import translated
 from dbt.adapters.spark_mt.model_config import settings_of
+from dbt.adapters.spark_mt.python_models import require_sql
 from dbt.adapters.spark_mt.response import combine, response_of, validated
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 
@@ -39,6 +40,12 @@ class MaterializedTableAdapter(SparkAdapter):
         """The validated config of the model that runs."""
         with translated("config"):
             return settings_of(config.model, self.config.models)
+
+    @available
+    def require_sql(self, model: dict[str, Any], materialized: str) -> None:
+        """Refuse a Python model for a materialization that is a stored query."""
+        with translated("language"):
+            require_sql(model, materialized)
 
     @available.parse(lambda *_, **__: [])
     def materialized_columns(self, sql: str) -> list[tuple[str, str]]:

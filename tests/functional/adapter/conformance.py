@@ -22,7 +22,6 @@ _PREFIX = "dbt.tests.adapter."
 
 _POSTGRES = "tests Postgres itself"
 _GRANTS = "open source Spark has no GRANT; `grants` warns instead (macro `apply_grants`)"
-_PYTHON = "Python models are not supported yet"
 _FUNCTIONS = "dbt-spark has no materialization for functions"
 _CONTRACTS = "expects other spellings of types or DDL; contracts have tests of our own"
 _DEBUG = "expects Postgres' messages; `dbt debug` has tests of our own (test_session.py)"
@@ -35,7 +34,6 @@ NOT_RUN = {
     "dbt_debug": _DEBUG,
     "functions": _FUNCTIONS,
     "grants": _GRANTS,
-    "python_model": _PYTHON,
     "simple_copy": "creates Postgres materialized views beside the models",
     "BaseDocsGenerate": "expects Postgres' catalog; comments and types in docs are tested",
     "BaseDocsGenReferences": "expects Postgres' catalog; comments and types in docs are tested",

@@ -1,6 +1,7 @@
 {#- One declarative statement says what the table is; the engine finds out what has to change. -#}
-{%- materialization materialized_table, adapter='spark_mt', supported_languages=['sql'] -%}
+{%- materialization materialized_table, adapter='spark_mt', supported_languages=['sql', 'python'] -%}
 
+  {%- do adapter.require_sql(model, 'materialized_table') -%}
   {%- set target_relation = this.incorporate(type=this.MaterializedTable) -%}
   {%- set settings = adapter.materialized_table_settings(config) -%}
   {%- do warn_each(settings.warnings) -%}

@@ -1,0 +1,115 @@
+"""What Python code of a user gets from a session, and what its result means to Spark."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class UnsupportedFrameError(MaterializedTableError):
+    """A Python model returned something that is no set of rows."""
+
+    condition = "MATERIALIZED_TABLE_PYTHON_MODEL_RESULT"
+    text = "The Python model {model} returned {kind}, which cannot become a table."
+    remedy = (
+        "Return a Spark DataFrame, a pandas-on-Spark DataFrame or a pandas DataFrame. The model's "
+        "table is as it was."
+    )
+
+
+def activate(spark: SparkSession) -> None:
+    """Make `spark` the active session, which pandas-on-Spark takes.
+
+    PySpark has no call for that alone; making a DataFrame from values does it, on the way. All
+    threads of a process share the active session, so it may be another one a moment later.
+    """
+    spark.createDataFrame([], "nothing INT")
+
+
+def spark_frame(value: object, model: str) -> DataFrame:
+    """Return the rows of a model as Spark's.
+
+    pandas DataFrames go through pandas-on-Spark, as in dbt-spark: it knows more of their types than
+    Spark itself. An index is not a column.
+
+    Args:
+        value: A DataFrame of Spark, of pandas-on-Spark or of pandas.
+        model: Whose it is, for the error.
+
+    Raises:
+        UnsupportedFrameError: It is something else, or a stream.
+    """
+    from pyspark.sql import DataFrame
+
+    if isinstance(value, DataFrame):
+        if value.isStreaming:
+            raise UnsupportedFrameError(model=model, kind="a streaming DataFrame")
+        return value
+    if _is_of("pandas", value) or _is_of("pyspark.pandas", value):
+        from pyspark import pandas as on_spark
+
+        frame: DataFrame = on_spark.DataFrame(value).spark.frame()  # type: ignore[no-untyped-call]
+        return frame
+    raise UnsupportedFrameError(model=model, kind=_kind(value))
+
+
+def create_view(spark: SparkSession, frame: DataFrame, name: str) -> None:
+    """Make a temporary view of a frame in `spark`, whichever session the frame is from.
+
+    Args:
+        spark: The session that shall see the view.
+        frame: The rows.
+        name: The view's name.
+    """
+    if frame.sparkSession is spark:
+        frame.createOrReplaceTempView(name)
+        return
+    bridge = f"bridge_{uuid4().hex}"
+    frame.createGlobalTempView(bridge)
+    try:
+        schema = spark.conf.get("spark.sql.globalTempDatabase")
+        spark.table(f"{schema}.{bridge}").createOrReplaceTempView(name)
+    finally:
+        spark.catalog.dropGlobalTempView(bridge)
+
+
+@contextmanager
+def known_module(module: ModuleType) -> Iterator[None]:
+    """Let Python find `module` by its name in the block, and Spark's workers do without it.
+
+    Dataclasses and `inspect` look modules up. Functions of a module that can be looked up are sent
+    to the workers by name, where nobody has it, unless they are told apart as here.
+    """
+    from pyspark.cloudpickle import register_pickle_by_value, unregister_pickle_by_value
+
+    name = module.__name__
+    sys.modules[name] = module
+    register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
+        del sys.modules[name]
+
+
+def _is_of(library: str, value: object) -> bool:
+    """Whether it is a library's DataFrame; whoever has one has loaded the library."""
+    loaded = sys.modules.get(library)
+    return loaded is not None and isinstance(value, loaded.DataFrame)
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    cls = type(value)
+    return f"a value of the type {cls.__module__}.{cls.__qualname__}".replace("builtins.", "")
