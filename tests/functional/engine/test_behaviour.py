@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.behaviour.alterations import Alterations
+from tests.behaviour.checks import Checks
 from tests.behaviour.spark import SparkTables
 from tests.behaviour.suite import Behaviour
 
@@ -20,6 +21,10 @@ class TestBehaviour(Behaviour):
 
     # Five refreshes and as many changes only to count attempts, which needs no Spark.
     test_who_always_loses_gives_up = None
+
+
+class TestChecks(Checks):
+    """What checks tell, on Delta."""
 
 
 class TestAlterations(Alterations):

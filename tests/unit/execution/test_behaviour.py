@@ -4,6 +4,7 @@ import pytest
 
 from tests.behaviour.adoption import Adoption
 from tests.behaviour.alterations import Alterations
+from tests.behaviour.checks import Checks
 from tests.behaviour.faults import Faults
 from tests.behaviour.jobs import Jobs
 from tests.behaviour.memory import MemoryTables
@@ -21,6 +22,10 @@ class TestBehaviour(Behaviour):
 
 class TestAlterations(Alterations):
     """Every ALTER and every state, without an SQL engine."""
+
+
+class TestChecks(Checks):
+    """What checks tell, without an SQL engine."""
 
 
 class TestFaults(Faults):

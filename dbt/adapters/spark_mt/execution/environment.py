@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.execution.conduct import Conduct
+    from dbt.adapters.spark_mt.execution.observation import TableObserver
     from dbt.adapters.spark_mt.execution.ports import (
         Registry,
         SourceReader,
@@ -59,6 +60,7 @@ class Environment:
         new_id: Returns a new random identity.
         owner: Returns who declares the table of the statement that runs.
         conduct: How statements are carried out and told.
+        observer: Compares tables with their queries.
         recent: What the statement before found.
     """
 
@@ -74,6 +76,7 @@ class Environment:
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
     conduct: Conduct
+    observer: TableObserver
     owner: Callable[[], Pairs] = tuple
     recent: Recent = field(default_factory=Recent)
 

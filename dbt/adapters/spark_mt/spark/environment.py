@@ -14,7 +14,9 @@ from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.content import ContentWriter
 from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.observer import SparkTableObserver
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
 from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.store import SparkTableStore
@@ -77,6 +79,9 @@ class SparkEnvironment:
             clock=clock,
             new_id=lambda: uuid.uuid4().hex,
             conduct=Conduct(told, LocalProcesses(), ThreadedHeartbeat(), together, is_cancellation),
+            observer=SparkTableObserver(
+                spark, self.sessions, QueryRows(sources, log, self.details), log, self.details
+            ),
             owner=owner,
         )
 

@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.execution.conduct import Conduct, ManualHeartbeat, in
 from dbt.adapters.spark_mt.execution.environment import Environment
 from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
 from dbt.adapters.spark_mt.execution.memory.content import MemoryContent
+from dbt.adapters.spark_mt.execution.memory.observer import MemoryTableObserver
 from dbt.adapters.spark_mt.execution.memory.queries import MemoryQueries, Query
 from dbt.adapters.spark_mt.execution.memory.runner import MemoryStepRunner
 from dbt.adapters.spark_mt.execution.memory.sources import MemorySourceReader
@@ -78,6 +79,7 @@ class MemoryEnvironment:
             clock=clock,
             new_id=lambda: uuid4().hex,
             conduct=Conduct(self.log, self.processes, self.heartbeat, in_turn, _is_interruption),
+            observer=MemoryTableObserver(self.catalog, self._content),
         )
 
     def register(

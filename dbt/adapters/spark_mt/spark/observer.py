@@ -1,0 +1,178 @@
+"""Looks at tables in Spark without changing anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.catalog_facts import CatalogFacts
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.identifier import quote
+from dbt.adapters.spark_mt.execution.observation import (
+    RowDifference,
+    RowDifferences,
+    Side,
+    partly_refreshed,
+)
+from dbt.adapters.spark_mt.execution.verification import ComparisonFailedError
+from dbt.adapters.spark_mt.resolution.run_options import session_confs
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.merge_sql import computed_rows, keys_query
+from dbt.adapters.spark_mt.spark.table_details import NoTable, clustering_columns
+from dbt.adapters.spark_mt.spark.types import columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.baseline import Baseline
+    from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
+    from dbt.adapters.spark_mt.spark.query_rows import QueryRows
+    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+
+_COPIES = "__materialized_table_copies"
+
+
+class SparkTableObserver:
+    """Compares tables with their queries, and reads what the catalog says.
+
+    Args:
+        spark: The user's session.
+        sessions: Opens those in which queries are compared.
+        rows: Writes queries over fixed states of their sources.
+        log: Reads logs.
+        details: Knows where tables live.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        sessions: PrivateSessions,
+        rows: QueryRows,
+        log: DeltaLog,
+        details: TableDetails,
+    ) -> None:
+        self._spark = spark
+        self._sessions = sessions
+        self._rows = rows
+        self._log = log
+        self._details = details
+
+    def facts(self, name: TableName) -> CatalogFacts:
+        """Return comments, properties and clustering of a table that is there."""
+        detail = self._details.of(name)
+        properties = self._details.properties(name)
+        columns = columns_of(self._spark.table(name.sql).schema)
+        return CatalogFacts(
+            comment="" if isinstance(detail, NoTable) else detail.comment,
+            column_comments={c.name: c.comment for c in columns if c.comment},
+            properties=properties,
+            clustered_by=clustering_columns(properties),
+        )
+
+    def is_partly_refreshed(self, table: StoredTable) -> bool:
+        """Whether partitions were refreshed to another state of the sources than the rest."""
+        detail = self._details.of(table.name)
+        if isinstance(detail, NoTable):
+            return False
+        return partly_refreshed(self._log.backwards(detail.location), table.positions)
+
+    def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
+        """Compare the rows of a table with those of its query.
+
+        Raises:
+            ComparisonFailedError: Spark cannot compute or compare them.
+        """
+        definition = table.definition
+        with self._sessions.open(definition.resolved.context) as session:
+            try:
+                session.configure(session_confs(definition.run_options))
+                expected = self._expected(session, table, run)
+                actual = f"SELECT * FROM {table.name.sql} VERSION AS OF {table.version}"
+                query = difference_query(actual, expected, definition.resolved.columns, limit)
+                return _read(session, query)
+            except MaterializedTableError as error:
+                raise ComparisonFailedError(table=table.name, problem=error) from error
+            except Exception as error:
+                if not is_spark_error(error) or failure_of(error).is_cancelled:
+                    raise
+                failure = failure_of(error)
+                problem = f"[{failure.condition}] {failure.message}"
+                raise ComparisonFailedError(table=table.name, problem=problem) from error
+
+    def _expected(self, session: PrivateSession, table: StoredTable, run: RefreshRun) -> str:
+        definition, baseline = table.definition, table.definition.baseline
+        if baseline is None:
+            return self._rows.whole(session, definition, run)[0]
+        kept = _kept(session, table, baseline)
+        key = definition.asked.primary_key
+        if key is None:
+            added = self._rows.added(session, definition, run, baseline.positions)
+            return "\nUNION ALL\n".join([*kept, f"SELECT * FROM (\n{added}\n)"])
+        touched = self._rows.touched(session, definition, run, baseline.positions)
+        whole, _ = self._rows.whole(session, definition, run)
+        computed = computed_rows(whole, touched, key.columns)
+        same = " AND ".join(f"t.{quote(c)} <=> k.{quote(c)}" for c in key.columns)
+        keys = keys_query(touched, key.columns)
+        untouched = (
+            f"SELECT t.* FROM (\n{rows}\n) AS t LEFT ANTI JOIN (\n{keys}\n) AS k ON {same}"
+            for rows in kept
+        )
+        return "\nUNION ALL\n".join([*untouched, f"SELECT * FROM (\n{computed}\n)"])
+
+
+def _kept(session: PrivateSession, table: StoredTable, baseline: Baseline) -> Iterator[str]:
+    """Yield the rows that the table had when its query began to count, with today's columns."""
+    if baseline.kept_version is None:
+        return
+    rows = f"{table.name.sql} VERSION AS OF {baseline.kept_version}"
+    there = {name.lower() for name in session.spark.sql(f"SELECT * FROM {rows}").columns}
+    columns = ", ".join(
+        quote(c.name) if c.name.lower() in there else f"CAST(NULL AS {c.type}) AS {quote(c.name)}"
+        for c in table.definition.resolved.columns
+    )
+    yield f"SELECT {columns} FROM {rows}"
+
+
+def difference_query(actual: str, expected: str, columns: tuple[Column, ...], limit: int) -> str:
+    """Return the rows that two queries do not have equally often: EXCEPT ALL both ways, at once.
+
+    Args:
+        actual: A query with the columns of the table.
+        expected: A query with the same columns in the same order.
+        columns: The columns.
+        limit: How many rows to return at most; the total is in each.
+    """
+    names = ", ".join(quote(column.name) for column in columns)
+    listed = ", ".join(f"{_comparable(column)} AS {quote(column.name)}" for column in columns)
+    return (
+        f"SELECT to_json(struct({names}), map('ignoreNullFields', 'false')) AS `row`,\n"
+        f"  {_COPIES} AS copies, sum(abs({_COPIES})) OVER () AS total\n"
+        f"FROM (\n  SELECT {names}, sum({_COPIES}) AS {_COPIES} FROM (\n"
+        f"SELECT {listed}, 1L AS {_COPIES} FROM (\n{actual}\n)\nUNION ALL\n"
+        f"SELECT {listed}, -1L AS {_COPIES} FROM (\n{expected}\n) AS _({names})\n"
+        f"  ) GROUP BY {names} HAVING sum({_COPIES}) <> 0\n)\n"
+        f"ORDER BY `row` LIMIT {limit}"
+    )
+
+
+def _comparable(column: Column) -> str:
+    """A column such that Spark can group by it; what it cannot compare, as JSON."""
+    name = quote(column.name)
+    return f"to_json({name})" if "VARIANT" in column.type.upper() else name
+
+
+def _read(session: PrivateSession, query: str) -> RowDifferences:
+    found = session.spark.sql(query).collect()
+    rows = tuple(
+        RowDifference(
+            Side.UNEXPECTED if row["copies"] > 0 else Side.MISSING, row["row"], abs(row["copies"])
+        )
+        for row in found
+    )
+    return RowDifferences(rows, int(found[0]["total"]) if found else 0)
