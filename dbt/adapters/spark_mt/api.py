@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.configuration import configuration_changes, keep_configuration
 from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.checks import TableChecks
 from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.adoption import Adoptions
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
@@ -47,7 +48,7 @@ class KeptConfiguration:
     left: tuple[str, ...] = ()
 
 
-class MaterializedTables:
+class MaterializedTables(TableChecks):
     """Materialized tables of one Spark session.
 
     Args:

@@ -10,9 +10,9 @@ from dbt.adapters.spark_mt.changes.alterations import altered
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_change
-from dbt.adapters.spark_mt.execution.refreshes import stored_table
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.execution.retry import retrying
+from dbt.adapters.spark_mt.execution.stored import stored_table
 from dbt.adapters.spark_mt.planning.planner import plan_status
 from dbt.adapters.spark_mt.resolution.run_options import check_run_options
 from dbt.adapters.spark_mt.statements.nodes import AddQuery, AlterQuery

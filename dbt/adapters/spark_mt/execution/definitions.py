@@ -22,10 +22,10 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.holds import raise_if_initializing
 from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_change
-from dbt.adapters.spark_mt.execution.refreshes import stored_table
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.execution.starts import begin
+from dbt.adapters.spark_mt.execution.stored import stored_table
 from dbt.adapters.spark_mt.planning.planner import plan_create, plan_drop, plan_replace
 from dbt.adapters.spark_mt.planning.steps import Plan
 from dbt.adapters.spark_mt.statements.nodes import CreateForm

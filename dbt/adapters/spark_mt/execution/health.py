@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Stranger, Unreadable
 from dbt.adapters.spark_mt.execution.holds import KEPT_MS, instant, judged
 from dbt.adapters.spark_mt.execution.lag import lag_seconds
-from dbt.adapters.spark_mt.execution.refreshes import existing_table
+from dbt.adapters.spark_mt.execution.stored import existing_table
 from dbt.adapters.spark_mt.planning.properties import properties_of
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from dbt.adapters.spark_mt.execution.description import definition_rows, state_r
 from dbt.adapters.spark_mt.execution.holds import initializing
 from dbt.adapters.spark_mt.execution.lag import lag_seconds
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
-from dbt.adapters.spark_mt.execution.refreshes import stored_table
 from dbt.adapters.spark_mt.execution.results import ResultColumn, StatementResult
 from dbt.adapters.spark_mt.execution.show_create import create_text
+from dbt.adapters.spark_mt.execution.stored import stored_table
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.job import Job

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import AlreadyResumedError, AlreadySuspendedError
 from dbt.adapters.spark_mt.execution.jobs import perform
-from dbt.adapters.spark_mt.execution.refreshes import Refreshes, stored_table
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.retry import retrying
+from dbt.adapters.spark_mt.execution.stored import stored_table
 from dbt.adapters.spark_mt.planning.planner import plan_status
 from dbt.adapters.spark_mt.resolution.run_options import check_run_options
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.refreshes import Refreshes
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
 
 

@@ -11,15 +11,11 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
     same_positions,
 )
-from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.errors import (
-    DamagedTableError,
     InvalidPartitionValueError,
-    NotMaterializedError,
     PositionsNotReadableError,
     RefreshSchemaError,
     SuspendedError,
-    TableNotFoundError,
     UnknownPartitionKeyError,
 )
 from dbt.adapters.spark_mt.execution.follow import (
@@ -28,13 +24,13 @@ from dbt.adapters.spark_mt.execution.follow import (
     has_moved,
     plan_changes,
 )
-from dbt.adapters.spark_mt.execution.holds import raise_if_initializing
 from dbt.adapters.spark_mt.execution.jobs import perform, record_skipped
 from dbt.adapters.spark_mt.execution.outcomes import shown
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.execution.retry import retrying
+from dbt.adapters.spark_mt.execution.stored import stored_table
 from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
-from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_publish, plan_refresh
+from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_refresh
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from dbt.adapters.spark_mt.planning.windows import Strategy
 from dbt.adapters.spark_mt.resolution.options import read_options
@@ -47,48 +43,13 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepResult
     from dbt.adapters.spark_mt.planning.periods import Partition
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
     from dbt.adapters.spark_mt.statements.nodes import PartitionValue
-
-
-def stored_table(environment: Environment, name: TableName) -> StoredTable:
-    """Return the materialized table `name`, finishing what a statement before left undone.
-
-    Raises:
-        MaterializedTableError: As `existing_table`.
-    """
-    found = existing_table(environment, name)
-    if found.unpublished:
-        perform(plan_publish(found), environment)
-        return replace(found, published=None)
-    return found
-
-
-def existing_table(environment: Environment, name: TableName) -> StoredTable:
-    """Return the materialized table `name` and change nothing.
-
-    Raises:
-        TableNotFoundError: There is nothing of this name.
-        TableInitializingError: Somebody is creating it at this moment.
-        NotMaterializedError: Something else has the name.
-        DamagedTableError: Somebody changed the table past us.
-        UnreadableDefinitionError: Its definition cannot be read.
-    """
-    found = environment.store.find(name)
-    if isinstance(found, Missing):
-        raise_if_initializing(environment, name)
-        raise TableNotFoundError(table=name)
-    if isinstance(found, Unreadable):
-        raise found.error
-    if isinstance(found, Damaged):
-        raise DamagedTableError(table=name, problem=found.problem)
-    if not isinstance(found, StoredTable):
-        raise NotMaterializedError(table=name, kind=found.kind)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

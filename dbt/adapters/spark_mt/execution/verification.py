@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.execution.refreshes import existing_table
+from dbt.adapters.spark_mt.execution.stored import existing_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
