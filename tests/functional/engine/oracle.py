@@ -1,19 +1,23 @@
 """What the tests of the engine hold its tables against, on ways that the engine does not use.
 
-The rows of a table must be those of its query AS OF the positions in its newest own commit. The
-engine writes versions into the query's text; here each source becomes a temporary view of the same
-short name, in a session of the test's own, and the original query runs over those.
+The rows of a table must be those of its query AS OF the positions in its newest own commit; those
+of a table with a baseline, what it kept and the query over what came since. The engine writes
+versions into the query's text; here each source becomes a temporary view of the same short name,
+in a session of the test's own, and the original query runs over those.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 
 if TYPE_CHECKING:
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
+    from dbt.adapters.spark_mt.definition.baseline import Baseline
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.execution.results import StatementOutcome
     from dbt.adapters.spark_mt.planning.steps import Step
 
@@ -122,6 +128,79 @@ def assert_equals_query(
     schema = tables.sql("SELECT current_schema()").collect()[0][0]
     actual = f"SELECT * FROM spark_catalog.`{schema}`.{prefix.sub('', name)}"
     _assert_same(session.sql(f"SELECT * FROM ({actual}) WHERE {where}"), session, expected, where)
+
+
+def assert_follows_from_baseline(tables: MaterializedTables, name: str) -> None:
+    """Assert that a table holds what it kept, and its query over what came since its baseline.
+
+    Without a key, and for groups of which nothing was kept: the query over the rows that came
+    since. With a key: the query over all rows for every key that a change touches, and the kept
+    row for every other. What came is the difference of two versions, as bags, which the engine
+    never reads; a query that looks tables up must not have had these change.
+    """
+    definition = _stored(tables, name)
+    baseline, key = definition.baseline, definition.asked.primary_key
+    assert baseline is not None, name
+    positions = fenced_commits(tables, name)[0]["positions"]
+    session, prefix = _oracle_session(tables)
+    query = prefix.sub("", definition.asked.query)
+    _pin(session, prefix, positions)
+    whole = _frozen(session, query)
+    _pin_changes(session, baseline, positions, ("upto", "after"))
+    added = _frozen(session, query)
+    _pin_changes(session, baseline, positions, ("after", "upto"))
+    removed = _frozen(session, query)
+    actual = tables.sql(f"SELECT * FROM {name}")
+    kept = _kept(tables, name, actual.columns, baseline)
+    whole, added, removed = (f.toDF(*actual.columns) for f in (whole, added, removed))
+    if key is None or kept is None:
+        expected = added if kept is None else kept.unionAll(added)
+    else:
+        touched = added.select(*key.columns).union(removed.select(*key.columns)).distinct()
+        expected = whole.join(touched, list(key.columns), "left_semi").unionAll(
+            kept.join(touched, list(key.columns), "left_anti")
+        )
+    wanted = Counter(tuple(row) for row in expected.select(*actual.columns).collect())
+    assert Counter(tuple(row) for row in actual.collect()) == wanted
+
+
+def _stored(tables: MaterializedTables, name: str) -> StoredDefinition:
+    store = tables._environment.value.store
+    found = store.find(store.full_name(TableName(name)))
+    assert isinstance(found, StoredTable), found
+    return found.definition
+
+
+def _frozen(session: SparkSession, query: str) -> DataFrame:
+    """Compute a query now: the views that it reads are about to mean something else."""
+    found = session.sql(query)
+    return session.createDataFrame(found.collect(), found.schema)
+
+
+def _pin_changes(
+    session: SparkSession, baseline: Baseline, positions: dict[str, Any], sides: tuple[str, str]
+) -> None:
+    """Let the short name of each followed source mean the rows of one side not on the other."""
+    for name, after in baseline.positions:
+        quoted = ".".join(f"`{part}`" for part in name.split(".", 2))
+        end = f"SELECT * FROM {quoted} VERSION AS OF {positions[name][0]}"
+        start = f"{end} WHERE false"
+        if after.version >= 0:
+            start = f"SELECT * FROM {quoted} VERSION AS OF {after.version}"
+        texts = {"upto": end, "after": start}
+        body = f"{texts[sides[0]]} EXCEPT ALL {texts[sides[1]]}"
+        short = name.split(".", 2)[2]
+        session.sql(f"CREATE OR REPLACE TEMPORARY VIEW `{short}` AS {body}")
+
+
+def _kept(
+    tables: MaterializedTables, name: str, columns: list[str], baseline: Baseline
+) -> DataFrame | None:
+    if baseline.kept_version is None:
+        return None
+    rows = tables.sql(f"SELECT * FROM {name} VERSION AS OF {baseline.kept_version}")
+    there = [f"`{c}`" if c in rows.columns else f"NULL AS `{c}`" for c in columns]
+    return rows.selectExpr(*there)
 
 
 def _assert_same(actual: DataFrame, session: SparkSession, expected: str, where: str) -> None:

@@ -1,0 +1,50 @@
+"""What the actions of a log mean for the rows of a table."""
+
+from __future__ import annotations
+
+from dbt.adapters.spark_mt.spark.file_changes import MOST_FILES, FileAction, file_changes
+
+
+def name(number):
+    return f"part-00000-00000000-0000-4000-8000-{number:012x}.c000.snappy.parquet"
+
+
+A, B, C = (name(n) for n in range(3))
+
+
+def add(version, path, *, rows=True):
+    return FileAction(version, path, adds=True, changes_rows=rows)
+
+
+def remove(version, path, *, rows=True):
+    return FileAction(version, path, adds=False, changes_rows=rows)
+
+
+def test_files_that_came_are_read_at_the_end():
+    found = file_changes([add(2, f"day=2025-01-01/{B}"), add(1, A)], 4)
+    assert found.added == {4: (A, B)}
+    assert (found.removes_rows, found.named) == (False, True)
+
+
+def test_files_that_were_rewritten_since_are_read_where_they_came():
+    found = file_changes([add(1, A), add(2, B), remove(3, A, rows=False), add(3, C, rows=False)], 5)
+    assert found.added == {1: (A,), 5: (B,)}
+    assert not found.removes_rows
+    assert set(found.touched) == {A, B, C}
+
+
+def test_a_file_that_only_moved_rows_brings_none():
+    found = file_changes([remove(1, A, rows=False), add(1, B, rows=False)], 1)
+    assert (found.added, found.removes_rows) == ({}, False)
+
+
+def test_rows_deleted_within_a_file_are_told():
+    found = file_changes([remove(1, A), add(1, A)], 1)
+    assert found.removes_rows
+    assert found.touched == (A,)
+
+
+def test_names_that_do_not_tell_files_apart_are_not_used():
+    assert not file_changes([add(1, "day=1/data.parquet")], 1).named
+    assert file_changes([add(1, f"a%20b/{A}")], 1).named
+    assert not file_changes([add(1, name(n)) for n in range(MOST_FILES + 1)], 1).named
