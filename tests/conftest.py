@@ -1,5 +1,11 @@
-"""Suites that several engines share are no test modules; their assertions explain themselves."""
+"""What holds for every suite."""
 
 import pytest
+from hypothesis import settings
 
+# Suites that several engines share are no test modules; their assertions explain themselves too.
 pytest.register_assert_rewrite("tests.behaviour", "tests.seeds")
+
+# A busy machine is no failure.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")

@@ -82,6 +82,23 @@ class Seed492:
         assert [c.name for c in world.resolved(T).columns] == ["col1", "col2"]
 
     @journey(
+        "User Story, Scenarios 1 and 2; Examples, With hint parameters",
+        "the start modes in the place of the hints",
+        "without a key, changes since a timestamp would double rows that are there: refused",
+    )
+    def test_start_modes_do_what_hints_did(self, world):
+        created(world, "(PRIMARY KEY (col1) NOT ENFORCED)")
+        since = "SET START_MODE = FROM_TIMESTAMP(TIMESTAMP '2023-03-15 13:30:47')\n"
+        world.run(alter(clauses=since), THREE)
+        assert world.tables.rows(T) == [(1, "a", 10), (2, "b", 20)]
+        latest = REPLACE.format(hint="").replace("\nAS", "\nSTART_MODE = FROM_NOW\nAS")
+        assert world.run(latest, THREE).action is Action.REPLACED
+        assert world.tables.rows(T) == []
+        world.tables.append("paimon_source_table", [(3, "c", 30)])
+        world.refresh(T)
+        assert world.tables.rows(T) == [(3, "c", 30)]
+
+    @journey(
         "User Story, Scenario 1; Examples, Without hint parameters",
         "`ALTER … AS` with one more column: the schema grows, all source data is read again",
         spark=True,

@@ -6,6 +6,10 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from dbt.adapters.spark_mt.changes.compatibility import (
+    ContradictoryRetentionError,
+    StartModeChangeError,
+)
 from dbt.adapters.spark_mt.definition.start_mode import StartModeType
 from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
 from dbt.adapters.spark_mt.execution.results import Action
@@ -159,3 +163,110 @@ class Seed557:
         world.configure(key, "RESUME_OR_FROM_BEGINNING")
         deploy(world)
         assert world.resolved(T).start_mode.mode.sql == "RESUME_OR_FROM_BEGINNING"
+
+    @journey(
+        '2.3, FROM_NOW; 4, Reprocessing from "Now" and discard state',
+        "`START_MODE = FROM_NOW STATE_RETENTION = NONE`: a new table that ignores all history",
+        spark=True,
+    )
+    def test_starts_now(self, world):
+        orders(world)
+        deploy(world, "START_MODE = FROM_NOW STATE_RETENTION = NONE")
+        assert world.tables.rows(T) == []
+        world.tables.append("orders", [(3, 3000, "c"), (4, 4, "d")])
+        world.refresh(T)
+        world.refresh(T)
+        assert world.tables.rows(T) == [(3, 3000)]
+
+    @pytest.mark.parametrize(
+        "mode",
+        [
+            "FROM_NOW(INTERVAL '7' DAY)",
+            "FROM_TIMESTAMP(TIMESTAMP '2025-10-28 12:00:00')",
+            "RESUME_OR_FROM_NOW(INTERVAL '7' DAY)",
+            "RESUME_OR_FROM_TIMESTAMP(TIMESTAMP '2025-10-28 12:00:00')",
+        ],
+    )
+    @journey(
+        "2.3, FROM_NOW(interval), FROM_TIMESTAMP and their RESUME_OR forms",
+        "a new table takes what its sources got since the instant; RESUME_OR has nothing to resume",
+    )
+    def test_starts_at_an_instant(self, world, mode):
+        world.clock.now = datetime(2025, 10, 1, tzinfo=timezone.utc)
+        orders(world)
+        world.clock.now = datetime(2025, 11, 1, tzinfo=timezone.utc)
+        world.tables.append("orders", [(3, 3000, "c"), (4, 4, "d")])
+        world.clock.now = datetime(2025, 11, 4, 10, tzinfo=timezone.utc)
+        deploy(world, f"START_MODE = {mode}")
+        assert world.tables.rows(T) == [(3, 3000)]
+        world.tables.append("orders", [(5, 5000, "e")])
+        world.refresh(T)
+        assert world.tables.rows(T) == [(3, 3000), (5, 5000)]
+
+    @journey(
+        "4, Partial Reprocessing (Time-Bound Bug)",
+        "`SET START_MODE = FROM_TIMESTAMP(…) SET STATE_RETENTION = NONE`",
+        "with a key the rows since the instant replace those that are there; without one they "
+        "would be doubled: refused with the alternatives",
+    )
+    def test_reprocesses_a_part(self, world):
+        orders(world)
+        world.clock.now += timedelta(days=2)
+        world.tables.append("orders", [(3, 3000, "c")])
+        query = "SELECT user_id, amount FROM orders"
+        corrected = "SELECT user_id, amount * 2 AS amount FROM orders"
+        for name, key in (("keyed", "(PRIMARY KEY (user_id) NOT ENFORCED)"), ("plain", "")):
+            world.run(f"CREATE MATERIALIZED TABLE {name} {key} AS {query}", PAIR)
+        world.learn(corrected, PAIR)
+        change = "SET START_MODE = FROM_TIMESTAMP(TIMESTAMP '2025-11-05 00:00:00')"
+        change += f" SET STATE_RETENTION = NONE AS {corrected}"
+        world.run(f"ALTER MATERIALIZED TABLE keyed {change}")
+        assert world.tables.rows("keyed") == [(1, 100), (2, 2000), (3, 6000)]
+        with pytest.raises(StartModeChangeError) as error:
+            world.run(f"ALTER MATERIALIZED TABLE plain {change}")
+        assert error.value.parameters["table"].endswith("plain")
+        assert world.tables.rows("plain") == [(1, 100), (2, 2000), (3, 3000)]
+
+    @journey(
+        "2.3, RESUME_OR_FROM_BEGINNING; 4, Efficient Schema Change",
+        "a column is added, and the query goes on where the old one stopped",
+        spark=True,
+    )
+    def test_resumes_with_one_more_column(self, world):
+        orders(world)
+        deploy(world)
+        world.tables.append("orders", [(3, 3000, "c")])
+        query = "SELECT user_id, amount, note FROM orders WHERE amount > 1000"
+        change = "SET START_MODE = RESUME_OR_FROM_BEGINNING SET STATE_RETENTION = NONE"
+        outcome = world.run(f"ALTER MATERIALIZED TABLE {T} {change} AS {query}", ORDERS)
+        assert (outcome.action, outcome.refresh.rows) == (Action.ALTERED, 1)
+        assert world.tables.rows(T) == [(2, 2000, None), (3, 3000, "c")]
+
+    @journey(
+        "4, Advanced State Migration",
+        "`RESUME_OR_FROM_BEGINNING` with `PTF_ONLY`",
+        "no refresh of this release keeps state, so nothing but the positions is taken over",
+    )
+    def test_migrates_state(self, world):
+        orders(world)
+        deploy(world)
+        world.tables.append("orders", [(3, 3000, "c"), (4, 70, "d")])
+        change = "SET START_MODE = RESUME_OR_FROM_BEGINNING SET STATE_RETENTION = PTF_ONLY('join')"
+        assert alter(world, change).refresh.rows == 2
+        assert world.tables.rows(T) == [(2, 2000), (3, 3000), (4, 70)]
+
+    @pytest.mark.parametrize("retention", ["ALL", "PTF_ONLY"])
+    @journey(
+        "2.1",
+        "state that is kept, with a start that leaves out or repeats data",
+        "refused: the two would contradict each other; without START_MODE, ALL and PTF_ONLY mean "
+        "RESUME_OR_FROM_BEGINNING",
+    )
+    def test_refuses_contradictions(self, world, retention):
+        orders(world)
+        deploy(world)
+        with pytest.raises(ContradictoryRetentionError):
+            alter(world, f"SET START_MODE = FROM_BEGINNING SET STATE_RETENTION = {retention}")
+        alter(world, f"SET STATE_RETENTION = {retention}")
+        mode = world.resolved(T).start_mode.mode
+        assert mode.type is StartModeType.RESUME_OR_FROM_BEGINNING
