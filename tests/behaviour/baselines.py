@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.changes.compatibility import (
     ContradictoryRetentionError,
     StartModeChangeError,
 )
+from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.baseline_errors import (
     PartitionUnderBaselineError,
@@ -23,6 +24,7 @@ from dbt.adapters.spark_mt.execution.baseline_errors import (
     SourceRewrittenError,
 )
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
+from dbt.adapters.spark_mt.execution.verification import difference
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from tests.behaviour.harness import Beaten
 
@@ -94,6 +96,14 @@ def or_alter(tables: Tables, query: str = ROWS, clauses: str = "", columns: str 
     return create(tables, query, clauses, columns, "CREATE OR ALTER")
 
 
+def equals_its_query(tables: Tables) -> bool:
+    """Whether the table `t` holds what it kept and what its query says of the rest."""
+    tables.forget()
+    found = difference(tables.environment, TableName("t"), 5)
+    assert found.baseline
+    return found.is_equal
+
+
 def refresh(tables: Tables):
     """Refresh the table `t`."""
     outcome = tables.execute("ALTER MATERIALIZED TABLE t REFRESH").outcome
@@ -132,6 +142,7 @@ class Baselines:
         tables.append("events", [(6, 1, 4)])
         refresh(tables)
         assert tables.rows("t") == [(1, 7)]
+        assert equals_its_query(tables)
 
     def test_rows_with_a_key_from_now_follow_changes_of_old_rows(self, tables):
         create(tables, clauses=NOW, columns=BY_ID)
@@ -141,6 +152,7 @@ class Baselines:
         tables.delete("events", "id", 1)
         assert refresh(tables).strategy == "merge"
         assert tables.rows("t") == [(5, 2, 50)]
+        assert equals_its_query(tables)
 
     def test_resume_keeps_rows_and_applies_the_new_query_to_what_came_since(self, tables):
         create(tables)
@@ -153,6 +165,9 @@ class Baselines:
         refresh(tables)
         assert tables.rows("t") == [*kept, (4, 2, 40), (7, 2, 70)]
         assert tables.stored("t").definition.baseline.keeps_rows
+        assert equals_its_query(tables)
+        tables.append("t", [(8, 8, 8)])
+        assert not equals_its_query(tables)
 
     def test_an_appended_column_is_null_in_kept_rows(self, tables):
         create(tables)
@@ -178,6 +193,7 @@ class Baselines:
         tables.append("events", [(5, 3, 50)])
         refresh(tables)
         assert sorted(tables.rows("t"), key=repr) == [(1, 30, None), (3, 50, 1)]
+        assert equals_its_query(tables)
 
     def test_from_now_keeps_rows_and_names_what_is_skipped(self, tables):
         create(tables)

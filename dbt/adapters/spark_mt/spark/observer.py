@@ -111,7 +111,7 @@ class SparkTableObserver:
             return self._rows.whole(session, definition, run)[0]
         kept = _kept(session, table, baseline)
         key = definition.asked.primary_key
-        if key is None:
+        if key is None or not baseline.keeps_rows:
             added = self._rows.added(session, definition, run, baseline.positions)
             return "\nUNION ALL\n".join([*kept, f"SELECT * FROM (\n{added}\n)"])
         touched = self._rows.touched(session, definition, run, baseline.positions)

@@ -61,7 +61,7 @@ class MemoryTableObserver:
         if baseline is None:
             return self._content.compute(definition, run)[0]
         kept = self._kept(table)
-        if definition.asked.primary_key is None:
+        if definition.asked.primary_key is None or not baseline.keeps_rows:
             return kept + self._content.compute(definition, run, baseline.positions)[0]
         step = ApplyChanges(definition, Method.MERGE, table.seq, run, baseline.positions)
         return self._content.merged(step, kept)[0]
