@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
+from urllib.parse import urlparse
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.conduct import ThreadedHeartbeat
+from dbt.adapters.spark_mt.execution.conduct import ManualHeartbeat, ThreadedHeartbeat
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.planning.steps import Fill
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
@@ -55,10 +59,12 @@ def version(session: SparkSession) -> int:
 def of_schema(session: SparkSession, schema: str) -> list[tuple]:
     """Kinds and statuses of the log's rows about a schema's tables."""
     rows = session.table(LOG).where(f"schema_name = '{schema}'").collect()
-    return sorted((row["kind"], row["status"]) for row in rows)
+    return sorted(((row["kind"], row["status"]) for row in rows), key=str)
 
 
 def test_a_table_and_its_refresh_are_told_in_one_commit(tables, session, schema):
+    conduct = replace(tables.environment.conduct, heartbeat=ManualHeartbeat())
+    tables.environment = replace(tables.environment, conduct=conduct)
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
     before = version(session)
     tables.execute(f"CREATE MATERIALIZED TABLE u AS {QUERY}")
@@ -128,3 +134,31 @@ def test_old_jobs_go_when_the_log_is_compacted(tables, session, schema):
     kinds = [row["kind"] for row in session.table(LOG).where(f"schema_name = '{schema}'").collect()]
     assert kinds == ["TABLE", "TABLE"]
     assert session.sql(f"DESCRIBE HISTORY {LOG} LIMIT 1").collect()[0]["operation"] == "OPTIMIZE"
+
+
+def test_several_who_find_no_log_lose_no_row(tables, session, schema):
+    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
+    now_ms = tables.environment.now_ms()
+    logs = [
+        SparkSystemLog(session, SystemTable(session, PrivateSessions(session)), lambda: now_ms)
+        for _ in range(4)
+    ]
+    session.sql(f"DROP TABLE {LOG}")
+    with ThreadPoolExecutor(len(logs)) as pool:
+        list(pool.map(lambda log: log.remove(tables.name("t")), logs))
+    assert of_schema(session, schema) == [("TABLE", None)] * len(logs)
+
+
+def test_a_directory_that_a_killed_creator_left_is_taken_over(tables, session, schema):
+    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
+    location = session.sql(f"DESCRIBE DETAIL {LOG}").collect()[0]["location"]
+    directory = Path(urlparse(location).path)
+    kept = directory.with_name("kept")
+    shutil.copytree(directory, kept)
+    session.sql(f"DROP TABLE {LOG}")
+    shutil.rmtree(directory, ignore_errors=True)
+    kept.rename(directory)
+    tables.environment.registry.remove(tables.name("t"))
+    assert len(of_schema(session, schema)) == 3
+    session.sql(f"DROP TABLE {LOG}")
+    shutil.rmtree(directory)

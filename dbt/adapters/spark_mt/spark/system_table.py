@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
@@ -50,7 +51,8 @@ COLUMNS = {
 }
 """All rows have all columns; `kind` says whether a row is about a TABLE or a JOB."""
 COMPACT_EVERY = 64
-_ATTEMPTS = 3
+_ATTEMPTS = 5
+_DIRECTORY_THERE = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
 _TAKEN = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
 _CHEAP = {
     "spark.databricks.delta.history.metricsEnabled": "false",
@@ -149,13 +151,9 @@ def _mended(spark: SparkSession, catalog: str, error: Exception) -> bool:
 
 
 def _create(spark: SparkSession, catalog: str) -> None:
-    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in COLUMNS.items())
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")
     try:
-        spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {_name(catalog)} ({columns}) USING delta "
-            "TBLPROPERTIES ('delta.checkpointInterval' = '100')"
-        )
+        _create_table(spark, catalog)
         _create_view(spark, catalog)
     except Exception as error:
         if not is_spark_error(error):
@@ -163,6 +161,34 @@ def _create(spark: SparkSession, catalog: str) -> None:
         failure = failure_of(error)
         if not (failure.is_conflict or failure.main_condition in _TAKEN):  # others make it as well
             raise
+
+
+def _create_table(spark: SparkSession, catalog: str) -> None:
+    """Make the table; where its directory is there already, wait for who makes it, or take it over.
+
+    Delta fills the directory before the catalog knows the table, and who was killed in between
+    leaves it behind.
+    """
+    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in COLUMNS.items())
+    statement = f"CREATE TABLE IF NOT EXISTS {_name(catalog)}"
+    properties = "TBLPROPERTIES ('delta.checkpointInterval' = '100')"
+    try:
+        spark.sql(f"{statement} ({columns}) USING delta {properties}")
+    except Exception as error:
+        if not (is_spark_error(error) and failure_of(error).main_condition == _DIRECTORY_THERE):
+            raise
+        location = failure_of(error).parameter("tableLocation")
+        if not _appears(spark, catalog):
+            spark.sql(f"{statement} USING delta LOCATION {quote_text(location)}")
+
+
+def _appears(spark: SparkSession, catalog: str) -> bool:
+    """Whether somebody else's table is there within two seconds."""
+    for _ in range(20):
+        if spark.catalog.tableExists(_name(catalog)):
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def _create_view(spark: SparkSession, catalog: str) -> None:
