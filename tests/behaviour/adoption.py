@@ -26,7 +26,7 @@ from dbt.adapters.spark_mt.planning.marks import Release
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill, Phase, Register, Unregister
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 from tests.behaviour.harness import Beaten, Faulty, InjectedError
-from tests.behaviour.suite import DAY_3, SUMS, WIDER, create, or_alter, prepare, refresh
+from tests.behaviour.suite import DAY_3, KEYS, SUMS, WIDER, create, or_alter, prepare, refresh
 
 if TYPE_CHECKING:
     from tests.behaviour.harness import Tables
@@ -149,6 +149,7 @@ class Adoption:
         outcome = adopt(tables)
         assert (outcome.action, outcome.refresh) == (Action.ADOPTED, None)
         assert "rows up to version 0" in outcome.message
+        assert any("are lost then" in warning for warning in outcome.warnings)
         assert tables.rows("t") == OLD_ROWS
         assert tables.identity("t") == table
         stored = tables.stored("t")
@@ -170,6 +171,15 @@ class Adoption:
         assert tables.identity("t") == table
         tables.append("orders", [(3, DAY_3, 1)])
         assert refresh(tables).warnings == ()
+
+    def test_a_table_that_follows_its_sources_keeps_the_rows(self, tables):
+        tables.source("t", "k INT; amount INT", [(0, 99)])
+        outcome = adopt(tables, KEYS)
+        assert (outcome.action, outcome.warnings) == (Action.ADOPTED, ())
+        tables.append("orders", [(3, DAY_3, 1)])
+        assert refresh(tables).strategy == "append"
+        assert tables.rows("t") == [(0, 99), (3, 1)]
+        assert tables.stored("t").definition.baseline.is_adopted
 
     @pytest.mark.usefixtures("table")
     def test_it_is_adopted_once(self, tables):

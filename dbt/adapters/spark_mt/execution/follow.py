@@ -22,7 +22,13 @@ from dbt.adapters.spark_mt.execution.baseline_errors import (
 from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.planning.planner import plan_status
 from dbt.adapters.spark_mt.planning.window_plans import plan_follow
-from dbt.adapters.spark_mt.planning.windows import ChangeKind, Strategy, positions_of, strategy_of
+from dbt.adapters.spark_mt.planning.windows import (
+    ChangeKind,
+    Strategy,
+    can_follow,
+    positions_of,
+    strategy_of,
+)
 from dbt.adapters.spark_mt.resolution.query_shape import row_shape
 
 if TYPE_CHECKING:
@@ -86,19 +92,22 @@ def read_ranges(
     return Ranges(table, since, kinds)
 
 
-def follows_sources(table: StoredTable) -> bool:
+def follows_sources(table: StoredTable, analyzed: AnalyzedQuery) -> bool:
     """Whether a table is brought up to date by what changed in its sources, and not as a whole.
 
-    An adopted table is computed as a whole, and mode FULL always does that.
+    An adopted table that cannot be is computed as a whole, and mode FULL always does that.
     """
     definition = table.definition
-    if definition.baseline is None or definition.baseline.is_adopted:
+    if (
+        definition.baseline is None
+        or definition.resolved.refresh_mode is not RefreshMode.CONTINUOUS
+    ):
         return False
-    return definition.resolved.refresh_mode is RefreshMode.CONTINUOUS
+    return not definition.baseline.is_adopted or can_follow(definition.resolved, analyzed)
 
 
 def counted_since(
-    environment: Environment, table: StoredTable, run: RefreshRun
+    environment: Environment, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun
 ) -> SourcePositions | None:
     """Return since when source rows count for partitions of a table; None where all do.
 
@@ -107,7 +116,7 @@ def counted_since(
         BaselineBrokenError: What was added since the baseline cannot be told.
     """
     baseline = table.definition.baseline
-    if baseline is None or not follows_sources(table):
+    if baseline is None or not follows_sources(table, analyzed):
         return None
     if baseline.keeps_rows:
         raise PartitionUnderBaselineError(table=table.name, baseline=baseline.describe())

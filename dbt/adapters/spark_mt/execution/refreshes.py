@@ -117,7 +117,7 @@ class Refreshes:
         if not asked.force and not _must_run(table, analyzed, run):
             return self._up_to_date(table, run)
         _raise_if_unfit(table, analyzed)
-        if follows_sources(table):
+        if follows_sources(table, analyzed):
             plan, run = plan_changes(self._env, table, analyzed, run)
         else:
             plan = plan_refresh(table, run)
@@ -147,7 +147,7 @@ class Refreshes:
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
             self._raise_if_unreadable(table, run)
             run = replace(run, positions=table.positions, fixed=True)
-        since = counted_since(self._env, table, run)
+        since = counted_since(self._env, table, analyzed, run)
         result = perform(plan_partitions(table, wanted, run, since), self._env)
         labels = tuple("/".join(f"{c}={v or 'NULL'}" for c, v in part) for part in wanted)
         return self._outcome(table, run, result, labels, ())
@@ -230,7 +230,7 @@ class Refreshes:
 
 def _must_run(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
     """Whether the rows may differ from the query's result now."""
-    if follows_sources(table):
+    if follows_sources(table, analyzed):
         return has_moved(table, analyzed, run)
     if table.positions is None or analyzed.time_dependent:
         return True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.changes.adoption import appended_columns
 from dbt.adapters.spark_mt.definition.baseline import ADOPTED, Baseline
 from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
 from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable
 from dbt.adapters.spark_mt.planning.marks import Release, Unpublish
@@ -21,6 +22,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Unregister,
     VerifyRows,
 )
+from dbt.adapters.spark_mt.planning.windows import can_follow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +66,7 @@ def plan_adoption(
         Register(definition, seq, positions, None),
     )
     sentences = ("table adopted", *(f"column {column} added, NULL in old rows" for column in new))
-    warnings = (*resolution.warnings, *_warnings(positions))
+    warnings = (*resolution.warnings, *_warnings(resolution, positions))
     return Plan(table.name, steps, sentences, warnings)
 
 
@@ -124,10 +126,15 @@ def _verification(definition: StoredDefinition, new: tuple[Column, ...]) -> tupl
     return (VerifyRows(definition, new),) if declared else ()
 
 
-def _warnings(positions: Positions) -> Iterator[str]:
+def _warnings(resolution: Resolution, positions: Positions) -> Iterator[str]:
+    """Yield when the rows of the table end, where the next refresh ends them."""
+    definition = resolution.definition
+    is_continuous = definition.refresh_mode is RefreshMode.CONTINUOUS
+    if is_continuous and can_follow(definition, resolution.analyzed):
+        return
     unknown = [name for name, at in sorted(positions.items()) if isinstance(at, UnknownPosition)]
-    if unknown:
-        yield (
-            f"{', '.join(unknown)} cannot tell whether it has changed: the next refresh computes "
-            "the whole table, and adopted rows that the query does not return are lost then."
-        )
+    when = f"because nobody can tell when {', '.join(unknown)} changes" if unknown else ""
+    yield (
+        f"The next refresh {when or 'after a source has changed'} computes the whole table; rows "
+        "of the adopted table that the query does not return are lost then."
+    )

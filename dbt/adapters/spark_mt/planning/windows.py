@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.baseline import Baseline, SourcePositions
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
     from dbt.adapters.spark_mt.resolution.query_shape import RowShape
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
 
@@ -60,6 +61,12 @@ def strategy_of(
     if not keeps_rows:
         return Strategy.WINDOW
     return Strategy.MERGE if shape.shape is Shape.KEYED else None
+
+
+def can_follow(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> bool:
+    """Whether a table that keeps rows can be brought up to date by what changed in its sources."""
+    shape = row_shape(definition, analyzed)
+    return strategy_of(shape, definition, keeps_rows=True) is not None
 
 
 def why_not_followed(baseline: Baseline, resolution: Resolution) -> str:

@@ -1,0 +1,145 @@
+"""Plain Delta tables are taken over and handed back, and nothing but the log gets a new file."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_mt.changes.adoption import AdoptionRefusedError
+from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
+from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
+from tests.behaviour import adoption
+from tests.behaviour.spark import SparkTables
+from tests.functional.engine.oracle import MaterializedTables, assert_equals_query, outcome, rows
+
+FAULTS = [
+    pytest.param(
+        adoption.CASES[name], step, after, id=f"{name}-{step}-{'after' if after else 'before'}"
+    )
+    for name, step, after in (
+        ("adopt with comments and options", 0, True),
+        ("adopt with column mapping", 1, False),
+        ("release", 0, True),
+    )
+]
+QUERY = "SELECT id, day FROM src"
+
+
+class TestAdoption(adoption.Adoption):
+    """The guarantees in which Delta has a part."""
+
+    # Decided before anything reaches Delta, or the same for Delta as others of these.
+    test_a_new_column_cannot_be_not_null = None
+    test_a_view_is_not_adopted = None
+    test_it_is_adopted_once = None
+    test_or_replace_ends_the_trust = None
+    test_planning_changes_nothing = None
+    test_what_is_not_there_is_created = None
+    test_a_key_of_a_new_column_is_null_in_old_rows = None
+    test_only_a_table_of_ours_is_released = None
+    test_a_release_that_lost_a_race_is_done_again = None
+
+    @pytest.fixture
+    def tables(self, session, schema):
+        session.catalog.setCurrentDatabase(schema)
+        return SparkTables(session)
+
+    @pytest.mark.parametrize(("case", "step", "after"), FAULTS)
+    def test_a_step_fails(self, tables, case, step, after):
+        super().test_a_step_fails(tables, case, step, after)
+
+    @pytest.mark.parametrize(
+        ("clauses", "rows"), [("(PRIMARY KEY (k) NOT ENFORCED)", [(1, 15), (1, 16)])]
+    )
+    def test_declared_rules_hold_for_the_rows_that_are_there(self, tables, clauses, rows):
+        super().test_declared_rules_hold_for_the_rows_that_are_there(tables, clauses, rows)
+
+
+@pytest.fixture
+def tables(session, schema):
+    session.catalog.setCurrentDatabase(schema)
+    session.sql("CREATE TABLE src USING delta AS SELECT id, 'a' AS day FROM range(3)")
+    return MaterializedTables(session)
+
+
+def create_or_alter(clauses: str = "", query: str = QUERY) -> str:
+    return f"CREATE OR ALTER MATERIALIZED TABLE t {clauses} AS {query}"
+
+
+def test_no_file_is_written(tables, schema, warehouse):
+    """From a partitioned table of somebody to ours, to somebody's, and to ours again."""
+    tables.sql("CREATE TABLE t (id BIGINT, day STRING) USING delta PARTITIONED BY (day)")
+    tables.sql("INSERT INTO t VALUES (0, 'a'), (7, 'b')")
+    files = data_files(warehouse, schema)
+    table_id = delta_id(tables)
+    statement = create_or_alter("PARTITIONED BY (day) REFRESH_MODE = FULL")
+    assert tables.adopt(statement).action is Action.ADOPTED
+    assert tables.refresh("t").status is RefreshResult.UP_TO_DATE
+    assert tables.release("t").action is Action.RELEASED
+    properties = {row["key"] for row in tables.sql("SHOW TBLPROPERTIES t").collect()}
+    assert not {key for key in properties if key.startswith("materialized-table.")}
+    assert tables.adopt(statement).action is Action.ADOPTED
+    assert data_files(warehouse, schema) == files
+    assert rows(tables, "SELECT * FROM t") == [(0, "a"), (7, "b")]
+    assert tables.names(schema) == {"t"}
+    tables.refresh("t", force=True)
+    assert_equals_query(tables, "t")
+    assert delta_id(tables) == table_id
+
+
+def test_rows_can_be_trusted_as_of_an_instant(tables):
+    tables.sql("CREATE TABLE t USING delta AS SELECT * FROM src")
+    tables.sql("INSERT INTO src VALUES (3, 'b')")
+    created = tables.sql("DESCRIBE HISTORY src").collect()[-1]["timestamp"]
+    as_of = datetime.fromtimestamp(created.timestamp(), tz=timezone.utc)
+    adopted = tables.adopt(create_or_alter("REFRESH_MODE = FULL"), as_of=as_of)
+    assert adopted.action is Action.ADOPTED
+    assert tables.refresh("t").rows == 4
+    assert_equals_query(tables, "t")
+
+
+def test_what_delta_itself_stands_for_is_refused(tables):
+    tables.sql("CREATE TABLE t (id BIGINT NOT NULL, day STRING) USING delta PARTITIONED BY (day)")
+    with pytest.raises(AdoptionRefusedError) as caught:
+        tables.adopt(create_or_alter())
+    not_null, partitions = caught.value.violations
+    assert "NOT NULL" in not_null
+    assert "partitioned by (day)" in partitions
+    tables.sql("DROP TABLE t")
+    tables.sql("CREATE TABLE t (id BIGINT, day STRING) USING parquet")
+    with pytest.raises(AdoptionRefusedError, match="parquet"):
+        tables.adopt(create_or_alter())
+    with pytest.raises(TableNotFoundError):
+        tables.release("nothing")
+
+
+def test_a_log_without_its_beginning_gets_a_number_above_all(tables, schema, warehouse):
+    """A table of ours that was released, and whose log then lost every commit of ours."""
+    outcome(tables, create_or_alter())
+    for _ in range(3):
+        tables.refresh("t", force=True)
+    tables.release("t")
+    tables.sql("ALTER TABLE t SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
+    tables.sql("INSERT INTO t VALUES (9, 'z')")
+    log = Path(warehouse) / f"{schema}.db" / "t" / "_delta_log"
+    newest = max(path.name for path in log.glob("*.json"))
+    for path in log.glob("*.json"):
+        if path.name < newest:
+            path.unlink()
+    assert tables.adopt(create_or_alter("REFRESH_MODE = FULL")).action is Action.ADOPTED
+    assert (9, "z") in rows(tables, "SELECT * FROM t")
+    assert tables.refresh("t", force=True).rows == 3
+    assert_equals_query(tables, "t")
+
+
+def data_files(warehouse, schema):
+    """The files of the table's rows, with what is in them."""
+    root = Path(warehouse) / f"{schema}.db" / "t"
+    found = (path for path in root.rglob("*.parquet") if "_delta_log" not in path.parts)
+    return {path: path.read_bytes() for path in found}
+
+
+def delta_id(tables):
+    return tables.sql("DESCRIBE DETAIL t").collect()[0]["id"]
