@@ -45,8 +45,7 @@ def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> I
         yield "Clustered by", ", ".join(asked.clustered_by)
     for option, value in asked.options:
         yield f"Option {option}", shown_option(option, value, confs)
-    engine = engine_of(resolved)
-    yield "Engine", f"{engine.engine}, strategy {engine.strategy} ({engine.reason})"
+    yield "Engine", _engine(definition)
 
 
 def state_rows(table: StoredTable, lag: int | None, confs: Mapping[str, str]) -> Iterator[Row]:
@@ -92,6 +91,15 @@ def _extent(definition: StoredDefinition) -> str:
         return "whole table"
     listed = ", ".join(f"{column} as {pattern}" for column, pattern in formatters)
     return f"scheduled runs: the partitions of their period ({listed}); otherwise the whole table"
+
+
+def _engine(definition: StoredDefinition) -> str:
+    engine = engine_of(definition.resolved)
+    baseline = definition.baseline
+    if baseline is None or baseline.is_adopted or engine.engine != "incremental":
+        return f"{engine.engine}, strategy {engine.strategy} ({engine.reason})"
+    strategies = "append, or merge by key" if baseline.keeps_rows else "append, merge or window"
+    return f"{engine.engine}, strategy {strategies} (what came since the baseline is applied)"
 
 
 def _handler(definition: StoredDefinition) -> str:
