@@ -67,6 +67,11 @@ class SparkHandle:
         return self._tables
 
     @property
+    def is_cancelled(self) -> bool:
+        """Whether dbt cancelled this connection; nothing runs on it any more."""
+        return self._cancelled
+
+    @property
     def is_busy(self) -> bool:
         """Whether Spark works for this connection now."""
         return not self._idle.is_set()

@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.definition.identifier import TableName, quote
 from dbt.adapters.spark_mt.failures import SparkDatabaseError, translated
-from dbt.adapters.spark_mt.macro_methods import MaterializedTableAdapter
+from dbt.adapters.spark_mt.operations import OperationsAdapter
 from dbt.adapters.spark_mt.python_models import ModelCode, submit
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.response import response_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _DEFAULT_FILE_FORMAT = "delta"
 
 
-class SparkMTAdapter(MaterializedTableAdapter):
+class SparkMTAdapter(OperationsAdapter):
     """dbt-spark with materialized tables, three-part names and sessions of its own."""
 
     Relation: ClassVar[type[SparkMTRelation]] = SparkMTRelation  # type: ignore[misc]
