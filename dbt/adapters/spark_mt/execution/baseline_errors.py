@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
-_REMEDY = (
-    "The table keeps the rows it has. START_MODE = FROM_BEGINNING in CREATE OR ALTER (or ALTER "
-    "MATERIALIZED TABLE … SET START_MODE = … AS) computes all rows from all source data, in the "
-    "place of those that are there. START_MODE = FROM_NOW keeps them and skips what happened "
-    "since; where it is the start mode already, store RESUME_OR_FROM_NOW first."
+_STATE = "The refresh that meets this suspends the table, which keeps the rows it has. "
+_RESTART = (
+    "START_MODE = FROM_BEGINNING in CREATE OR ALTER (or ALTER MATERIALIZED TABLE … SET START_MODE "
+    "= … AS) computes all rows from all source data, in the place of those that are there. "
+    "START_MODE = FROM_NOW keeps them and skips what happened since; where it is the start mode "
+    "already, store RESUME_OR_FROM_NOW first."
 )
+_REMEDY = _STATE + _RESTART
 
 
 class BaselineBrokenError(MaterializedTableError):
@@ -40,8 +42,8 @@ class SourceRewrittenError(BaselineBrokenError):
         "materialized table {table} that reaches cannot be told: {why}."
     )
     remedy = (
-        "Where a PRIMARY KEY is what the query groups by, or what tells its rows apart, declare "
-        "it: then changed rows are followed. Otherwise: " + _REMEDY
+        _STATE + "Where a PRIMARY KEY is what the query groups by, or what tells its rows apart, "
+        "declare it: then changed rows are followed. Otherwise " + _RESTART
     )
     reason_text = "rows of {source} were removed or changed after {after}, and {why}"
 
@@ -55,8 +57,8 @@ class SourceHistoryGoneError(BaselineBrokenError):
         "table {table} cannot follow it: its log or its files were cleaned up."
     )
     remedy = (
-        "Refresh more often than the source's delta.logRetentionDuration and "
-        "delta.deletedFileRetentionDuration, or make these longer. " + _REMEDY
+        _REMEDY + " From then on, refresh more often than the source's delta.logRetentionDuration "
+        "and delta.deletedFileRetentionDuration, or make these longer."
     )
     reason_text = "what happened to {source} after {after} can no longer be read"
 
