@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.checks import TableChecks
 from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.adoption import Adoptions
+from dbt.adapters.spark_mt.execution.figures import figures_of
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
 from dbt.adapters.spark_mt.planning.planner import plan_registration
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.execution.figures import Figure
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome, StatementResult
 
 
@@ -192,6 +194,23 @@ class MaterializedTables(TableChecks):
         environment = self._environment.value
         catalog = catalog or self._spark.catalog.currentCatalog()
         return frozenset(e.name.name for e in environment.registry.entries(catalog, schema))
+
+    def figures(self, schema: str, catalog: str | None = None) -> dict[str, tuple[Figure, ...]]:
+        """Return what is known of each table of a schema, by its name in lower case.
+
+        One read of the registry, and for each table its properties and newest commits; sources are
+        not looked at.
+        """
+        self._environment.details.forget()
+        environment = self._environment.value
+        confs = environment.confs()
+        catalog = catalog or self._spark.catalog.currentCatalog()
+        shown = {}
+        for entry in environment.registry.entries(catalog, schema):
+            found = environment.store.find(entry.name)
+            if isinstance(found, StoredTable):
+                shown[entry.name.name.lower()] = figures_of(found, entry, confs)
+        return shown
 
     def is_materialized(self, name: TableName) -> bool:
         """Look at the table itself and tell whether it is a materialized table."""

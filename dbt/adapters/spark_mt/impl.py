@@ -23,6 +23,8 @@ from dbt.adapters.spark_mt.response import response_of
 from dbt.adapters.spark_mt.spark.preflight import check_session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import agate
     from dbt.adapters.base.relation import BaseRelation, InformationSchema
     from dbt.adapters.contracts.connection import AdapterResponse
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark.column import SparkColumn
 
     from dbt.adapters.spark_mt.cursor import Row
+    from dbt.adapters.spark_mt.execution.figures import Figure
 
 _DEFAULT_FILE_FORMAT = "delta"
 
@@ -146,17 +149,23 @@ class SparkMTAdapter(OperationsAdapter):
         import agate  # noqa: PLC0415 - as dbt does: slow to load
 
         rows: list[dict[str, Any]] = []
+        handle = self._handle()
         for schema in sorted(schemas):
+            with translated(f"looking at {schema}"), handle.busy():
+                figures = handle.tables().figures(schema, information_schema.database)
             for relation in self.list_relations(information_schema.database, schema):
-                rows += self._catalog_rows(relation)
+                known = figures.get(str(relation.identifier).lower(), ())
+                rows += self._catalog_rows(relation, known)
         return agate.Table.from_object(rows, column_types=DEFAULT_TYPE_TESTER)
 
-    def _catalog_rows(self, relation: BaseRelation) -> list[dict[str, Any]]:
+    def _catalog_rows(
+        self, relation: BaseRelation, figures: Iterable[Figure]
+    ) -> list[dict[str, Any]]:
         name = TableName.of(
             *filter(None, (relation.database, relation.schema, relation.identifier))
         )
         rows = self._fetch(f"DESCRIBE TABLE EXTENDED {name.sql}")
-        return listing.catalog_rows(relation, listing.read_description(rows))
+        return listing.catalog_rows(relation, listing.read_description(rows), figures)
 
     # Seeds
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType
 
     from dbt.adapters.spark_mt.cursor import Row
+    from dbt.adapters.spark_mt.execution.figures import Figure
 
 _CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -125,8 +126,16 @@ def type_of(field: StructField) -> str:
     return str(field.metadata.get(_CHAR_VARCHAR) or field.dataType.simpleString())
 
 
-def catalog_rows(relation: BaseRelation, description: Description) -> list[dict[str, Any]]:
-    """A relation's rows in dbt's docs catalog, one a column."""
+def catalog_rows(
+    relation: BaseRelation, description: Description, figures: Iterable[Figure] = ()
+) -> list[dict[str, Any]]:
+    """A relation's rows in dbt's docs catalog, one a column.
+
+    Args:
+        relation: What it is.
+        description: Its columns and facts.
+        figures: What is known of it as a materialized table.
+    """
     facts = description.facts
     table = {
         "table_database": relation.database,
@@ -136,6 +145,7 @@ def catalog_rows(relation: BaseRelation, description: Description) -> list[dict[
         "table_comment": facts.get("Comment") or None,
         "table_owner": facts.get("Owner") or None,
         **SparkColumn.convert_table_stats(facts.get("Statistics")),
+        **stats_of(figures),
     }
     return [
         {
@@ -147,3 +157,15 @@ def catalog_rows(relation: BaseRelation, description: Description) -> list[dict[
         }
         for index, (name, type_, comment) in enumerate(description.columns)
     ]
+
+
+def stats_of(figures: Iterable[Figure]) -> dict[str, str | bool]:
+    """Figures in the columns that dbt's docs read as statistics of a table."""
+    stats: dict[str, str | bool] = {}
+    for figure in figures:
+        key = f"stats:{figure.label.lower().replace(' ', '_')}"
+        stats[f"{key}:label"] = figure.label
+        stats[f"{key}:value"] = figure.value
+        stats[f"{key}:description"] = figure.about
+        stats[f"{key}:include"] = True
+    return stats

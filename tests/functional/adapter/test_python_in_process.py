@@ -33,12 +33,23 @@ def model(dbt, session):
     dbt.config(materialized="table", partition_by="kind")
     print("hello from the model")
     print(dbt.this, dbt.is_incremental, end="")
-    rows = session.range(4).selectExpr("id", "cast(id % 2 as string) as kind")
-    return rows.withColumn("doubled", udf(Doubler(), "bigint")("id"))
+    rows = dbt.ref("source_model")
+    return rows.withColumn("doubled", rows.id * Factor().value)
+"""
+_IN_WORKERS = """
+from pyspark.sql.functions import udf
+
+
+class Doubler:
+    def __call__(self, value):
+        return 2 * value
+
+
+def model(dbt, session):
+    dbt.config(materialized="table")
+    return session.range(2).withColumn("doubled", udf(Doubler(), "bigint")("id"))
 """
 _VIEW_OF_ITS_OWN = """
-import time
-
 def model(dbt, session):
     dbt.config(materialized="table")
     session.sql("select '{name}' as name").createOrReplaceTempView("shared_name")
@@ -72,7 +83,7 @@ class TestFrames:
         assert project.test_schema
         return run_dbt_and_capture(["run"])[1]
 
-    def test_a_function_of_the_model_runs_in_workers(self, project, log):
+    def test_a_model_is_a_module_like_any_other(self, project, log):
         query = f"select id, kind, doubled from {project.test_schema}.typed order by id"
         assert project.run_sql(query, fetch="all")[-1] == (3, "1", 6)
         assert "OK created python table model" in log
@@ -95,6 +106,20 @@ class TestFrames:
         assert project.run_sql(f"select * from {project.test_schema}.{name}", fetch="all") == [
             (name,)
         ]
+
+
+@pytest.mark.conformance
+class TestWorkers:
+    """Spark's Python workers have no module of the model's name."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"doubled.py": _IN_WORKERS}
+
+    def test_a_function_of_the_model_runs_in_workers(self, project):
+        run_dbt(["run"])
+        query = f"select * from {project.test_schema}.doubled order by id"
+        assert project.run_sql(query, fetch="all") == [(0, 0), (1, 2)]
 
 
 class TestIncremental:
@@ -186,6 +211,7 @@ class TestFailures:
     def test_exit_ends_the_model_only(self, fail):
         assert "SystemExit: 3" in fail("import sys; return sys.exit(3)")
 
+    @pytest.mark.conformance  # Spark's Python workers take their time to start
     def test_a_function_fails_while_rows_are_written(self, fail):
         message = fail(
             "return session.range(1).mapInPandas(lambda frames: [1 / 0 for _ in frames], 'a int')"

@@ -1,0 +1,42 @@
+"""What a catalogue of tables shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
+from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable
+from dbt.adapters.spark_mt.execution.figures import figures_of
+from dbt.adapters.spark_mt.execution.ports import RegistryEntry
+from tests.unit.builders import QUERY, TABLE, resolve, stored
+
+CONFS = {"spark.sql.session.timeZone": "Europe/Berlin"}
+ENTRY = RegistryEntry(TABLE, "id-1", "FULL", "", "ACTIVATED", 40_000, 7, 60_000)
+DEFINITION = stored(resolve(AskedDefinition(QUERY, freshness=Freshness(2, TimeUnit.HOUR))))
+REFRESH = LastRefresh("r", "recompute", "REFRESH", 40_000, 41_000, 3)
+
+
+def shown(table, entry=ENTRY):
+    return {figure.label: figure.value for figure in figures_of(table, entry, CONFS)}
+
+
+def test_a_refreshed_table():
+    owned = replace(DEFINITION, owner=(("dbt", "model.p.m"),))
+    figures = shown(StoredTable(owned, 1, 1, (), None, REFRESH))
+    assert figures == {
+        "Freshness": "INTERVAL '2' HOUR",
+        "Refresh mode": "FULL (by default)",
+        "Start mode": "FROM_BEGINNING (by default)",
+        "Status": "ACTIVATED",
+        "Lag": "7 seconds at 1970-01-01 01:01:00 Europe/Berlin",
+        "Last refresh": "1970-01-01 01:00:40 Europe/Berlin",
+        "Rows": "3",
+        "Declared by": "model.p.m",
+    }
+
+
+def test_what_nobody_knows_is_left_out():
+    figures = shown(StoredTable(DEFINITION, 1, 1, (), None, replace(REFRESH, rows=None)), None)
+    assert figures.keys() == {"Freshness", "Refresh mode", "Start mode", "Status", "Last refresh"}
+    assert shown(StoredTable(DEFINITION, 1, 1, (), None, None), replace(ENTRY, lag_seconds=None))
