@@ -31,7 +31,7 @@ _ABOUT = (
     "Materialized tables were designed in five proposals of Apache Flink (FLIP); a *seed* is one "
     "of them, by its number. Every example statement, error text and journey that a user could "
     "type is a test: journeys run in memory (`tests/unit/seeds/test_journeys.py`) and a chosen set "
-    "on Spark and Delta (`tests/functional/seeds/test_journeys.py`); what a statement's text "
+    "also on Spark and Delta (`tests/functional/seeds/test_journeys.py`); what a statement's text "
     "decides alone is in `tests/unit/seeds/test_texts.py`. Flink's connectors are Delta tables "
     "with the same columns here. The last column says where this project differs on purpose, and "
     "why."
@@ -54,6 +54,7 @@ def section() -> list[str]:
     ]
     for row in told():
         test = f"`{row.test.rpartition('::')[2].rpartition('/')[2]}`" if row.test else ""
+        test += ", also on Spark" if row.spark else ""
         cells = (str(row.seed), row.section, row.what, test, row.differs)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return lines

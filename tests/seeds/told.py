@@ -24,6 +24,7 @@ class Told(NamedTuple):
         what: What a user does.
         test: Where it is tested; empty where it is not.
         differs: Where this project differs on purpose, and why; empty where it does not.
+        spark: Whether the test runs on Spark and Delta too.
     """
 
     seed: int
@@ -31,6 +32,7 @@ class Told(NamedTuple):
     what: str
     test: str
     differs: str = ""
+    spark: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,4 +94,5 @@ def rows(seed: type) -> Iterator[Told]:
     number = int(seed.__name__[len("Seed") :][:3])
     for name, j in journeys(seed):
         file = IN_MEMORY if j.memory else ON_SPARK
-        yield Told(number, j.section, j.what, f"{file}::Test{seed.__name__}::{name}", j.differs)
+        test = f"{file}::Test{seed.__name__}::{name}"
+        yield Told(number, j.section, j.what, test, j.differs, j.spark)
