@@ -20,13 +20,22 @@ from dbt.adapters.spark_mt.model_statements import nodes_in_order
 from dbt.adapters.spark_mt.orphaned_tables import orphaned_tables
 from dbt.adapters.spark_mt.response import response_of
 from dbt.adapters.spark_mt.selection import select_models
+from dbt.adapters.spark_mt.table_tests import (
+    differing_rows,
+    rows_query,
+    stale_rows,
+    unhealthy_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from dbt.adapters.base.relation import BaseRelation
+
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.orphaned_tables import OrphanedTable
     from dbt.adapters.spark_mt.selection import ModelNode
+    from dbt.adapters.spark_mt.table_tests import FailingRow
 
     Act = Callable[[MaterializedTables, TableName], str]
     """Does something to a table and says what, in a few words."""
@@ -101,6 +110,30 @@ class OperationsAdapter(MaterializedTableAdapter):
                 yield OperationResult(str(orphan.name), f"would be dropped, {what}")
             else:
                 yield self._attempt(orphan.name, partial(_drop, what=what))
+
+    @available.parse(lambda *_, **__: "")
+    def stale_rows_sql(self, relation: BaseRelation, within: str | None) -> str:
+        """A query for the rows that say why a table is not fresh."""
+        return self._rows_sql(relation, lambda tables, name: stale_rows(tables, name, within))
+
+    @available.parse(lambda *_, **__: "")
+    def differing_rows_sql(self, relation: BaseRelation, show: int) -> str:
+        """A query for the rows by which a table differs from its query."""
+        return self._rows_sql(relation, lambda tables, name: differing_rows(tables, name, show))
+
+    @available.parse(lambda *_, **__: "")
+    def unhealthy_rows_sql(self, relation: BaseRelation) -> str:
+        """A query for the rows that say why a table is not healthy."""
+        return self._rows_sql(relation, unhealthy_rows)
+
+    def _rows_sql(
+        self,
+        relation: BaseRelation,
+        find: Callable[[MaterializedTables, str], Iterator[FailingRow]],
+    ) -> str:
+        handle = self._handle()
+        with translated(f"test of {relation}"), handle.busy():
+            return rows_query(find(handle.tables(), self.full_name(relation)))
 
     @available
     def fail_operation(self, failures: list[str]) -> None:

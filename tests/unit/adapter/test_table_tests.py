@@ -1,0 +1,91 @@
+"""The rows that the generic tests fail with."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError
+from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
+from dbt.adapters.spark_mt.execution.health import Lag
+from dbt.adapters.spark_mt.execution.observation import RowDifference, Side
+from dbt.adapters.spark_mt.execution.verification import Difference
+from dbt.adapters.spark_mt.table_tests import (
+    FailingRow,
+    differing_rows,
+    rows_query,
+    stale_rows,
+    unhealthy_rows,
+)
+
+
+def says(**answers):
+    """Materialized tables that give fixed answers, or raise them."""
+
+    def method(answer):
+        def call(*_, **__):
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        return call
+
+    return SimpleNamespace(**{name: method(answer) for name, answer in answers.items()})
+
+
+def problems(rows):
+    return [(row.problem, row.failures) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "within", "found"),
+    [
+        (60, None, []),
+        (61, None, [("not fresh", 1)]),
+        (61, "2 minutes", []),
+        (61, "INTERVAL '1' MINUTE", [("not fresh", 1)]),
+        (None, None, [("unknown lag", 1)]),
+    ],
+)
+def test_a_lag_against_what_is_allowed(seconds, within, found):
+    assert problems(stale_rows(says(lag=Lag("t", seconds, 60)), "t", within)) == found
+
+
+def test_a_misspelt_duration_is_an_error_even_where_there_is_no_table():
+    with pytest.raises(InvalidValueError):
+        list(stale_rows(says(lag=TableNotFoundError(table="t")), "t", "soon"))
+
+
+def test_a_table_that_cannot_be_asked_fails_its_tests():
+    missing = TableNotFoundError(table="t")
+    assert problems(stale_rows(says(lag=missing), "t", None)) == [("unknown lag", 1)]
+    assert problems(differing_rows(says(difference=missing), "t", 10)) == [("not comparable", 1)]
+
+
+def test_equal_rows():
+    assert list(differing_rows(says(difference=Difference("t")), "t", 10)) == []
+
+
+def test_the_last_row_stands_for_those_that_are_not_shown():
+    row = RowDifference(Side.MISSING, '{"a":1}', 2)
+    found = Difference("t", (row,), total=9, baseline="FROM_NOW", note="today is today")
+    shown, rest = differing_rows(says(difference=found), "t", 1)
+    assert (shown.problem, shown.failures) == ("missing row", 2)
+    assert shown.details == '{"a":1} (baseline: FROM_NOW; today is today)'
+    assert (rest.problem, rest.failures) == ("more rows", 7)
+
+
+def test_what_cannot_be_compared_says_why():
+    found = Difference("t", problem="the source s has no versions")
+    ((problem, failures),) = problems(differing_rows(says(difference=found), "t", 1))
+    assert (problem, failures) == ("not comparable", 1)
+
+
+def test_every_problem_of_a_table_is_a_row():
+    rows = list(unhealthy_rows(says(health=("one", "two")), "t"))
+    assert [row.details for row in rows] == ["one", "two"]
+
+
+def test_rows_become_a_query_with_spark_literals():
+    query = rows_query([FailingRow("s.t", "p", "it's \\ broken", 3)])
+    assert r"('s.t', 'p', 'it\'s \\ broken', 3L)" in query
+    assert "WHERE false" in rows_query([])
