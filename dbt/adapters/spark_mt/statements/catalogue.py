@@ -250,10 +250,20 @@ STATEMENTS: tuple[StatementDoc, ...] = (
     StatementDoc(
         "DESCRIBE JOB",
         "{DESC | DESCRIBE} JOB 'job-id'",
-        "Describes one refresh.",
+        "Shows one refresh of a table in the current catalog; its id is that of the refresh, which "
+        "REFRESH returns and the table's commit carries.",
         ("DESC JOB '228d70913eab60dda85c5e7f78b5782c'",),
     ),
-    StatementDoc("SHOW JOBS", "SHOW JOBS", "Lists the refreshes of the last days.", ("SHOW JOBS",)),
+    StatementDoc(
+        "SHOW JOBS",
+        "SHOW JOBS",
+        "Lists the refreshes of the last 30 days of the current catalog's tables, the newest "
+        "first: RUNNING from two seconds on, then FINISHED, FAILED or CANCELED; SKIPPED for a "
+        "scheduled run that found nothing new. One whose process is gone, or was not heard of for "
+        "a minute, shows as FAILED. The view `materialized_table_system.jobs` has the same for "
+        "queries, and who ran it.",
+        ("SHOW JOBS",),
+    ),
     StatementDoc(
         "EXPLAIN",
         "EXPLAIN {CREATE … | ALTER … AS query}",
