@@ -50,6 +50,10 @@ NOW = "START_MODE = FROM_NOW"
 RESUME = "START_MODE = RESUME_OR_FROM_BEGINNING"
 
 
+VIEWED = "SELECT id, k, v FROM big"
+BIG = "SELECT id, k, v FROM events WHERE v > 15"
+
+
 def _sums(rows):
     totals = Counter()
     for _, k, v in rows["events"]:
@@ -80,6 +84,8 @@ def prepare(tables: Tables) -> None:
     for query in DISTINCT, ALSO_DISTINCT:
         tables.learn(query, "k INT", lambda r: {(e[1],) for e in r["events"]})
     tables.learn(NAMED, "id INT; name STRING", _named)
+    tables.learn(BIG, EVENTS, lambda r: [e for e in r["events"] if e[2] > 15])
+    tables.learn(VIEWED, EVENTS, lambda r: r["big"])
     tables.learn(TWO, EVENTS, lambda r: [*r["events"], *r["more"]])
 
 
@@ -323,6 +329,18 @@ class Baselines:
         tables.append("events", [(4, 2, 40), (5, 1, 50), (6, 9, 60)])
         refresh(tables)
         assert tables.rows("t") == [(4, "two"), (5, "one")]
+
+    def test_rows_are_followed_through_views(self, tables):
+        tables.view("big", BIG)
+        create(tables, VIEWED, NOW)
+        tables.append("events", [(4, 2, 40), (5, 2, 5)])
+        assert refresh(tables).strategy == "append"
+        assert tables.rows("t") == [(4, 2, 40)]
+        tables.view("big", BIG_ROWS)
+        tables.append("events", [(6, 2, 12)])
+        assert refresh(tables).strategy == "window"
+        assert tables.rows("t") == [(4, 2, 40), (6, 2, 12)]
+        assert refresh(tables).status is RefreshResult.UP_TO_DATE
 
     def test_a_race_applies_changes_once(self, tables):
         create(tables, clauses=NOW)

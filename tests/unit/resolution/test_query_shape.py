@@ -8,7 +8,8 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind, ViewQuery
 from dbt.adapters.spark_mt.resolution.query_shape import Shape, row_shape
 from tests.unit.builders import CATALOG, ORDERS, SCHEMA, analyzed, columns, resolve, table_source
 
@@ -146,9 +147,7 @@ def test_groups_that_are_not_the_key(query, reason):
 
 def test_sources_that_cannot_be_followed_row_by_row():
     plain = "SELECT x, y FROM t"
-    view = Source(ORDERS, SourceKind.VIEW)
     function = Source(ORDERS, SourceKind.FUNCTION)
-    assert shape_of(plain, sources=(view,)).reason == "VIEW"
     assert shape_of(plain, sources=(function,)).reason == "FUNCTION"
     assert shape_of(plain, pinnable=False).reason == "NOT_PINNABLE"
     assert shape_of(plain, time_dependent=("current_date",)).reason == "TIME_DEPENDENT"
@@ -174,6 +173,51 @@ def test_a_version_that_the_user_fixed_is_not_followed():
     )
     only = f"SELECT t.x, r.y FROM t JOIN {FULL_RATES} VERSION AS OF 3 r ON t.x = r.x"
     assert shape_of(only, sources=(table_source("rates"),)).followed == ()
+
+
+def viewed(query, text, *others, key=""):
+    """The shape of a query over the view `v` with this text, which reads `t`."""
+    queries = ((text, "v"), *others)
+    views = tuple(ViewQuery(TableName(n, SCHEMA, CATALOG), q, CATALOG, SCHEMA) for q, n in queries)
+    sources = (Source(views[0].name, SourceKind.VIEW), table_source("t", "v"))
+    full = query.replace(" v", f" `{CATALOG}`.`{SCHEMA}`.`v`")
+    return shape_of(full, key, sources=sources, views=views)
+
+
+def test_a_view_is_what_its_query_is():
+    found = viewed("SELECT x, y FROM v", "SELECT x, y FROM t WHERE x > 1")
+    assert (found.shape, found.followed) == (Shape.ROW_WISE, (f"{CATALOG}.{SCHEMA}.t",))
+    through = ("SELECT * FROM t UNION ALL SELECT * FROM t", "w")
+    assert viewed("SELECT x, y FROM v", "WITH c AS (SELECT * FROM w) SELECT * FROM c", through)
+    grouped = viewed("SELECT x, count(*) AS y FROM v GROUP BY x", "SELECT * FROM t", key="x")
+    assert grouped.shape is Shape.KEYED
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "reason"),
+    [
+        ("SELECT DISTINCT x, y FROM t", (), "DISTINCT"),
+        ("SELECT x, count(*) AS y FROM t GROUP BY x", (), "GROUP"),
+        ("SELECT * FROM w", (("SELECT max(x) AS x, 1 AS y FROM t", "w"),), "AGGREGATE"),
+        ("SELECT x, y FROM t VERSION AS OF 3", (), "VERSION_IN_VIEW"),
+        ("SELECT x:a.b::int AS x, y FROM t", (), "UNREADABLE"),
+    ],
+)
+def test_a_view_whose_rows_count_for_each_other(text, others, reason):
+    found = viewed("SELECT x, y FROM v", text, *others)
+    assert (found.shape, found.reason) == (Shape.WHOLE, reason)
+    assert "of the view" in found.problem
+
+
+def test_what_is_looked_up_must_not_be_followed_through_a_view():
+    views = (ViewQuery(TableName("v", SCHEMA, CATALOG), "SELECT * FROM rates", CATALOG, SCHEMA),)
+    query = f"SELECT v.x, r.y FROM `{CATALOG}`.`{SCHEMA}`.`v` JOIN rates {LOOKUP} r ON v.x = r.x"
+    found = shape_of(query, sources=(table_source("rates"),), views=views)
+    assert found.reason == "LOOKED_UP_AND_FOLLOWED"
+    views = (ViewQuery(TableName("rates", SCHEMA, CATALOG), "SELECT * FROM s", CATALOG, SCHEMA),)
+    query = f"SELECT t.x, r.y FROM t JOIN rates {LOOKUP} r ON t.x = r.x"
+    found = shape_of(query, sources=(table_source("s", "rates"),), views=views)
+    assert found.reason == "LOOKED_UP_AND_FOLLOWED"
 
 
 def test_a_source_without_versions_cannot_be_limited():

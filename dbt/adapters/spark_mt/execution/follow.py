@@ -10,7 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import (
+    BEFORE_ALL,
+    DefinitionPosition,
+    VersionedPosition,
+)
 from dbt.adapters.spark_mt.execution.baseline_errors import (
     BaselineBrokenError,
     PartitionUnderBaselineError,
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.resolution.query_shape import RowShape
 
 _NO_KEY = "there is no PRIMARY KEY by which its rows could be found"
+_DEFINED_ANEW = "a view was defined anew, by which all rows since the baseline are computed again"
 _WHOLE = "the query is computed over the rows since the baseline as a whole"
 
 
@@ -151,11 +156,21 @@ def has_moved(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> b
 
     Tables that are looked up do not count: their rows are those of the moment of each refresh.
     """
-    if table.positions is None or analyzed.time_dependent:
+    if table.positions is None or analyzed.time_dependent or defined_anew(table, run):
         return True
     followed = row_shape(table.definition.resolved, analyzed).followed
     known = positions_of(followed, table.positions)
     return known != positions_of(followed, run.positions) or len(known) != len(followed)
+
+
+def defined_anew(table: StoredTable, run: RefreshRun) -> tuple[str, ...]:
+    """Return the views and functions that are defined otherwise than when the rows were made."""
+    before = table.positions or {}
+    return tuple(
+        name
+        for name, now in sorted(run.positions.items())
+        if isinstance(now, DefinitionPosition) and before.get(name) != now
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,18 +191,29 @@ class _Follower:
         if strategy is None:
             problem = self.shape.problem or f"nobody can tell what changes in {self._unversioned()}"
             raise BaselineBrokenError(table=self.table.name, problem=problem)
-        if strategy is Strategy.WINDOW:
-            return strategy, self._window(baseline, _WHOLE)
+        anew = not keeps and strategy is not Strategy.WINDOW and defined_anew(self.table, self.run)
+        if strategy is Strategy.WINDOW or anew:
+            return Strategy.WINDOW, self._window(baseline, _DEFINED_ANEW if anew else _WHOLE)
+        if strategy is Strategy.MERGE:
+            return self._merge()
+        return self._append(baseline)
+
+    def _merge(self) -> tuple[Strategy, SourcePositions]:
+        """Where no row changed, a commit without rows takes the positions on."""
         since = self._since_last()
         ranges = self._ranges(since)
-        if strategy is Strategy.MERGE:
-            ranges.raise_unless(ChangeKind.NONE, ChangeKind.ADDED, ChangeKind.REMOVED)
-            nothing = set(ranges.kinds.values()) <= {ChangeKind.NONE}
-            return (Strategy.APPEND if nothing else strategy), since
-        if ranges.holds(ChangeKind.REMOVED) and not keeps:
+        ranges.raise_unless(ChangeKind.NONE, ChangeKind.ADDED, ChangeKind.REMOVED)
+        nothing = set(ranges.kinds.values()) <= {ChangeKind.NONE}
+        return (Strategy.APPEND if nothing else Strategy.MERGE), since
+
+    def _append(self, baseline: Baseline) -> tuple[Strategy, SourcePositions]:
+        """Rows that came and went since the baseline are no harm where nothing was kept."""
+        since = self._since_last()
+        ranges = self._ranges(since)
+        if ranges.holds(ChangeKind.REMOVED) and not baseline.keeps_rows:
             return Strategy.WINDOW, self._window(baseline, _NO_KEY)
         ranges.raise_unless(ChangeKind.NONE, ChangeKind.ADDED, why=_NO_KEY)
-        return strategy, since
+        return Strategy.APPEND, since
 
     def _window(self, baseline: Baseline, why: str) -> SourcePositions:
         """All rows since the baseline count, which must be the same sources."""

@@ -39,6 +39,23 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewQuery:
+    """What a persistent view on the way is made of.
+
+    Args:
+        name: The full name.
+        query: Its text.
+        catalog: Completes the names in it.
+        schema: Completes the names in it.
+    """
+
+    name: TableName
+    query: str
+    catalog: str
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnalyzedQuery:
     """A query that the engine accepted.
 
@@ -54,6 +71,7 @@ class AnalyzedQuery:
         time_dependent: Functions with one value per refresh (`current_date`).
         streaming: Whether the query reads a STREAM.
         lookups: Tables joined FOR SYSTEM_TIME AS OF the processing time.
+        views: Every view on the way.
     """
 
     query: str
@@ -66,6 +84,7 @@ class AnalyzedQuery:
     time_dependent: tuple[str, ...] = ()
     streaming: bool = False
     lookups: tuple[TableName, ...] = ()
+    views: tuple[ViewQuery, ...] = ()
 
 
 class QueryAnalyzer(Protocol):

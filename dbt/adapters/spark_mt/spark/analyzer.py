@@ -90,6 +90,7 @@ class SparkQueryAnalyzer:
                 TableName.of(*name[-3:]).within(context.catalog, context.schema)
                 for name in lookups.lookups
             ),
+            views=objects.views(),
         )
 
     def _inspect(self, text: str, context: QueryContext) -> Inspection:

@@ -67,6 +67,28 @@ class DeltaLog:
             if (key := by_tail.get(_tail(unquote(row[1])))) is not None
         }
 
+    def commit_times(self, location: str, versions: Iterable[int]) -> dict[int, int]:
+        """Return when commits were made, as DESCRIBE HISTORY and TIMESTAMP AS OF tell it.
+
+        That is the time of the commit's file, unless the table has its times in its commits.
+
+        Returns:
+            Milliseconds since the epoch, UTC, by version.
+        """
+        from pyspark.sql import functions as f
+
+        paths = [_escaped(_file(location, version)) for version in versions]
+        lines = (
+            self._spark.read.text(paths)
+            .where(f.col("value").startswith(_PREFIX))
+            .selectExpr(
+                "_metadata.file_name",
+                "coalesce(CAST(get_json_object(value, '$.commitInfo.inCommitTimestamp') AS BIGINT),"
+                " unix_millis(_metadata.file_modification_time))",
+            )
+        )
+        return {int(name.partition(".")[0]): int(at) for name, at in lines.collect()}
+
     def file_actions(self, location: str, first: int, last: int) -> list[FileAction] | None:
         """Return which files came and went from version `first` to `last`, in no order.
 

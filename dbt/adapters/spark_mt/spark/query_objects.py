@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind, ViewQuery
 from dbt.adapters.spark_mt.resolution.query_functions import RANDOM, functions_of
 from dbt.adapters.spark_mt.spark.catalog_objects import (
     builtin_functions,
@@ -70,6 +70,13 @@ class QueryObjects:
         for function in self._functions.values():
             yield Source(function.name, SourceKind.FUNCTION, (), function.definition)
         yield from self._unnamed(plan)
+
+    def views(self) -> tuple[ViewQuery, ...]:
+        """Every view behind the query."""
+        return tuple(
+            ViewQuery(table_name(name), view.text, view.context.catalog, view.context.schema)
+            for name, view in self._views.items()
+        )
 
     def all_readable(self) -> bool:
         """Whether the texts of all views account for what they read."""

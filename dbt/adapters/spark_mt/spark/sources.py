@@ -107,8 +107,7 @@ class SparkSourceReader:
         first, end = 0, len(versions)
         while first < end:
             probes = range(first, end, max(1, (end - first) // _PROBES))
-            found = self._log.commits((location, versions[at]) for at in probes)
-            times = {version: commit.timestamp_ms for (_, version), commit in found.items()}
+            times = self._log.commit_times(location, (versions[at] for at in probes))
             late = [at for at in probes if times[versions[at]] >= instant_ms]
             early = [at for at in probes if times[versions[at]] < instant_ms]
             first = early[-1] + 1 if early else first

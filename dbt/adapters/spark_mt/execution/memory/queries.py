@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.memory.tables import UnversionedTable, VersionedTable, View
-from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, Source, SourceKind
+from dbt.adapters.spark_mt.resolution.analysis import (
+    AnalyzedQuery,
+    Source,
+    SourceKind,
+    ViewQuery,
+)
 from dbt.adapters.spark_mt.resolution.query_errors import QueryError
 from dbt.adapters.spark_mt.resolution.query_functions import functions_of
 from dbt.adapters.spark_mt.resolution.query_text import replace_at, shape_of, without_lookups
@@ -109,6 +114,11 @@ class MemoryQueries:
             pinnable=known.pinnable,
             nondeterministic=functions.nondeterministic,
             time_dependent=functions.time_dependent,
+            views=tuple(
+                ViewQuery(name, view.query, view.context.catalog, view.context.schema)
+                for name in sources
+                if isinstance(view := self._catalog.get(name), View)
+            ),
         )
 
     def _known(self, expanded: str) -> Query:
