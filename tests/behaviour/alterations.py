@@ -158,7 +158,8 @@ class Alterations:
         create(tables)
         before = tables.stored("t")
         rows = tables.execute(f"EXPLAIN ALTER MATERIALIZED TABLE t AS {WIDER}").rows
-        assert [row[0] for row in rows] == ["fill", "publish", "register"]
+        assert [row[0] for row in rows] == ["fill", "publish", "register", "in total"]
+        assert rows[-1][2] == "rebuilt"
         assert tables.stored("t") == before
 
     def test_a_clause_is_altered_without_a_look_at_other_changes(self, tables):

@@ -194,3 +194,10 @@ class Checks:
             compared(tables)
         with pytest.raises(TableNotFoundError):
             lag_of(tables.environment, T)
+
+    def test_describe_shows_drift(self, tables):
+        create(tables, clauses="COMMENT 'c' WITH ('a' = '1')")
+        tables.set_property("t", "a", "2")
+        rows = tables.execute("DESC EXTENDED MATERIALIZED TABLE t").rows
+        (text,) = [text for label, text, _ in rows if label == "Drift"]
+        assert "property a" in text

@@ -136,8 +136,8 @@ def test_explain_changes_nothing(tables):
     before = history(tables, "t")
     for text, more, steps in (
         ("a", "", ["none"]),
-        ("b", "", ["commit definition", "publish", "register"]),
-        ("b", ", ds", ["fill", "publish", "register"]),
+        ("b", "", ["commit definition", "publish", "register", "in total"]),
+        ("b", ", ds", ["fill", "publish", "register", "in total"]),
     ):
         found = tables.sql("EXPLAIN " + statement.format(text, more)).collect()
         assert [row["step"] for row in found] == steps

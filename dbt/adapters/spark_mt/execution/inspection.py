@@ -6,9 +6,11 @@ import re
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.changes.drift import DriftKind
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.description import definition_rows, state_rows
+from dbt.adapters.spark_mt.execution.health import drift_of
 from dbt.adapters.spark_mt.execution.holds import initializing
 from dbt.adapters.spark_mt.execution.lag import lag_seconds
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
@@ -39,6 +41,10 @@ _TABLES = columns(
 )
 _CREATE = columns(("createtab_stmt", "STRING"))
 _DESCRIBE = columns(("col_name", "STRING"), ("data_type", "STRING"), ("comment", "STRING"))
+
+
+_SHOWN_BESIDE = (DriftKind.ROWS, DriftKind.STATUS)
+"""These have rows of their own: foreign commits, and the status."""
 
 
 class Inspection:
@@ -90,7 +96,12 @@ class Inspection:
         analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
         names = {str(source.name): source.name for source in analyzed.sources}
         lag = lag_seconds(table, names, self._env.sources, self._env.now_ms())
-        return [*definition_rows(table.definition, confs), *state_rows(table, lag, confs)]
+        drifts = drift_of(self._env, table.name)
+        return [
+            *definition_rows(table.definition, confs),
+            *state_rows(table, lag, confs),
+            *(("Drift", str(drift)) for drift in drifts if drift.kind not in _SHOWN_BESIDE),
+        ]
 
     def _table(self, name: TableName) -> StoredTable:
         return stored_table(self._env, self._env.store.full_name(name))

@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.execution.job_inspection import JobInspection
 from dbt.adapters.spark_mt.execution.lifecycle import Lifecycle
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
-from dbt.adapters.spark_mt.planning.explain import explain
+from dbt.adapters.spark_mt.planning.summary import explained
 from dbt.adapters.spark_mt.statements.nodes import (
     AddQuery,
     AlterQuery,
@@ -169,7 +169,7 @@ class MaterializedTableManager:
     @_execute.register
     def _(self, statement: Explain) -> StatementResult:
         plan, _ = self.plan(statement.statement)
-        return StatementResult(_EXPLAIN, explain(plan))
+        return StatementResult(_EXPLAIN, explained(plan))
 
 
 _ALTERNATIVE = (

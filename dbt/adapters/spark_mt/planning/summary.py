@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+    from dbt.adapters.spark_mt.planning.explain import ExplainRow
     from dbt.adapters.spark_mt.planning.steps import Plan
 
 _NOTHING = ("", "nothing")
@@ -64,6 +65,16 @@ def summarize(plan: Plan) -> PlanSummary:
         loses=_distinct(row[4] for row in rows),
         warnings=plan.warnings,
     )
+
+
+def explained(plan: Plan) -> tuple[ExplainRow, ...]:
+    """Return the rows of EXPLAIN: every step, and in the last row what they come to."""
+    rows = explain(plan)
+    summary = summarize(plan)
+    if summary.verdict is Verdict.UNCHANGED:
+        return rows
+    changes, keeps, loses = map("; ".join, (summary.changes, summary.keeps, summary.loses))
+    return (*rows, ("in total", changes, summary.verdict.value, keeps, loses or "nothing", ""))
 
 
 def refused(table: str, error: MaterializedTableError) -> PlanSummary:
