@@ -15,6 +15,9 @@ from dbt.adapters.spark_mt.config_keys import (
     SYNONYMS,
 )
 from dbt.adapters.spark_mt.config_values import (
+    STAYS,
+    Adopt,
+    read_adopt,
     read_clause,
     read_freshness,
     read_names,
@@ -61,6 +64,7 @@ class ModelSettings:
     primary_key: tuple[str, ...] = ()
     refresh_on_run: str = "auto"
     on_configuration_change: str = "apply"
+    adopt: Adopt = STAYS
     warnings: tuple[str, ...] = ()
 
 
@@ -136,6 +140,7 @@ def _read_settings(reader: _Reader, warnings: tuple[str, ...]) -> ModelSettings:
         on_configuration_change=reader.read(
             "on_configuration_change", read_word(_ON_CHANGE), "apply"
         ),
+        adopt=reader.read("adopt", read_adopt, STAYS),
         warnings=warnings,
     )
 

@@ -56,12 +56,20 @@ CONFIG_KEYS = (
         "`auto` brings the table up to date when sources moved, `always` recomputes it, `never` "
         "leaves it to others once it is filled.",
     ),
+    ConfigKey(
+        "adopt",
+        "false",
+        "`true` takes an existing plain Delta table of the model's name over without rewriting it: "
+        "it keeps its rows, files and history. Its columns must be those of the query, or the "
+        "first of them. Its rows are trusted to be what the query has now, with `{as_of: "
+        "'2026-11-01 00:00:00'}` at that time; a refresh that computes the whole table ends that. "
+        "Without effect on a table that is a materialized one already.",
+    ),
 )
 
 LATER_KEYS = {
     "wait": "refreshes in the background",
     "watermark": "streams",
-    "adopt": "taking over an existing table",
 }
 """Keys of features that do not exist yet, and of which; set to something, they are refused."""
 

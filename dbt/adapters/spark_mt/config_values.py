@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
@@ -10,6 +11,7 @@ from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
 from dbt.adapters.spark_mt.definition.identifier import quote_text
 from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
+from dbt.adapters.spark_mt.resolution.zones import parse_timestamp
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.nodes import CreateTable
 from dbt.adapters.spark_mt.statements.routing import parse_statement
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 _QUERY = "SELECT 1"
 _PERIODS = {"count", "period"}
+_NO_ZONE = timezone(timedelta(0), "the session's")
 
 
 def read_freshness(value: Any) -> str:  # noqa: ANN401 - whatever the YAML holds
@@ -78,6 +81,46 @@ def read_options(value: Any) -> Pairs:  # noqa: ANN401
     if not plain:
         raise InvalidValueError(detail=f"is a mapping of keys to texts, but was: {value!r}.")
     return tuple((str(key), _option_text(each)) for key, each in value.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """Whether a plain table that has the model's name is taken over.
+
+    Args:
+        as_of: The instant whose state of the sources its rows reflect, without a zone in the
+            session's; None for now.
+    """
+
+    wanted: bool = False
+    as_of: datetime | None = None
+
+
+STAYS = Adopt()
+"""What has the model's name stays what it is, or is replaced."""
+
+
+def read_adopt(value: Any) -> Adopt:  # noqa: ANN401
+    """Read true, false or `{as_of: <timestamp>}`.
+
+    Raises:
+        InvalidValueError: It is none of these.
+    """
+    if isinstance(value, bool):
+        return Adopt(value)
+    if not isinstance(value, dict) or set(value) != {"as_of"}:
+        raise InvalidValueError(
+            detail=f"is true, false or {{as_of: <timestamp>}}, but was: {value!r}."
+        )
+    return Adopt(wanted=True, as_of=_instant(value["as_of"]))
+
+
+def _instant(value: object) -> datetime:
+    """A timestamp as YAML or a text holds it; naive where it names no zone."""
+    if isinstance(value, datetime):
+        return value
+    instant = parse_timestamp(str(value), _NO_ZONE)
+    return instant.replace(tzinfo=None) if instant.tzinfo is _NO_ZONE else instant
 
 
 def read_clause(clause: str) -> Callable[[Any], str]:

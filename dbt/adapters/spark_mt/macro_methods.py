@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.api import KeptConfiguration
     from dbt.adapters.spark_mt.config import ModelSettings
+    from dbt.adapters.spark_mt.config_values import Adopt
     from dbt.adapters.spark_mt.contract import Items
     from dbt.adapters.spark_mt.cursor import SparkHandle
     from dbt.adapters.spark_mt.response import MaterializedTableResponse
@@ -63,11 +64,35 @@ class MaterializedTableAdapter(SparkAdapter):
         return [(field.name, listing.type_of(field)) for field in schema.fields]
 
     @available.parse_none
-    def validate_materialized_table(self, statement: str) -> AdapterResponse:
-        """Check a CREATE statement completely and change nothing."""
+    def validate_materialized_table(
+        self, statement: str, adopt: Adopt | None = None
+    ) -> AdapterResponse:
+        """Check a CREATE statement completely and change nothing.
+
+        Args:
+            statement: The statement.
+            adopt: How a plain table would be taken over; None where it would not.
+        """
+        handle = self._handle()
+        adopting, as_of = adopt is not None, adopt.as_of if adopt else None
+        with translated(statement), handle.busy():
+            outcome = handle.tables().validate(statement, adopting=adopting, as_of=as_of)
+        return validated(outcome)
+
+    @available.parse_none
+    def adopt_materialized_table(self, statement: str, adopt: Adopt) -> AdapterResponse:
+        """Carry out CREATE OR ALTER and take the plain table that has the name over as it is."""
         handle = self._handle()
         with translated(statement), handle.busy():
-            return validated(handle.tables().validate(statement))
+            return response_of(handle.tables().adopt(statement, as_of=adopt.as_of))
+
+    @available.parse_none
+    def release_materialized_table(self, relation: BaseRelation) -> None:
+        """Make a plain table of a materialized one, which keeps rows, files and history."""
+        handle = self._handle()
+        with translated(f"release of {relation}"), handle.busy():
+            handle.tables().release(_name(relation).sql)
+        self.cache_dropped(relation)  # it is looked for anew, as what it is now
 
     @available.parse_none
     def keep_configuration(self, statement: str) -> KeptConfiguration:

@@ -27,19 +27,9 @@ FAULTS = [
 QUERY = "SELECT id, day FROM src"
 
 
+@pytest.mark.conformance
 class TestAdoption(adoption.Adoption):
-    """The guarantees in which Delta has a part."""
-
-    # Decided before anything reaches Delta, or the same for Delta as others of these.
-    test_a_new_column_cannot_be_not_null = None
-    test_a_view_is_not_adopted = None
-    test_it_is_adopted_once = None
-    test_or_replace_ends_the_trust = None
-    test_planning_changes_nothing = None
-    test_what_is_not_there_is_created = None
-    test_a_key_of_a_new_column_is_null_in_old_rows = None
-    test_only_a_table_of_ours_is_released = None
-    test_a_release_that_lost_a_race_is_done_again = None
+    """Every guarantee on Delta; those in which Delta itself could be wrong have tests below."""
 
     @pytest.fixture
     def tables(self, session, schema):
@@ -100,6 +90,21 @@ def test_rows_can_be_trusted_as_of_an_instant(tables):
     assert_equals_query(tables, "t")
 
 
+def test_a_clone_gets_an_identity_of_its_own(tables):
+    clauses = "COMMENT 'c' WITH ('a' = '1') REFRESH_MODE = FULL"
+    original = outcome(tables, create_or_alter(clauses))
+    assert original.action is Action.CREATED
+    tables.sql("CREATE TABLE u SHALLOW CLONE t")
+    adopted = tables.adopt(create_or_alter(clauses).replace("TABLE t ", "TABLE u "))
+    assert adopted.action is Action.ADOPTED
+    tables.sql("INSERT INTO src VALUES (3, 'b')")
+    assert (tables.refresh("u").rows, len(rows(tables, "SELECT * FROM t"))) == (4, 3)
+    noted = dict(map(tuple, tables.sql("SHOW TBLPROPERTIES u").collect()))
+    assert noted["materialized-table.delta-id"] == delta_id(tables, "u")
+    assert_equals_query(tables, "u")
+    assert tables.refresh("t").rows == 4
+
+
 def test_what_delta_itself_stands_for_is_refused(tables):
     tables.sql("CREATE TABLE t (id BIGINT NOT NULL, day STRING) USING delta PARTITIONED BY (day)")
     with pytest.raises(AdoptionRefusedError) as caught:
@@ -141,5 +146,5 @@ def data_files(warehouse, schema):
     return {path: path.read_bytes() for path in found}
 
 
-def delta_id(tables):
-    return tables.sql("DESCRIBE DETAIL t").collect()[0]["id"]
+def delta_id(tables, name="t"):
+    return tables.sql(f"DESCRIBE DETAIL {name}").collect()[0]["id"]

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
 
 from dbt.adapters.spark_mt.config import InvalidConfigError, ModelSettings, validate_config
+from dbt.adapters.spark_mt.config_values import Adopt
 
 
 def settings(**values) -> ModelSettings:
@@ -110,7 +113,7 @@ def test_all_errors_at_once():
         freshnes="1 day",
         refresh_mode="incremental",
         sql_header="set x",
-        adopt=True,
+        adopt="yes",
         partition_by=[1],
         file_format="parquet",
     )
@@ -133,3 +136,31 @@ def test_what_is_inherited_only_warns():
 def test_what_has_no_effect_warns():
     found = settings(grants={"select": ["a"]}, location_root="/x")
     assert [warning.partition(":")[0] for warning in found.warnings] == ["grants", "location_root"]
+
+
+_NOON = datetime(2026, 11, 1, 12)  # noqa: DTZ001 - in the session's zone
+
+
+@pytest.mark.parametrize(
+    ("value", "adopt"),
+    [
+        (None, Adopt()),
+        (False, Adopt()),
+        (True, Adopt(wanted=True)),
+        ({"as_of": "2026-11-01 12:00:00"}, Adopt(wanted=True, as_of=_NOON)),
+        ({"as_of": _NOON}, Adopt(wanted=True, as_of=_NOON)),
+        (
+            {"as_of": "2026-11-01T12:00:00Z"},
+            Adopt(wanted=True, as_of=_NOON.replace(tzinfo=timezone.utc)),
+        ),
+    ],
+)
+def test_adopt(value, adopt):
+    found = settings(adopt=value).adopt
+    assert found == adopt
+    assert (found.as_of and found.as_of.tzinfo) == (adopt.as_of and adopt.as_of.tzinfo)
+
+
+@pytest.mark.parametrize("value", ["yes", 1, {}, {"as_of": "soon"}, {"asof": _NOON}, []])
+def test_what_adopt_cannot_be(value):
+    assert [v.partition(":")[0] for v in violations(adopt=value)] == ["adopt"]

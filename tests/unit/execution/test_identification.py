@@ -11,7 +11,12 @@ from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Stranger, Unreadable
 from dbt.adapters.spark_mt.execution.history import Commit
-from dbt.adapters.spark_mt.execution.identification import Table, identify, published_definition
+from dbt.adapters.spark_mt.execution.identification import (
+    Table,
+    identify,
+    plain_table,
+    published_definition,
+)
 from dbt.adapters.spark_mt.planning.properties import DEFINITION, DELTA_ID
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
@@ -164,3 +169,80 @@ def test_a_restore_to_the_moment_of_the_create_is_no_clone():
     )
     assert isinstance(found, StoredTable)
     assert (found.seq, found.positions, found.unpublished) == (2, None, True)
+
+
+def mark(version, kind, seq, definition=None, operation="WRITE"):
+    """A commit of ours without rows."""
+    encoded = encode_definition(definition) if definition else ""
+    generation = definition.generation if definition else 0
+    facts = CommitFacts("id-1", kind, seq, "t", generation, encoded, positions={})
+    return Commit(version, version, operation, {}, facts, 0)
+
+
+def foreign(version, operation="WRITE"):
+    return Commit(version, version, operation, {}, None, None)
+
+
+ADOPTED = mark(1, CommitKind.ADOPTION, 1, DEFINITION_1)
+
+
+def test_an_adopted_table_is_ours_before_its_properties_say_so():
+    found = identify(table(foreign(0), ADOPTED, published=None))
+    assert isinstance(found, StoredTable)
+    assert (found.definition, found.never_published, found.foreign_commits) == (
+        DEFINITION_1,
+        True,
+        (),
+    )
+
+
+def test_commits_before_the_adoption_are_nobodys_business():
+    found = identify(table(foreign(0), ADOPTED, foreign(2)))
+    assert isinstance(found, StoredTable)
+    assert [commit.version for commit in found.foreign_commits] == [2]
+
+
+def test_an_adopted_table_that_somebody_replaced_is_damaged():
+    replaced = foreign(2, "CREATE OR REPLACE TABLE AS SELECT")
+    assert isinstance(identify(table(foreign(0), ADOPTED, replaced, published=None)), Damaged)
+
+
+def test_a_table_whose_properties_are_removed_after_a_refresh_is_damaged():
+    commits = (foreign(0), ADOPTED, content(2, 2, DEFINITION_1))
+    assert isinstance(identify(table(*commits, published=None)), Damaged)
+
+
+@pytest.mark.parametrize("published", [DEFINITION_1, None])
+def test_a_released_table_is_plain_whether_its_properties_are_gone_or_not(published):
+    released = mark(1, CommitKind.RELEASE, 2)
+    found = table(content(0, 1, DEFINITION_1), released, foreign(2), published=published)
+    assert identify(found) == Stranger(TABLE, "delta table")
+    seen = plain_table(found, ("a",))
+    assert (seen.seq, seen.is_fence_known, seen.version) == (2, True, 2)
+    assert (seen.leftover, seen.partitioned_by) == (published, ("a",))
+
+
+def test_a_fence_makes_no_table_of_ours():
+    clone = table(foreign(0, "CLONE"), mark(1, CommitKind.FENCE, 40), identity=lambda: "delta-2")
+    assert identify(clone) == Stranger(TABLE, "clone of a materialized table")
+    assert (plain_table(clone, ()).seq, plain_table(clone, ()).is_fence_known) == (40, True)
+
+
+@pytest.mark.parametrize(
+    ("commits", "known"),
+    [
+        ((foreign(0), foreign(1)), True),
+        ((foreign(0, "CLONE"),), False),
+        ((foreign(4), foreign(5)), False),
+        ((), False),
+    ],
+)
+def test_a_fence_is_known_where_the_whole_log_is(commits, known):
+    assert plain_table(table(*commits, published=None), ()).is_fence_known is known
+
+
+def test_a_log_without_our_commits_goes_on_above_the_fence():
+    adopted = replace(DEFINITION_1, fence=57)
+    found = identify(table(foreign(30), foreign(31), published=adopted))
+    assert isinstance(found, StoredTable)
+    assert found.seq == 57 + 32

@@ -22,7 +22,9 @@ class NotMaterializedError(MaterializedTableError):
     text = "{table} is a {kind}, not a materialized table; nothing was changed."
     remedy = (
         "Choose another name, or drop the {kind} first; dropping a table removes its rows for "
-        "good. In dbt, --full-refresh replaces a table by a materialized table."
+        "good. In dbt, `adopt: true` takes a Delta table of the same columns over with its rows, "
+        "files and history, for one commit; --full-refresh replaces it by a table whose rows are "
+        "all computed from the sources that exist today."
     )
 
 

@@ -2,7 +2,7 @@
 {% materialization incremental, adapter='spark_mt', supported_languages=['sql', 'python'] %}
   {%- set target_relation = this.incorporate(type='table') -%}
   {%- if model.language == 'sql' -%}
-    {%- do drop_materialized_table_in_the_way() -%}
+    {%- do release_materialized_table_in_the_way() -%}
     {%- do materialization_incremental_spark() -%}
     {{ return({'relations': [target_relation]}) }}
   {%- endif -%}
@@ -14,6 +14,7 @@
   {%- call statement('main', language='python') -%}
     {{ python_model_code(compiled_code, view) }}
   {%- endcall -%}
+  {%- do release_materialized_table_in_the_way() -%}
   {%- set existing_relation = load_relation(this) -%}
   {%- do write_increment_from_view(existing_relation, target_relation, view, strategy) -%}
   {%- do finish_python_model(target_relation, existing_relation) -%}

@@ -13,8 +13,10 @@
   {%- if flags.EMPTY or flags.SAMPLE -%}
     {%- set target_relation = validate_materialized_table(existing_relation, target_relation, settings, sql) -%}
   {%- else -%}
-    {%- if stands_in_the_way(existing_relation, target_relation) -%}
+    {%- if stands_in_the_way(existing_relation, target_relation, settings) -%}
       {%- do swap_in_materialized_table(existing_relation, target_relation, settings, sql) -%}
+    {%- elif is_to_be_adopted(existing_relation, settings) -%}
+      {%- do adopt_materialized_table(target_relation, settings, sql) -%}
     {%- else -%}
       {%- do apply_materialized_table(existing_relation, target_relation, settings, sql) -%}
     {%- endif -%}

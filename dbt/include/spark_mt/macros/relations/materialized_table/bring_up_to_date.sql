@@ -1,8 +1,8 @@
 {#- A statement that changes what a table holds fills it; otherwise it is refreshed now, unless the
-   user has suspended it. -#}
+   user has suspended it. The run that adopts a table leaves its rows as they are. -#}
 {%- macro bring_materialized_table_up_to_date(relation, settings) -%}
   {%- set main = load_result('main') -%}
-  {%- if main.response.refresh or main.response.is_suspended or settings.refresh_on_run == 'never' -%}
+  {%- if main.response.refresh or main.response.is_suspended or main.response.action == 'ADOPTED' or settings.refresh_on_run == 'never' -%}
     {{ return(none) }}
   {%- endif -%}
 

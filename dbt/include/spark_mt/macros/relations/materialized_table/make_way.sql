@@ -1,19 +1,24 @@
 {#- Whether something else stands where the materialized table shall be.
 
    A view holds no data. A plain table may hold history that no query rebuilds: only
-   --full-refresh removes it. -#}
-{%- macro stands_in_the_way(existing_relation, relation) -%}
+   --full-refresh removes it, and `adopt` keeps it. -#}
+{%- macro stands_in_the_way(existing_relation, relation, settings) -%}
   {%- if existing_relation is none or existing_relation.is_materialized_table -%}
     {{ return(false) }}
   {%- endif -%}
   {%- if existing_relation.is_table and adapter.is_materialized_table(existing_relation) -%}
     {{ return(false) }}
   {%- endif -%}
+  {%- if is_to_be_adopted(existing_relation, settings) -%}
+    {{ return(false) }}
+  {%- endif -%}
   {%- if not existing_relation.is_view and not should_full_refresh() -%}
     {%- do exceptions.raise_compiler_error(
       relation ~ ' is a plain table, and the model is a materialized_table now. The table may hold '
-      ~ 'history that no query rebuilds. To drop it and build it from the query, run dbt with '
-      ~ '--full-refresh; to keep it, rename it or give the model another alias.'
+      ~ 'history that no query rebuilds. To keep its rows, files and history, set `adopt: true` in '
+      ~ "the model's config: that costs one commit, if it is a Delta table whose columns are the "
+      ~ "query's or the first of them. To drop it and compute all rows from the sources that exist "
+      ~ 'today, run dbt with --full-refresh. To leave it, rename it or give the model an alias.'
     ) -%}
   {%- endif -%}
   {{ return(true) }}

@@ -4,9 +4,11 @@
    downstream can run; the next run without the flag replaces it. -#}
 {%- macro validate_materialized_table(existing_relation, relation, settings, sql) -%}
   {%- set replaces = existing_relation is none or not existing_relation.is_materialized_table -%}
-  {%- set checked = make_temp_relation(relation) if replaces else relation -%}
+  {%- set adopt = settings.adopt if is_to_be_adopted(existing_relation, settings) else none -%}
+  {%- set checked = make_temp_relation(relation) if replaces and not adopt else relation -%}
   {%- set response = adapter.validate_materialized_table(
-    create_or_alter_materialized_table(checked.include(database=true, schema=true), settings, sql)
+    create_or_alter_materialized_table(checked.include(database=true, schema=true), settings, sql),
+    adopt
   ) -%}
   {%- do warn_each(response.warnings) -%}
 
