@@ -42,6 +42,7 @@ ALSO_DISTINCT = "SELECT k FROM (SELECT DISTINCT k FROM events)"
 NAMED = (
     "SELECT id, name FROM events JOIN names FOR SYSTEM_TIME AS OF proctime() ON events.k = names.k"
 )
+JOINED = "SELECT id, name FROM events JOIN names ON events.k = names.k"
 TWO = "SELECT id, k, v FROM events UNION ALL SELECT id, k, v FROM more"
 LIVE = "FRESHNESS = INTERVAL '1' MINUTE"
 BY_ID = "(PRIMARY KEY (id) NOT ENFORCED)"
@@ -83,7 +84,8 @@ def prepare(tables: Tables) -> None:
     tables.learn(WIDER_SUMS, "k INT; total BIGINT; n BIGINT", _wider_sums)
     for query in DISTINCT, ALSO_DISTINCT:
         tables.learn(query, "k INT", lambda r: {(e[1],) for e in r["events"]})
-    tables.learn(NAMED, "id INT; name STRING", _named)
+    for query in NAMED, JOINED:
+        tables.learn(query, "id INT; name STRING", _named)
     tables.learn(BIG, EVENTS, lambda r: [e for e in r["events"] if e[2] > 15])
     tables.learn(VIEWED, EVENTS, lambda r: r["big"])
     tables.learn(TWO, EVENTS, lambda r: [*r["events"], *r["more"]])
@@ -341,6 +343,15 @@ class Baselines:
         assert refresh(tables).strategy == "window"
         assert tables.rows("t") == [(4, 2, 40), (6, 2, 12)]
         assert refresh(tables).status is RefreshResult.UP_TO_DATE
+
+    def test_rows_from_before_the_start_take_no_part_in_joins(self, tables):
+        tables.source("names", "k INT; name STRING", [(1, "one")])
+        outcome = create(tables, JOINED, NOW)
+        assert any("no part in its joins" in warning for warning in outcome.warnings)
+        tables.append("events", [(4, 1, 40), (5, 2, 50)])
+        tables.append("names", [(2, "two")])
+        refresh(tables)
+        assert tables.rows("t") == [(5, "two")]
 
     def test_a_race_applies_changes_once(self, tables):
         create(tables, clauses=NOW)

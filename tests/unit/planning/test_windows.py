@@ -112,6 +112,13 @@ def test_kept_rows_get_the_changes_in_the_commit_of_the_definition():
     assert isinstance(register, Register)
 
 
+def test_nothing_is_merged_where_nothing_happened_since():
+    start = Start(Baseline(tuple(NOW.items()), 9, "START_MODE = FROM_NOW"), Strategy.MERGE)
+    plan = plan_start(a_table(KEYED), resolution(KEYED), (), RUN, start)
+    (apply, *_) = plan.steps
+    assert apply.method is Method.APPEND
+
+
 def test_where_nothing_is_kept_all_rows_are_those_since_the_start():
     plan = plan_start(a_table(), resolution(PLAIN), (), RUN, a_start(Strategy.APPEND))
     (fill, *_) = plan.steps

@@ -229,7 +229,8 @@ class _Starter:
         strategy = self._strategy(keeps_rows=kept is not None)
         self._check_changes(strategy, since)
         baseline = Baseline(since, kept.version if kept else None, f"START_MODE = {self._sql}")
-        noted = (*self.resolution.warnings, *warnings, *_advice(strategy, since))
+        advice = _advice(strategy, self.shape, since)
+        noted = (*self.resolution.warnings, *warnings, *advice)
         resolution = replace(self.resolution, warnings=noted)
         run = replace(self.run, strategy=strategy.value)
         return Begun(resolution, run, Start(baseline, strategy))
@@ -281,13 +282,19 @@ class _Starter:
         return self.resolution.definition.start_mode.mode.sql
 
 
-def _advice(strategy: Strategy, since: SourcePositions) -> tuple[str, ...]:
-    """A table that is computed over all rows since its start needs the sources' history."""
+def _advice(strategy: Strategy, shape: RowShape, since: SourcePositions) -> tuple[str, ...]:
+    """What a table needs that is computed over all source rows since its start."""
     if strategy is not Strategy.WINDOW or not since:
         return ()
     names = ", ".join(name for name, _ in since)
-    advice = (
+    history = (
         f"Each refresh reads what was added to {names} since the start: their "
         "delta.logRetentionDuration (30 days by default) must reach back to it."
     )
-    return (advice,)
+    if shape.reason != "JOIN":
+        return (history,)
+    joined = (
+        f"Older rows of {names} take no part in its joins; a table that is joined FOR SYSTEM_TIME "
+        "AS OF proctime() is read whole."
+    )
+    return (history, joined)

@@ -127,7 +127,9 @@ def _counted(step: Step, baseline: Baseline) -> Step:
 def _step(table: StoredTable, definition: StoredDefinition, run: RefreshRun, start: Start) -> Step:
     since, seq = start.baseline.positions, table.seq + 1
     if start.baseline.keeps_rows:
-        return ApplyChanges(definition, METHODS[start.strategy], seq, run, since)
+        nothing = all(run.positions.get(name) == after for name, after in since)
+        method = Method.APPEND if nothing else METHODS[start.strategy]
+        return ApplyChanges(definition, method, seq, run, since)
     kept = [c.type for c in definition.resolved.columns][: len(table.columns)]
     widened = kept != [c.type for c in table.columns]
     mode = FillMode.REPLACE if widened else FillMode.OVERWRITE
