@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.health import drift_of, health_problems, lag_of
 from dbt.adapters.spark_mt.execution.observation import Side
 from dbt.adapters.spark_mt.execution.verification import difference
+from dbt.adapters.spark_mt.planning.steps import Publish
 from tests.behaviour.harness import Faulty
 from tests.behaviour.suite import (
     DAILY,
@@ -139,7 +140,8 @@ class Checks:
         create(tables)
         with pytest.raises(UnfinishedChangeError):
             tables.execute(
-                "ALTER MATERIALIZED TABLE t SET COMMENT 'c'", Faulty(tables.environment.runner, 1)
+                "ALTER MATERIALIZED TABLE t SET COMMENT 'c'",
+                Faulty(tables.environment.runner, Publish),
             )
         assert kinds(tables) == [DriftKind.UNFINISHED]
         assert len(health(tables)) == 1

@@ -123,16 +123,16 @@ class InjectedError(Exception):
 
 @dataclass
 class Faulty:
-    """Fails at the step with a number, before it or directly after it."""
+    """Fails at the step with a number, or at that of a kind, before it or directly after it."""
 
     runner: StepRunner
-    at: int
+    at: int | type
     after: bool = False
     seen: list[Step] = field(default_factory=list)
 
     def run(self, step):
         self.seen.append(step)
-        if len(self.seen) != self.at + 1:
+        if not (isinstance(step, self.at) if isinstance(self.at, type) else self._is_its_turn()):
             return self.runner.run(step)
         if self.after:
             self.runner.run(step)
@@ -144,7 +144,12 @@ class Faulty:
     @property
     def failed(self) -> Step | None:
         """The step that failed, if there was one."""
+        if isinstance(self.at, type):
+            return next((step for step in self.seen if isinstance(step, self.at)), None)
         return self.seen[self.at] if len(self.seen) > self.at else None
+
+    def _is_its_turn(self) -> bool:
+        return len(self.seen) - 1 == self.at
 
 
 @dataclass

@@ -25,7 +25,7 @@ from dbt.adapters.spark_mt.execution.holds import holder
 from dbt.adapters.spark_mt.execution.memory.system_log import MemoryProcesses
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.planning.steps import Fill
+from dbt.adapters.spark_mt.planning.steps import Fill, Publish
 from tests.behaviour.harness import Beaten, Faulty, InjectedError
 from tests.behaviour.suite import DAILY, DAY_1, KEYS, SUMS, create, or_alter, prepare, refresh
 
@@ -159,7 +159,7 @@ class Jobs:
         assert world.statuses() == ["CANCELED"]
 
     def test_a_refresh_whose_publication_fails_has_finished(self, tables, world):
-        runner = Faulty(tables.environment.runner, 1)
+        runner = Faulty(tables.environment.runner, Publish)
         with pytest.raises(Exception, match="MATERIALIZED_TABLE_UNFINISHED_CHANGE") as error:
             tables.execute(f"CREATE MATERIALIZED TABLE t COMMENT 'c' AS {SUMS}", runner)
         assert isinstance(error.value.__cause__, InjectedError)

@@ -50,7 +50,7 @@ def test_the_same_statement_finishes_what_was_cut_short(tables):
     create(tables, clauses="WITH ('a' = '1')")
     statement = f"CREATE OR ALTER MATERIALIZED TABLE t COMMENT 'new' AS {SUMS}"
     with pytest.raises(UnfinishedChangeError):
-        tables.execute(statement, Faulty(tables.environment.runner, 1))
+        tables.execute(statement, Faulty(tables.environment.runner, Publish))
     assert tables.stored("t").unpublished
     finished = tables.execute(statement).outcome
     assert (finished.action, "finished" in finished.message) == (Action.UNCHANGED, True)
@@ -62,7 +62,7 @@ def test_another_statement_takes_over_what_was_cut_short(tables):
     create(tables, clauses="WITH ('a' = '1')")
     statement = f"CREATE OR ALTER MATERIALIZED TABLE t COMMENT 'new' WITH ('b' = '1') AS {SUMS}"
     with pytest.raises(UnfinishedChangeError):
-        tables.execute(statement, Faulty(tables.environment.runner, 1))
+        tables.execute(statement, Faulty(tables.environment.runner, Publish))
     or_alter(tables, clauses="WITH ('c' = '1')")
     seen = tables.metadata("t")
     assert (seen.comment, seen.options) == ("", {"c": "1"})

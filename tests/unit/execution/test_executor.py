@@ -7,7 +7,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
-from dbt.adapters.spark_mt.execution.conduct import together
+from dbt.adapters.spark_mt.execution.conduct import in_turn, together
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError, UnfinishedChangeError
 from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.ports import StepResult
@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Plan,
     PrepareStorage,
     Publish,
+    Recluster,
     RecordJob,
     Register,
     VerifyRows,
@@ -27,6 +28,7 @@ PREPARE = PrepareStorage(DEFINITION, ())
 VERIFY = VerifyRows(DEFINITION)
 COMMIT = CommitDefinition(DEFINITION, 1, {}, None)
 PUBLISH = Publish(DEFINITION, None)
+RECLUSTER = Recluster(DEFINITION)
 REGISTER = Register(DEFINITION, 1, {}, None)
 JOB = Job("j", TABLE, JobKind.MANUAL, JobStatus.FINISHED, 0, 0, Owner("h", 1), "REFRESH")
 PLAN = Plan(TABLE, (PREPARE, VERIFY, COMMIT, PUBLISH, REGISTER), warnings=("planned",))
@@ -55,7 +57,7 @@ class Runner:
 def test_steps_run_in_order_and_the_commits_facts_are_the_result():
     runner = Runner()
     result = execute(PLAN, runner)
-    assert runner.done == list(PLAN.steps)
+    assert runner.done == [PREPARE, VERIFY, COMMIT, REGISTER, PUBLISH]
     assert (result.rows, result.committed_at_ms, result.positions) == (5, 5, {"s": 5})
     assert result.warnings[0] == "planned"
     assert len(result.warnings) == 6
@@ -100,7 +102,7 @@ def test_nothing_is_told_of_a_commit_that_failed():
 def test_the_row_of_a_refresh_goes_with_that_of_its_table():
     runner = Runner()
     execute(PLAN, runner, finished=lambda committed: replace(JOB, rows=committed.rows))
-    assert runner.done[-1] == replace(REGISTER, job=replace(JOB, rows=5))
+    assert replace(REGISTER, job=replace(JOB, rows=5)) in runner.done
 
 
 def test_the_row_of_a_refresh_goes_alone_where_its_table_has_none():
@@ -115,13 +117,21 @@ def test_what_is_told_runs_beside_what_follows_the_commit():
 
     class Meeting(Runner):
         def run(self, step):
-            if step in (PUBLISH, REGISTER):
+            if step in (RECLUSTER, REGISTER):
                 barrier.wait()
             return super().run(step)
 
-    result = execute(PLAN, Meeting(), together)
-    assert len(result.warnings) == 6
+    result = execute(Plan(TABLE, (COMMIT, RECLUSTER, REGISTER)), Meeting(), together)
+    assert len(result.warnings) == 3
     assert not barrier.broken
+
+
+@pytest.mark.parametrize("beside", [in_turn, together])
+def test_the_registry_has_heard_of_a_definition_when_it_is_published(beside):
+    """Or a crash in between would leave a table that looks finished and is not listed."""
+    runner = Runner()
+    execute(PLAN, runner, beside)
+    assert runner.done[-2:] == [REGISTER, PUBLISH]
 
 
 def test_a_row_that_fails_beside_is_still_a_warning_and_a_publication_still_an_error():

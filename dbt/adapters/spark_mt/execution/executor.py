@@ -10,13 +10,13 @@ from dbt.adapters.spark_mt.execution.conduct import in_turn
 from dbt.adapters.spark_mt.execution.errors import UnfinishedChangeError
 from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.planning.phase import Phase
-from dbt.adapters.spark_mt.planning.steps import RecordJob, Register, Unregister
+from dbt.adapters.spark_mt.planning.steps import Publish, RecordJob, Register, Unregister
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dbt.adapters.spark_mt.definition.job import Job
-    from dbt.adapters.spark_mt.execution.conduct import Beside
+    from dbt.adapters.spark_mt.execution.conduct import Action, Beside
     from dbt.adapters.spark_mt.execution.ports import StepRunner
     from dbt.adapters.spark_mt.planning.steps import Plan, Step
 
@@ -34,7 +34,9 @@ def execute(
     before it are undone, newest first. A step after the commit point cannot take the commit back:
     its failure is reported as such, and the next statement on the table does it again. What the
     registry and the log of refreshes are told goes on beside the other steps after the commit; they
-    are an index, so a row that could not be written is only a warning.
+    are an index, so a row that could not be written is only a warning. Only publication waits for
+    it: a published definition says that nothing is left to do, also to whoever comes after a crash,
+    and a table that the registry never heard of would be listed by nobody.
 
     Args:
         plan: The steps.
@@ -59,11 +61,15 @@ def execute(
     def tell() -> None:
         not_told.extend(_tell(told, runner, finished and (lambda: finished(committed))))
 
-    if not follow_ups:
-        tell()
-    else:
-        beside(tell, lambda: _follow_up(plan, follow_ups, runner, warnings))
+    publishes = any(isinstance(step, Publish) for step in follow_ups)
+    order = _first if publishes or not follow_ups else beside
+    order(tell, lambda: _follow_up(plan, follow_ups, runner, warnings))
     return replace(committed, warnings=(*warnings, *not_told))
+
+
+def _first(aside: Action, main: Action) -> None:
+    aside()
+    main()
 
 
 def _commit(plan: Plan, runner: StepRunner, warnings: list[str]) -> StepResult:
