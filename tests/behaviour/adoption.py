@@ -160,12 +160,15 @@ class Adoption:
 
     def test_its_rows_are_trusted_until_a_source_moves(self, tables, table):
         adopt(tables)
-        assert refresh(tables).status is RefreshResult.UP_TO_DATE
+        found = refresh(tables)
+        assert found.status is RefreshResult.UP_TO_DATE
+        assert "come from the adopted table" in found.note
         assert tables.rows("t") == OLD_ROWS
         tables.append("orders", [(3, DAY_3, 1)])
         found = refresh(tables)
         assert found.status is RefreshResult.REFRESHED
         assert any("are gone" in warning for warning in found.warnings)
+        assert found.note == ""
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
         assert tables.stored("t").definition.baseline is None
         assert tables.identity("t") == table

@@ -5,6 +5,8 @@ A subclass gives the fixture `tables`; the statements are the same for every eng
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +19,7 @@ from dbt.adapters.spark_mt.changes.added_query import (
 )
 from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.execution.alterations import Alterations as Derive
 from dbt.adapters.spark_mt.execution.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,
@@ -28,6 +31,7 @@ from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill
 from dbt.adapters.spark_mt.resolution.query_errors import QueryError
 from dbt.adapters.spark_mt.resolution.run_options import InvalidRunOptionsError
+from dbt.adapters.spark_mt.resolution.settings import Settings
 from tests.behaviour.harness import Beaten
 from tests.behaviour.suite import (
     CONTINUOUS,
@@ -66,6 +70,13 @@ def alter(tables: Tables, change: str):
 def status(tables: Tables) -> RefreshStatus:
     """The status of the table `t`."""
     return tables.stored("t").definition.status
+
+
+def derive_again(tables: Tables, threshold: timedelta):
+    """Derive modes again under another threshold; the other settings have their defaults."""
+    tables.forget()
+    changed = replace(tables.environment, settings=lambda: Settings(freshness_threshold=threshold))
+    return Derive(changed).derive_again(tables.name("t").catalog)
 
 
 def described(tables: Tables) -> dict[str, str]:
@@ -181,6 +192,23 @@ class Alterations:
         tables.execute("ALTER MATERIALIZED TABLE t SET COMMENT 'new'", late)
         assert tables.stored("t").definition.asked.comment == "new"
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
+
+    def test_modes_that_were_left_open_are_derived_again(self, tables):
+        create(tables)
+        tables.execute(f"CREATE MATERIALIZED TABLE u REFRESH_MODE = CONTINUOUS AS {SUMS}")
+        tables.execute(f"CREATE MATERIALIZED TABLE gone AS {SUMS}")
+        tables.drop("gone")
+        before = tables.stored("t")
+        threshold = timedelta(seconds=1)
+        derived = derive_again(tables, threshold)
+        assert [d.table for d in derived] == [str(tables.name("t"))]
+        assert tables.stored("t").definition.resolved.refresh_mode is RefreshMode.FULL
+        assert tables.stored("t").positions == before.positions
+        assert tables.stored("u").definition.resolved.refresh_mode is RefreshMode.CONTINUOUS
+        assert derive_again(tables, threshold) == ()
+        tables.drop("orders")
+        (failed,) = derive_again(tables, timedelta(hours=1))
+        assert isinstance(failed.error, QueryError)
 
     # ADD
 

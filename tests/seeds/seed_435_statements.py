@@ -263,8 +263,8 @@ class Seed435Statements:
         world.run(f"CREATE MATERIALIZED TABLE u {explicit} AS {query}", PLAIN_DDL)
         world.configure("spark.materialized-table.refresh-mode.freshness-threshold", "1 min")
         assert mode(world) is RefreshMode.CONTINUOUS
-        names = (world.tables.name("t"), world.tables.name("u"))
-        (derived,) = Alterations(world.tables.environment).derive_again(names)
+        catalog = world.tables.name("t").catalog
+        (derived,) = Alterations(world.tables.environment).derive_again(catalog)
         assert derived.outcome.refresh_mode == "FULL"
         assert (mode(world), mode(world, "u")) == (RefreshMode.FULL, RefreshMode.CONTINUOUS)
 

@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.execution.adoption import Adoptions
 from dbt.adapters.spark_mt.execution.figures import figures_of
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
+from dbt.adapters.spark_mt.handover import TableHandover, create_or_alter
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 from dbt.adapters.spark_mt.planning.steps import Unregister
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.execution.alterations import Derivation
     from dbt.adapters.spark_mt.execution.figures import Figure
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome, StatementResult
 
@@ -50,7 +52,7 @@ class KeptConfiguration:
     left: tuple[str, ...] = ()
 
 
-class MaterializedTables(TableChecks):
+class MaterializedTables(TableChecks, TableHandover):
     """Materialized tables of one Spark session.
 
     Args:
@@ -120,36 +122,21 @@ class MaterializedTables(TableChecks):
             return self._manager.refreshes.refresh_scheduled(table, scheduled_at)
         return self._manager.refreshes.refresh(table, force=force)
 
-    def adopt(self, statement: str, *, as_of: datetime | None = None) -> StatementOutcome:
-        """Carry out CREATE OR ALTER, taking a plain Delta table over where one has the name.
+    def derive_again(self, catalog: str | None = None) -> tuple[Derivation, ...]:
+        """Derive freshness and refresh mode again where definitions left them open.
 
-        The table keeps its rows, files, history and Delta's identity; it costs one commit. Its rows
-        are trusted to be what the query has at `as_of` until a refresh computes the whole table.
-
-        Args:
-            statement: CREATE OR ALTER MATERIALIZED TABLE; what it does where there is no table, or
-                a materialized one, is what it always does.
-            as_of: The instant whose state of the sources the rows reflect; without a zone it is in
-                the session's. None for now.
-
-        Raises:
-            MaterializedTableError: The table does not fit, or the statement is not valid; every
-                difference is named, and nothing has changed.
-        """
-        self._environment.details.forget()
-        return self._adoptions.adopt(_create_or_alter(statement), as_of)
-
-    def release(self, name: str) -> StatementOutcome:
-        """Make a plain Delta table of a materialized one, which keeps rows, files and history.
+        After a setting such as the threshold between the modes was changed (semantics 3). It reads
+        the registry once and looks at each table; one that changes costs a small commit.
 
         Args:
-            name: The table's name, in backticks where it needs them.
+            catalog: The catalog of the tables; None for the current one.
 
-        Raises:
-            MaterializedTableError: There is no such table.
+        Returns:
+            The tables that changed, with what was done, and those that failed, with the error.
         """
         self._environment.details.forget()
-        return self._adoptions.release(_table_name(name))
+        catalog = catalog or self._spark.catalog.currentCatalog()
+        return self._manager.alterations.derive_again(catalog)
 
     def validate(
         self, statement: str, *, adopting: bool = False, as_of: datetime | None = None
@@ -166,7 +153,7 @@ class MaterializedTables(TableChecks):
         """
         self._environment.details.forget()
         if adopting:
-            plan, action = self._adoptions.plan(_create_or_alter(statement), as_of)
+            plan, action = self._adoptions.plan(create_or_alter(statement), as_of)
         else:
             plan, action = self._manager.definitions.plan(_create(statement))
         return StatementOutcome(
@@ -260,13 +247,6 @@ def _create(statement: str) -> CreateTable:
     if not isinstance(parsed, CreateTable):
         raise TypeError("expected CREATE MATERIALIZED TABLE")  # noqa: TRY003, EM101 - for programmers
     return parsed
-
-
-def _create_or_alter(statement: str) -> CreateTable:
-    created = _create(statement)
-    if created.form is not CreateForm.CREATE_OR_ALTER:
-        raise TypeError("expected CREATE OR ALTER")  # noqa: TRY003, EM101 - for programmers
-    return created
 
 
 def _table_name(name: str) -> TableName:

@@ -95,8 +95,8 @@ CHANGES: tuple[ChangeDoc, ...] = (
     ChangeDoc(
         (PrimaryKeyChanged, CheckAdded, CheckDropped, ColumnNullabilityChanged),
         "Primary key, CHECK, NOT NULL",
-        "A new one is checked on the rows that are there, which are read once; rows that break it are "
-        "named, and the statement changes nothing. Then one small commit.",
+        "A new one is checked on the rows that are there, which are read once; rows that break it "
+        "are named, and the statement changes nothing. Then one small commit.",
         _EVERYTHING,
         _NOTHING,
     ),

@@ -9,6 +9,7 @@ from dbt.adapters.spark_mt.changes.added_query import with_added_query
 from dbt.adapters.spark_mt.changes.alterations import altered
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.execution.errors import NotMaterializedError, TableNotFoundError
 from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_change
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.execution.retry import retrying
@@ -74,20 +75,20 @@ class Alterations:
         planned = self._planned(stored_table(self._env, name), statement)
         return planned.plan, planned.action
 
-    def derive_again(self, names: tuple[TableName, ...]) -> tuple[Derivation, ...]:
+    def derive_again(self, catalog: str) -> tuple[Derivation, ...]:
         """Derive freshness and mode again where they were left open.
 
         For a manager that starts under other settings (semantics 3). Tables with an explicit mode
-        keep it; a table that fails, or is gone, does not keep the others from it.
+        keep it, tables that are gone are left out, and one that fails does not stop the others.
 
         Args:
-            names: The tables to look at, full names.
+            catalog: The catalog whose registry tells which tables there are.
 
         Returns:
             The tables that changed and those that failed.
         """
         self._env.recent.forget()
-        found = (self._derived(name) for name in names)
+        found = (self._derived(name) for name in self._env.registry.known(catalog))
         return tuple(derivation for derivation in found if derivation is not None)
 
     def _alter(self, name: TableName, statement: Alteration) -> StatementOutcome:
@@ -119,6 +120,8 @@ class Alterations:
     def _derived(self, name: TableName) -> Derivation | None:
         try:
             outcome = retrying(lambda: self._derive(name))
+        except (TableNotFoundError, NotMaterializedError):
+            return None
         except MaterializedTableError as error:
             return Derivation(str(name), error=error)
         return None if outcome is None else Derivation(str(name), outcome)

@@ -181,6 +181,13 @@ class Registry(Protocol):
         """Return the tables of one schema that exist, ordered by name."""
         ...
 
+    def known(self, catalog: str) -> tuple[TableName, ...]:
+        """Return every table of a catalog that was ever told and not dropped, ordered by name.
+
+        One read, whatever their number: some may be gone meanwhile.
+        """
+        ...
+
 
 class JobLog(Protocol):
     """The log of refreshes: rows are appended, the newest row of a job tells how it stands.

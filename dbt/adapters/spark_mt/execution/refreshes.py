@@ -121,6 +121,7 @@ class Refreshes:
             plan, run = plan_changes(self._env, table, analyzed, run)
         else:
             plan = plan_refresh(table, run)
+            table = _counted_whole(table)
         result = perform(plan, self._env)
         return self._outcome(table, run, result, (), _overwritten(table, run))
 
@@ -249,6 +250,11 @@ def _overwritten(table: StoredTable, run: RefreshRun) -> tuple[str, ...]:
     if run.strategy in {Strategy.APPEND.value, Strategy.MERGE.value}:
         return _foreign(table, "they stay, except in rows that this refresh computed")
     return _foreign(table, "this refresh has overwritten them")
+
+
+def _counted_whole(table: StoredTable) -> StoredTable:
+    """What a table is for its users whose rows were all computed."""
+    return replace(table, definition=replace(table.definition, baseline=None))
 
 
 def _note(table: StoredTable) -> str:

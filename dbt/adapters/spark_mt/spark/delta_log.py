@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.commit_facts import decode_commit
+from dbt.adapters.spark_mt.definition.identifier import quote_text
 from dbt.adapters.spark_mt.execution.history import Commit
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.file_changes import FileAction
@@ -52,11 +53,9 @@ class DeltaLog:
         keys = {_file(location, version): (location, version) for location, version in wanted}
         if not keys:
             return {}
-        from pyspark.sql import functions as f
-
         lines = (
             self._spark.read.text([_escaped(path) for path in keys])
-            .where(f.col("value").startswith(_PREFIX))
+            .where(_starts_with(_PREFIX))
             .select("value", "_metadata.file_path")
             .collect()
         )
@@ -75,12 +74,10 @@ class DeltaLog:
         Returns:
             Milliseconds since the epoch, UTC, by version.
         """
-        from pyspark.sql import functions as f
-
         paths = [_escaped(_file(location, version)) for version in versions]
         lines = (
             self._spark.read.text(paths)
-            .where(f.col("value").startswith(_PREFIX))
+            .where(_starts_with(_PREFIX))
             .selectExpr(
                 "_metadata.file_name",
                 "coalesce(CAST(get_json_object(value, '$.commitInfo.inCommitTimestamp') AS BIGINT),"
@@ -95,17 +92,15 @@ class DeltaLog:
         Returns:
             None where the log no longer holds one of these versions.
         """
-        from pyspark.sql import functions as f
-
         wanted = range(first, last + 1)
         if not set(wanted) <= set(self.versions(location)):
             return None
         lines = (
             self._spark.read.text([_escaped(_file(location, version)) for version in wanted])
-            .where(f.col("value").startswith(_ADD) | f.col("value").startswith(_REMOVE))
-            .withColumn("adds", f.col("value").startswith(_ADD))
+            .where(f"{_starts_with(_ADD)} OR {_starts_with(_REMOVE)}")
+            .selectExpr("*", f"{_starts_with(_ADD)} AS adds", "_metadata.file_name AS name")
             .selectExpr(
-                "_metadata.file_name",
+                "name",
                 "adds",
                 "get_json_object(value, IF(adds, '$.add.path', '$.remove.path'))",
                 "get_json_object(value, IF(adds, '$.add.dataChange', '$.remove.dataChange'))",
@@ -118,11 +113,9 @@ class DeltaLog:
 
     def table_id(self, location: str) -> str:
         """Return Delta's identity of the table, empty where the commits no longer tell it."""
-        from pyspark.sql import functions as f
-
         paths = [_escaped(_file(location, version)) for version in self.versions(location)[-10:]]
-        lines = self._spark.read.text(paths).where(f.col("value").startswith(_METADATA_PREFIX))
-        newest = lines.orderBy(f.col("_metadata.file_path").desc()).limit(1).collect()
+        lines = self._spark.read.text(paths).where(_starts_with(_METADATA_PREFIX))
+        newest = lines.orderBy("_metadata.file_path", ascending=False).limit(1).collect()
         return str(json.loads(newest[0]["value"])["metaData"]["id"]) if newest else ""
 
     def backwards(self, location: str, step: int = 10) -> Iterable[Commit]:
@@ -142,6 +135,15 @@ def _file(location: str, version: int) -> str:
 def _tail(path: str) -> str:
     """The part of a path that is spelt alike by every API: no scheme, no slashes in front."""
     return re.sub(r"^\w+:", "", path).lstrip("/")
+
+
+def _starts_with(prefix: str) -> str:
+    """A condition on a line, as text.
+
+    PySpark's functions ask whichever session is the thread's active one for a setting before they
+    make a column, and over Connect that session may have been closed long ago.
+    """
+    return f"startswith(value, {quote_text(prefix)})"
 
 
 def _escaped(path: str) -> str:

@@ -78,6 +78,16 @@ class SparkSystemLog:
             if row["table_name"] in there
         )
 
+    def known(self, catalog: str) -> tuple[TableName, ...]:
+        """Return every table of a catalog that was told and not dropped, ordered by name."""
+        query = (
+            f"SELECT latest.schema_name, latest.table_name FROM (SELECT {_LATEST_TABLE} AS latest "
+            f"FROM {{table}} WHERE {_IS_TABLE} GROUP BY schema_name, table_name) "
+            "WHERE NOT latest.dropped ORDER BY 1, 2"
+        )
+        rows = self._table.rows(catalog, query)
+        return tuple(TableName(row["table_name"], row["schema_name"], catalog) for row in rows)
+
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs that were heard of since an instant, the newest start first."""
         return self._jobs(catalog, f"recorded_at_ms >= {since_ms}")

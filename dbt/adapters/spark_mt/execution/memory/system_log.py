@@ -54,6 +54,10 @@ class MemorySystemLog:
         """Remove a table's row."""
         self._entries.pop(name, None)
 
+    def known(self, catalog: str) -> tuple[TableName, ...]:
+        """Return every table of a catalog that was told and not dropped, ordered by name."""
+        return tuple(sorted((n for n in self._entries if n.catalog == catalog), key=str))
+
     def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
         """Return the tables of one schema that exist, ordered by name."""
         there = (
