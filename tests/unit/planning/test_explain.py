@@ -97,7 +97,9 @@ def test_a_part_of_the_sources_is_named():
     for step in (fill, merge):
         ((_, _, effect, *_),) = explain(Plan(TABLE, (step,)))
         assert f"rows added to {SINCE[0][0]} after version 2 up to version 4" in effect
-    ((*_, keeps, loses, reason),) = explain(Plan(TABLE, (merge,)))
+    assert "incremental/window" in explain(Plan(TABLE, (fill,)))[0][2]
+    ((_, _, effect, keeps, loses, reason),) = explain(Plan(TABLE, (merge,)))
+    assert "incremental/merge" in effect
     assert (keeps, loses) == ("all other rows", "nothing")
     assert "keys" in reason
 

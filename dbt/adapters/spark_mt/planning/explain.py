@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     VerifyRows,
 )
 from dbt.adapters.spark_mt.planning.strategies import engine_of
+from dbt.adapters.spark_mt.planning.windows import Strategy
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.baseline import SourcePositions
@@ -61,7 +62,7 @@ def _(step: VerifyRows, changes: str) -> ExplainRow:  # noqa: ARG001 - one signa
 @_row.register
 def _(step: Fill, changes: str) -> ExplainRow:
     engine = engine_of(step.definition.resolved)
-    effect = f"computed by {engine.engine}/{engine.strategy}: {_over(step)}; one commit"
+    effect = f"computed by {computed_by(step)}: {_over(step)}; one commit"
     if step.mode is FillMode.CREATE:
         return ("create", changes, effect, "", "nothing", _reason(step.definition.resolved))
     if step.mode is FillMode.REPLACE:
@@ -71,7 +72,7 @@ def _(step: Fill, changes: str) -> ExplainRow:
 
 @_row.register
 def _(step: ApplyChanges, changes: str) -> ExplainRow:
-    effect = f"{step.method.value}, computed by incremental: {_changes(step)}; one commit"
+    effect = f"computed by {computed_by(step)}: {_changes(step)}; one commit"
     what = "rows of touched keys are those of the new state"
     reason = what if step.method is Method.MERGE else "each source row gives its own rows"
     return ("apply changes", changes, effect, "all other rows", "nothing", reason)
@@ -107,6 +108,14 @@ def _over(step: Fill) -> str:
     if step.since is not None:
         return _range(step.since, step.run.positions)
     return ", ".join(f"{name} at {position}" for name, position in positions)
+
+
+def computed_by(step: Fill | ApplyChanges) -> str:
+    """Return the engine and strategy by which a step computes rows: `incremental/merge`."""
+    engine = engine_of(step.definition.resolved)
+    if isinstance(step, ApplyChanges):
+        return f"{engine.engine}/{step.method.value}"
+    return f"{engine.engine}/{engine.strategy if step.since is None else Strategy.WINDOW.value}"
 
 
 def _changes(step: ApplyChanges) -> str:
