@@ -12,8 +12,11 @@ from dbt.adapters.spark_mt.model_statements import model_statement, upstream_rel
 from dbt.adapters.spark_mt.planning.summary import PlanSummary, refused
 from dbt.adapters.spark_mt.planning.verdict import Verdict
 from dbt.adapters.spark_mt.resolution.cycles import SelfReferenceError
+from dbt.adapters.spark_mt.resolution.query_errors import QueryError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.model_statements import ModelStatement
@@ -43,6 +46,7 @@ def plan_model(
     model: ModelNode,
     *,
     full_refresh: bool,
+    changing: Collection[TableName] = (),
 ) -> ModelPlan:
     """Tell what a run would do for a model.
 
@@ -51,6 +55,7 @@ def plan_model(
         manifest: The project.
         model: The model.
         full_refresh: Whether the run would have `--full-refresh`.
+        changing: Tables that the same run would change before.
     """
     from dbt_common.exceptions import DbtRuntimeError  # noqa: PLC0415 - dbt is slow to load
 
@@ -73,7 +78,8 @@ def plan_model(
         summary = PlanSummary(str(model.relation), Verdict.REFUSED, violations=text)
         notes = ()
     drift = tables.drift(model.relation.sql) if ours else ()
-    return ModelPlan(model.unique_id, summary, drift, notes)
+    summary, waiting = _awaiting(summary, upstream & set(changing))
+    return ModelPlan(model.unique_id, summary, drift, (*notes, *waiting))
 
 
 def _relation(adapter: Any, name: TableName) -> SparkMTRelation | None:  # noqa: ANN401
@@ -89,6 +95,17 @@ def _not_yet(model: ModelNode, missing: list[str], *, exists: bool) -> ModelPlan
     return ModelPlan(
         model.unique_id, PlanSummary(str(model.relation), verdict, changes), notes=(note,)
     )
+
+
+def _awaiting(
+    summary: PlanSummary, changing: Collection[TableName]
+) -> tuple[PlanSummary, tuple[str, ...]]:
+    """A query that does not fit its sources as they are may fit what the run makes of them."""
+    if summary.condition != QueryError.condition or not changing:
+        return summary, ()
+    listed = ", ".join(sorted(map(str, changing)))
+    note = f"the query does not fit its sources as they are; the run would change {listed} before"
+    return replace(summary, verdict=Verdict.UNKNOWN), (note,)
 
 
 def _settled(
@@ -115,7 +132,7 @@ def _in_place_of(
 ) -> PlanSummary:
     """Plan a materialized table that takes the place of a view or, asked to, of a plain table."""
     if not there.is_view and not wanted.full_refresh:
-        return refused(str(name), NotMaterializedError(table=name, kind="plain table"))
+        return _over_plain_table(tables, name, wanted)
     if tables.reads(wanted.query, name):
         return refused(str(name), SelfReferenceError(table=name, path=f"{name} reads {name}"))
     summary = tables.plan(wanted.staged)
@@ -124,3 +141,13 @@ def _in_place_of(
     kind = "view" if there.is_view else "plain table with its rows and history"
     verdict = Verdict.CREATED if there.is_view else Verdict.REBUILT
     return replace(summary, table=str(name), verdict=verdict, loses=(f"the {kind}",))
+
+
+def _over_plain_table(
+    tables: MaterializedTables, name: TableName, wanted: ModelStatement
+) -> PlanSummary:
+    """A plain table may hold what no query rebuilds: it is taken over, or left alone."""
+    adopt = wanted.settings.adopt
+    if adopt.wanted:
+        return tables.plan_adoption(wanted.statement, as_of=adopt.as_of)
+    return refused(str(name), NotMaterializedError(table=name, kind="plain table"))

@@ -39,6 +39,11 @@ class ModelPlan:
     drift: tuple[Drift, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def changes_rows(self) -> bool:
+        """Whether models that read the table may see other rows or columns after the run."""
+        return self.summary.verdict not in {Verdict.UNCHANGED, Verdict.METADATA_ONLY}
+
     def lines(self) -> Iterator[str]:
         """Yield the plan for people."""
         summary = self.summary
@@ -82,7 +87,8 @@ class PlanReport:
         parts = [f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]]
         drifted = sum(bool(plan.drift) for plan in self.plans)
         drift = f"; {drifted} changed outside of dbt" if drifted else ""
-        return f"{len(self.plans)} models: {', '.join(parts) or 'none selected'}{drift}"
+        models = "1 model" if len(self.plans) == 1 else f"{len(self.plans)} models"
+        return f"{models}: {', '.join(parts) or 'none selected'}{drift}"
 
     def failures(self, fail_on: str | None) -> tuple[str, ...]:
         """Return the tables whose verdict `fail_on` asks to fail for.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dbt.adapters.base.relation import BaseRelation
 
     from dbt.adapters.spark_mt.api import MaterializedTables
+    from dbt.adapters.spark_mt.model_plans import ModelPlan
     from dbt.adapters.spark_mt.orphaned_tables import OrphanedTable
     from dbt.adapters.spark_mt.selection import ModelNode
     from dbt.adapters.spark_mt.table_tests import FailingRow
@@ -72,7 +73,14 @@ class OperationsAdapter(MaterializedTableAdapter):
         manifest = self._manifest()
         with translated("plan"):
             models = select_models(nodes_in_order(manifest), select)
-            plans = (plan_model(self, manifest, m, full_refresh=full_refresh) for m in models)
+            plans: list[ModelPlan] = []
+            changing: list[TableName] = []
+            for model in models:
+                plan = plan_model(
+                    self, manifest, model, full_refresh=full_refresh, changing=changing
+                )
+                plans.append(plan)
+                changing += [model.relation] if plan.changes_rows else []
             return PlanReport(tuple(plans))
 
     @available.parse_none

@@ -78,6 +78,15 @@ class TestPlan:
         assert plans["by_origin"]["loses"]
         assert plans["small"]["verdict"] == "unchanged"
         assert "freshness" in plans["small"]["notes"][0].lower()
+        write_file(
+            SMALL.replace("flights < 2", "latest < 2"),
+            *(project.project_root, "models", "small.sql"),
+        )
+        plans, _ = plan()
+        assert plans["small"]["verdict"] == "unknown"
+        plans, _ = plan(select="small")
+        assert plans["small"]["verdict"] == "refused"
+        write_file(SMALL, project.project_root, "models", "small.sql")
         assert project.run_sql(f"describe history {table}", fetch="all") == before
 
     def test_a_refusal_fails_only_when_asked(self, project, plan):

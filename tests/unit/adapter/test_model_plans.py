@@ -70,3 +70,12 @@ def test_fail_on_is_one_of_these():
 
 def test_no_model_is_selected():
     assert PlanReport(()).text() == "0 models: none selected"
+
+
+def test_one_model_is_one():
+    assert PlanReport((SAME,)).totals() == "1 model: 1 unchanged"
+
+
+def test_only_some_changes_reach_those_who_read_a_table():
+    assert not SAME.changes_rows
+    assert REBUILT.changes_rows

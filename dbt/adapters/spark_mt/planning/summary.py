@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.planning.explain import explain
-from dbt.adapters.spark_mt.planning.steps import Fill
-from dbt.adapters.spark_mt.planning.strategies import engine_of
+from dbt.adapters.spark_mt.planning.explain import computed_by, explain
+from dbt.adapters.spark_mt.planning.phase import Phase
+from dbt.adapters.spark_mt.planning.steps import ApplyChanges, Fill
 from dbt.adapters.spark_mt.planning.verdict import Verdict, verdict_of
 
 if TYPE_CHECKING:
@@ -54,15 +54,16 @@ def summarize(plan: Plan) -> PlanSummary:
     """Put a plan of a CREATE or an ALTER in short; the same rows as EXPLAIN's stand behind it."""
     rows = explain(plan)
     verdict = verdict_of(plan)
-    steps = [step for step in plan.steps if isinstance(step, Fill)]
-    engines = (engine_of(step.definition.resolved) for step in steps)
+    pairs = zip(plan.steps, rows, strict=False)  # notes and a plan without steps have rows as well
+    deciding = [row for step, row in pairs if step.phase is not Phase.AFTER]
+    steps = [step for step in plan.steps if isinstance(step, Fill | ApplyChanges)]
     return PlanSummary(
         table=str(plan.table),
         verdict=verdict,
         changes=plan.changes,
-        strategy="; ".join(_distinct(f"{e.engine}/{e.strategy}" for e in engines)),
-        keeps=_distinct(row[3] for row in rows),
-        loses=_distinct(row[4] for row in rows),
+        strategy="; ".join(_distinct(map(computed_by, steps))),
+        keeps=_distinct(row[3] for row in deciding or rows),
+        loses=_distinct(row[4] for row in deciding or rows),
         warnings=plan.warnings,
     )
 

@@ -31,6 +31,6 @@
     {%- do done.append(result) -%}
     {%- if result.failed -%}{%- do failures.append(result.line) -%}{%- endif -%}
   {%- endfor -%}
-  {%- do print(done | length ~ ' tables, ' ~ failures | length ~ ' failed') -%}
+  {%- do print(done | length ~ (' table, ' if done | length == 1 else ' tables, ') ~ failures | length ~ ' failed') -%}
   {%- do adapter.fail_operation(failures) -%}
 {%- endmacro -%}
