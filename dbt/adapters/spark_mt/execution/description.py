@@ -96,8 +96,11 @@ def _extent(definition: StoredDefinition) -> str:
 def _engine(definition: StoredDefinition) -> str:
     engine = engine_of(definition.resolved)
     baseline = definition.baseline
-    if baseline is None or baseline.is_adopted or engine.engine != "incremental":
+    if baseline is None or engine.engine != "incremental":
         return f"{engine.engine}, strategy {engine.strategy} ({engine.reason})"
+    if baseline.is_adopted:
+        strategies = "append, or merge by key, where the query allows it, else recompute"
+        return f"{engine.engine}, strategy {strategies} (the table was adopted)"
     strategies = "append, or merge by key" if baseline.keeps_rows else "append, merge or window"
     return f"{engine.engine}, strategy {strategies} (what came since the baseline is applied)"
 
