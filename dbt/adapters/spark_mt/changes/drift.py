@@ -157,7 +157,7 @@ _LOWER = tuple(prefix.lower() for prefix in _BY_SPARK_OR_DELTA)
 
 def _comment_drift(what: str, wanted: str, found: str) -> Drift:
     change = describe_text_change(wanted or None, found or None)
-    remedy = "a definition with the wanted comment sets it"
+    remedy = "set it back by hand, or write it into the definition"
     return Drift(DriftKind.COMMENT, f"{what} was {change}", remedy)
 
 
