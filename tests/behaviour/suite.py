@@ -261,6 +261,25 @@ class Behaviour:
         again = tables.execute("DROP MATERIALIZED TABLE IF EXISTS t").outcome
         assert again.action is Action.UNCHANGED
 
+    def test_dropping_what_somebody_else_dropped_takes_it_off_the_list(self, tables):
+        create(tables)
+        tables.drop("t")
+        tables.execute("DROP MATERIALIZED TABLE IF EXISTS t")
+        tables.source("t", "k INT; total BIGINT", [(1, 1)])
+        assert tables.execute("SHOW MATERIALIZED TABLES").rows == ()
+
+    @pytest.mark.parametrize(
+        "statement", ["DROP MATERIALIZED TABLE t", f"CREATE MATERIALIZED TABLE t AS {SUMS}"]
+    )
+    def test_a_stranger_that_took_the_name_is_taken_off_the_list(self, tables, statement):
+        create(tables)
+        tables.drop("t")
+        tables.source("t", "k INT; total BIGINT", [(1, 1)])
+        with pytest.raises(NotMaterializedError):
+            tables.execute(statement)
+        assert tables.execute("SHOW MATERIALIZED TABLES").rows == ()
+        assert tables.rows("t") == [(1, 1)]
+
     def test_a_table_that_was_dropped_is_not_refreshed(self, tables):
         create(tables)
         or_alter(tables)

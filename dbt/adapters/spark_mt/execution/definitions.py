@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableExistsError,
     TableNotFoundError,
 )
+from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.holds import raise_if_initializing
 from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_change
@@ -27,7 +28,7 @@ from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.execution.starts import begin
 from dbt.adapters.spark_mt.execution.stored import stored_table
 from dbt.adapters.spark_mt.planning.planner import plan_create, plan_drop, plan_replace
-from dbt.adapters.spark_mt.planning.steps import Plan
+from dbt.adapters.spark_mt.planning.steps import Plan, Unregister
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Definitions:
         self._env.recent.forget()
         name = self._env.store.full_name(statement.name)
         found = self._env.store.find(name)
+        self._forget_if_gone(name, found)
         if isinstance(found, Stranger):
             raise NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
@@ -96,6 +98,14 @@ class Definitions:
         return StatementOutcome(
             str(name), Action.DROPPED, ("table dropped",), warnings=result.warnings
         )
+
+    def _forget_if_gone(self, name: TableName, found: Found) -> None:
+        """Take a name out of the registry whose table a DROP removed that was then killed.
+
+        A table of somebody else's that gets the name later would be listed as one of ours.
+        """
+        if isinstance(found, Missing | Stranger) and self._env.registry.knows(name):
+            execute(Plan(name, (Unregister(name),)), self._env.runner)
 
     def plan(self, statement: CreateTable) -> tuple[Plan, Action]:
         """Plan a CREATE statement without carrying it out.
@@ -111,6 +121,8 @@ class Definitions:
         self, name: TableName, statement: CreateTable, attempt: _Attempt
     ) -> StatementOutcome:
         found = self._env.store.find(name)
+        if isinstance(found, Stranger):
+            self._forget_if_gone(name, found)
         if isinstance(found, StoredTable) and found.never_published:
             found = stored_table(self._env, name)
         orphan = attempt.is_orphan(found)

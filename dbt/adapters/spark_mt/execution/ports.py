@@ -181,6 +181,10 @@ class Registry(Protocol):
         """Return the tables of one schema that exist, ordered by name."""
         ...
 
+    def knows(self, name: TableName) -> bool:
+        """Whether there is a row for `name`, also where no such table exists any more."""
+        ...
+
     def known(self, catalog: str) -> tuple[TableName, ...]:
         """Return every table of a catalog that was ever told and not dropped, ordered by name.
 

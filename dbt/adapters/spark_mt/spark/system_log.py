@@ -88,6 +88,15 @@ class SparkSystemLog:
         rows = self._table.rows(catalog, query)
         return tuple(TableName(row["table_name"], row["schema_name"], catalog) for row in rows)
 
+    def knows(self, name: TableName) -> bool:
+        """Whether there is a row for `name`, also where no such table exists any more."""
+        query = (
+            f"SELECT 1 FROM (SELECT {_LATEST_TABLE} AS latest FROM {{table}} WHERE {_IS_TABLE} "
+            f"AND schema_name = {_text(name.schema or '')} AND table_name = {_text(name.name)}) "
+            "WHERE NOT latest.dropped"
+        )
+        return bool(self._table.rows(name.catalog or "", query))
+
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs that were heard of since an instant, the newest start first."""
         return self._jobs(catalog, f"recorded_at_ms >= {since_ms}")

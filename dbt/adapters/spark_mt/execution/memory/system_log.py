@@ -67,6 +67,10 @@ class MemorySystemLog:
         )
         return tuple(sorted(there, key=lambda entry: entry.name.name))
 
+    def knows(self, name: TableName) -> bool:
+        """Whether there is a row for `name`, also where no such table exists any more."""
+        return name in self._entries
+
     def append(self, job: Job) -> None:
         """Write a row about a job."""
         with self._lock:
