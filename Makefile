@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test unit functional conformance demo bench docs clean
+.PHONY: help setup lint format types test unit functional conformance faults demo bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own.
@@ -34,6 +34,9 @@ functional: setup ## the tests on real Spark and Delta
 
 conformance: setup ## the whole of dbt's adapter tests
 	@tools/test.sh -- tests/functional/adapter/
+
+faults: setup ## kill processes, fill disks, pull tables away; seed: FAULTS_SEED=…; some 40 minutes
+	@tools/test.sh -- tests/faults/
 
 demo: setup ## the flights example on real data, from start to end
 	@$(python) examples/flights/demo.py

@@ -1,0 +1,79 @@
+"""The server, the seed and the count of kills that the suites of killed processes share."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections import Counter
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+from tests.faults.server import Server, serving
+from tests.faults.victims import dice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+    from pyspark.sql import SparkSession
+
+SEED = "FAULTS_SEED"
+_KILLS: Counter[tuple[str, str]] = Counter()
+
+
+def pytest_report_header() -> str:
+    """Tell the seed of all random times, and how to have them again."""
+    os.environ.setdefault(SEED, str(secrets.randbelow(10**6)))
+    return f"random times: {SEED}={os.environ[SEED]}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the kills by plan and moment."""
+    if not _KILLS:
+        return
+    terminalreporter.section("kills")
+    for (plan, moment), count in sorted(_KILLS.items()):
+        terminalreporter.write_line(f"{count:5}  {plan}: {moment}")
+    plans = Counter[str]()
+    for (plan, _), count in _KILLS.items():
+        plans[plan] += count
+    listed = ", ".join(f"{plan} {count}" for plan, count in sorted(plans.items()))
+    total = sum(_KILLS.values())
+    terminalreporter.write_line(f"{total} kills with {SEED}={os.environ[SEED]}: {listed}")
+
+
+@pytest.fixture(scope="session")
+def kills() -> Counter[tuple[str, str]]:
+    """Counts kills by plan and moment."""
+    return _KILLS
+
+
+@pytest.fixture
+def chance(request: pytest.FixtureRequest) -> Random:
+    """Random numbers that depend on the seed and the test's name only."""
+    return dice(f"{os.environ[SEED]} {request.node.name}")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with Delta and an in-memory catalog."""
+    with serving(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+@pytest.fixture
+def session(server: Server) -> SparkSession:
+    """A session of the test's own."""
+    return server.session()
+
+
+@pytest.fixture
+def schema(session: SparkSession) -> Iterator[str]:
+    """A fresh schema that is the current one of `session`."""
+    name = f"s_{uuid4().hex[:10]}"
+    session.sql(f"CREATE SCHEMA {name}")
+    session.sql(f"USE {name}")
+    yield name
+    session.sql(f"DROP SCHEMA {name} CASCADE")

@@ -1,0 +1,130 @@
+"""A Spark Connect server of its own process, which outlives the clients that a test kills.
+
+`python -m tests.faults.server <directory> <port> <catalog>` serves until its standard input ends,
+so that it never outlives the test run that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.spark.session import quiet_python_loggers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[2]
+_READY = "serving"
+CONFS = {
+    "spark.jars.packages": "io.delta:delta-spark_4.2_2.13:4.4.0",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.memory": "2g",
+    "spark.log.level": "OFF",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.enabled": "false",
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""Delta on two cores, without what a test never looks at."""
+_SERVING = {
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.sql.artifact.isolation.enabled": "true",
+    # What a killed client leaves on the server goes soon.
+    "spark.connect.session.manager.defaultSessionTimeout": "20m",
+    "spark.connect.session.manager.maintenanceInterval": "20s",
+    "spark.connect.execute.manager.detachedTimeout": "20s",
+    "spark.connect.execute.manager.maintenanceInterval": "5s",
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server.
+
+    Args:
+        url: For `SparkSession.builder.remote`.
+        port: On the loopback address.
+        warehouse: The directory of its tables.
+        jvm: The process id of its JVM.
+    """
+
+    url: str
+    port: int
+    warehouse: Path
+    jvm: int
+
+    def session(self) -> SparkSession:
+        """Open a session of its own."""
+        from pyspark.sql import SparkSession
+
+        quiet_python_loggers()
+        session: SparkSession = SparkSession.builder.remote(self.url).create()
+        return session
+
+
+@contextmanager
+def serving(directory: Path) -> Iterator[Server]:
+    """Start a server with an in-memory catalog below `directory`, and end it afterwards."""
+    port = _free_port()
+    command = [sys.executable, "-m", "tests.faults.server", str(directory), str(port)]
+    with (directory / "server.log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+        )
+    try:
+        assert process.stdout is not None
+        words = process.stdout.readline().decode().split()
+        assert words[:1] == [_READY], (directory / "server.log").read_text()[-2000:]
+        yield Server(f"sc://127.0.0.1:{port}", port, directory / "warehouse", int(words[1]))
+    finally:
+        process.communicate()  # closes its standard input and waits
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _serve(directory: Path, port: str) -> None:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").appName("dbt-spark-mt faults")
+    own = {
+        "spark.connect.grpc.binding.port": port,
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+    }
+    for key, value in {**CONFS, **_SERVING, **own}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sql("SHOW DATABASES").collect()
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    print(_READY, gateway.proc.pid, flush=True)  # noqa: T201 - read by `serving`
+    sys.stdin.read()
+    session.stop()
+
+
+if __name__ == "__main__":
+    _serve(Path(sys.argv[1]), sys.argv[2])
