@@ -38,7 +38,8 @@ def fill(spark: SparkSession) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda i: _catalog_table(spark, i), range(1, TABLES)))
     columns = [c for c in spark.table(REGISTRY).columns if c != "table_name"]
-    copied = f"SELECT {', '.join(columns)} FROM {REGISTRY} WHERE table_name = 't0' AND kind = 'TABLE' LIMIT 1"
+    row = "table_name = 't0' AND kind = 'TABLE'"
+    copied = f"SELECT {', '.join(columns)} FROM {REGISTRY} WHERE {row} LIMIT 1"
     names = f"(table_name, {', '.join(columns)})"
     for first, last in [(1, TABLES - SINGLE_ROWS), *((i, i + 1) for i in _single_rows())]:
         spark.sql(
