@@ -5,6 +5,13 @@ from __future__ import annotations
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 
+def problem_of(error: BaseException) -> str:
+    """Say in the words of `error` what went wrong: all of ours, of another's what is no stack."""
+    if isinstance(error, MaterializedTableError):
+        return str(error.args[0])
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
 class TableNotFoundError(MaterializedTableError):
     """There is no such table."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.conduct import in_turn
-from dbt.adapters.spark_mt.execution.errors import UnfinishedChangeError
+from dbt.adapters.spark_mt.execution.errors import UnfinishedChangeError, problem_of
 from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.planning.phase import Phase
 from dbt.adapters.spark_mt.planning.steps import Publish, RecordJob, Register, Unregister
@@ -96,8 +95,7 @@ def _follow_up(plan: Plan, steps: Sequence[Step], runner: StepRunner, warnings: 
         for step in steps:
             warnings += runner.run(step).warnings
     except Exception as error:
-        problem = error.args[0] if isinstance(error, MaterializedTableError) else str(error)
-        raise UnfinishedChangeError(table=plan.table, problem=problem) from error
+        raise UnfinishedChangeError(table=plan.table, problem=problem_of(error)) from error
 
 
 def _tell(steps: Sequence[Step], runner: StepRunner, job: Callable[[], Job] | None) -> list[str]:
@@ -107,7 +105,8 @@ def _tell(steps: Sequence[Step], runner: StepRunner, job: Callable[[], Job] | No
         for step in _with_job(steps, job() if job else None):
             problems += runner.run(step).warnings
     except Exception as error:  # noqa: BLE001 - the commit stands, whatever its index says
-        problems.append(f"The registry of materialized tables was not updated: {error}")
+        problem = problem_of(error)
+        problems.append(f"The registry of materialized tables was not updated: {problem}")
     return problems
 
 

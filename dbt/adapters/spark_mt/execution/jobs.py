@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, Fill, FillMode
@@ -97,8 +98,9 @@ class _Told:
         try:
             self.environment.conduct.log.append(job)
         except Exception as error:  # noqa: BLE001 - a log must not fail what it tells about
-            _LOGGER.warning("the log of refreshes was not written: %s", error)
-            self.problems.append(f"The log of refreshes was not updated: {error}")
+            problem = problem_of(error)
+            _LOGGER.warning("the log of refreshes was not written: %s", problem)
+            self.problems.append(f"The log of refreshes was not updated: {problem}")
 
 
 def _job_of(plan: Plan, environment: Environment) -> Job | None:
