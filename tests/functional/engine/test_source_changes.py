@@ -145,6 +145,23 @@ def test_a_range_that_can_no_longer_be_read(watched):
     assert watched.kind(start) is ChangeKind.REPLACED
 
 
+def test_rows_whose_files_were_vacuumed(watched):
+    watched.run(PLAIN, "INSERT INTO s VALUES (1, 'a'), (2, 'b')")
+    start = watched.now()
+    watched.run(
+        "DELETE FROM s WHERE id = 1",
+        "SET spark.databricks.delta.retentionDurationCheck.enabled = false",
+        "VACUUM s RETAIN 0 HOURS",
+        "INSERT INTO s VALUES (3, 'c')",
+    )
+    assert watched.kind(start) is ChangeKind.GONE
+    later = watched.now()
+    watched.run("INSERT INTO s VALUES (4, 'd')", "OPTIMIZE s")
+    assert watched.kind(later) is ChangeKind.ADDED
+    watched.run("VACUUM s RETAIN 0 HOURS")
+    assert watched.kind(later) is ChangeKind.GONE
+
+
 def test_the_position_at_an_instant(watched):
     watched.run(PLAIN, *(f"INSERT INTO s VALUES ({n}, 'a')" for n in range(4)))
     times = {

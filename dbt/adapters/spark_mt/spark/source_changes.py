@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import VersionedPosition
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.errors import SparkFailure
 
 _UNREADABLE = frozenset(
     {
@@ -36,10 +37,11 @@ _UNREADABLE = frozenset(
         "DELTA_STATE_RECOVER_ERROR",
         "DELTA_FILE_NOT_FOUND",
         "DELTA_FILE_NOT_FOUND_DETAILED",
-        "FAILED_READ_FILE",
+        "FILE_NOT_FOUND",
+        "FAILED_READ_FILE.FILE_NOT_EXIST",
     }
 )
-"""What Spark says of a version whose log or files are gone."""
+"""What Spark says of a version whose log or files are gone; storage that fails says otherwise."""
 _INCOMPARABLE = frozenset({"map", "variant"})
 
 
@@ -86,9 +88,21 @@ class RangeReader:
         changes = self._files(range_)
         if changes is None:
             return ChangeKind.GONE
-        if not changes.removes_rows and (changes.named or self._is_comparable(range_)):
-            return ChangeKind.ADDED if changes.added else ChangeKind.NONE
-        return self._compared(range_)
+        try:
+            return self._read_kind(range_, changes)
+        except Exception as error:
+            if is_spark_error(error) and _is_gone(failure_of(error)):
+                return ChangeKind.GONE
+            raise
+
+    def _read_kind(self, range_: SourceRange, changes: FileChanges) -> ChangeKind:
+        """Tell what happened, by the files alone where these tell it."""
+        if changes.removes_rows or not (changes.named or self._is_comparable(range_)):
+            return self._compared(range_)
+        for version, files in changes.added.items():
+            if version != range_.upto.version and changes.named:  # rewritten since: still there?
+                self._has_rows(self._rows(range_, version, files))
+        return ChangeKind.ADDED if changes.added else ChangeKind.NONE
 
     def added(self, range_: SourceRange) -> str:
         """Return a query for the rows that the range added, with the columns of its end."""
@@ -116,14 +130,9 @@ class RangeReader:
         if not self._is_comparable(range_):
             return ChangeKind.REMOVED
         before, after = range_.after.version, range_.upto.version
-        try:
-            if self._has_rows(self._difference(range_, before, after)):
-                return ChangeKind.REMOVED
-            added = self._has_rows(self._difference(range_, after, before))
-        except Exception as error:
-            if is_spark_error(error) and failure_of(error).main_condition in _UNREADABLE:
-                return ChangeKind.GONE
-            raise
+        if self._has_rows(self._difference(range_, before, after)):
+            return ChangeKind.REMOVED
+        added = self._has_rows(self._difference(range_, after, before))
         return ChangeKind.ADDED if added else ChangeKind.NONE
 
     def _has_rows(self, query: str) -> bool:
@@ -174,6 +183,10 @@ class RangeReader:
         first, last = range_.after.version + 1, range_.upto.version
         actions = self._log.file_actions(range_.location, first, last)
         return None if actions is None else file_changes(actions, last)
+
+
+def _is_gone(failure: SparkFailure) -> bool:
+    return not _UNREADABLE.isdisjoint((failure.condition, failure.main_condition))
 
 
 def _has_incomparable(type_: DataType) -> bool:
