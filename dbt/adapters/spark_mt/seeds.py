@@ -28,7 +28,7 @@ _AGATE_DIGITS = 28
 class SeedPrecisionError(MaterializedTableError):
     """A number was rounded before we saw it."""
 
-    condition = "SEED_NUMBER_TOO_LONG"
+    condition = "MATERIALIZED_TABLE_SEED_NUMBER_TOO_LONG"
     text = "The seed's column {column} holds numbers of 28 digits or more, which dbt rounds."
     remedy = (
         "Name the column's type, then it is read as text: "

@@ -238,11 +238,3 @@ class JobNotFoundError(MaterializedTableError):
         "SHOW JOBS lists the refreshes of the last 30 days of the current catalog's tables; those "
         "of another catalog are shown after USE CATALOG."
     )
-
-
-class StatementNotAvailableError(MaterializedTableError):
-    """The statement is part of the language, but this release does not carry it out."""
-
-    condition = "MATERIALIZED_TABLE_STATEMENT_NOT_AVAILABLE"
-    text = "{statement} is not available in this release of dbt-spark-mt; nothing was changed."
-    remedy = "{alternative}"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.errors import about
 from dbt.adapters.spark_mt.execution.alterations import Alterations
 from dbt.adapters.spark_mt.execution.definitions import Definitions
-from dbt.adapters.spark_mt.execution.errors import StatementNotAvailableError
 from dbt.adapters.spark_mt.execution.inspection import Inspection, columns
 from dbt.adapters.spark_mt.execution.job_inspection import JobInspection
 from dbt.adapters.spark_mt.execution.lifecycle import Lifecycle
@@ -36,7 +35,6 @@ from dbt.adapters.spark_mt.statements.nodes import (
     Statement,
     Suspend,
 )
-from dbt.adapters.spark_mt.statements.renderer import render
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.alterations import Alteration
@@ -99,7 +97,6 @@ class MaterializedTableManager:
         """Carry out `statement`.
 
         Raises:
-            StatementNotAvailableError: This release parses the statement and cannot do it.
             MaterializedTableError: It is not valid here, or failed; it names the table.
         """
         inner = statement.statement if isinstance(statement, Explain) else statement
@@ -110,8 +107,7 @@ class MaterializedTableManager:
 
     @singledispatchmethod
     def _execute(self, statement: Statement) -> StatementResult:
-        text = render(statement).split("\n", 1)[0]
-        raise StatementNotAvailableError(statement=text, alternative=_ALTERNATIVE)
+        raise TypeError(statement)
 
     @_execute.register
     def _(self, statement: CreateTable) -> StatementResult:
@@ -170,12 +166,6 @@ class MaterializedTableManager:
     def _(self, statement: Explain) -> StatementResult:
         plan, _ = self.plan(statement.statement)
         return StatementResult(_EXPLAIN, explained(plan))
-
-
-_ALTERNATIVE = (
-    "CREATE OR ALTER MATERIALIZED TABLE with the changed clause changes a definition in place, at "
-    "the cost of filling the table again only where the query changes."
-)
 
 
 def refresh_result(refresh: RefreshOutcome) -> StatementResult:
