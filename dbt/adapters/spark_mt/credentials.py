@@ -106,7 +106,8 @@ class SparkMTCredentials(Credentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         """What `dbt debug` prints."""
-        return ("method", "host", "port", "database", "schema", "server_side_parameters")
+        server = ("host", "port") if self.method == ConnectionMethod.connect else ()
+        return ("method", *server, "database", "schema", "server_side_parameters")
 
 
 def _is_interval(freshness: object) -> bool:

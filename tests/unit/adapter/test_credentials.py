@@ -67,3 +67,12 @@ def test_a_sources_freshness_is_left_alone(freshness):
 def test_two_freshnesses_in_one_config():
     with pytest.raises(DbtRuntimeError, match="differ"):
         SparkMTCredentials.translate_aliases({"freshness": "1 d", "freshness_interval": "2 d"})
+
+
+@pytest.mark.parametrize(
+    ("facts", "shown"),
+    [({}, []), ({"method": "connect", "host": "spark"}, ["host", "port"])],
+)
+def test_debug_prints_the_server_only_where_there_is_one(facts, shown):
+    keys = [key for key, _ in credentials(schema="dev", **facts).connection_info()]
+    assert [key for key in keys if key in ("host", "port")] == shown
