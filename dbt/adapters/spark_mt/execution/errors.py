@@ -126,6 +126,14 @@ class RefreshFailedError(MaterializedTableError):
     remedy = "Remove the cause and run the statement again, which computes the rows once more."
 
 
+class ChangeFailedError(MaterializedTableError):
+    """Spark could not store a change that computes no rows."""
+
+    condition = "MATERIALIZED_TABLE_CHANGE_FAILED"
+    text = "The materialized table {table} was not changed, it is as it was: {problem}"
+    remedy = "Run the statement again when the cause is gone; nothing has to be repaired."
+
+
 class RefreshSchemaError(MaterializedTableError):
     """The query's result no longer has the columns that the table has."""
 

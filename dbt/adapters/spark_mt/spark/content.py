@@ -222,14 +222,14 @@ class ContentWriter:
             raise_if_violated(session, step.definition.name, query)
 
     def _is_overtaken(self, step: Fill | FillPartitions | ApplyChanges) -> bool:
-        """Whether a commit of ours came first; Spark may fail on what it changed before any fence.
+        """Whether a commit of ours or a DROP came first; Spark may fail on it before any fence.
 
         An appended column, for one, makes the statement one column short.
         """
         self._details.forget()
         detail = self._details.of(step.definition.name)
         if isinstance(detail, NoTable) or not detail.is_delta:
-            return False
+            return isinstance(detail, NoTable) and not detail.kind and step.seq > 1
         commits = self._log.backwards(detail.location)
         seqs = (commit.facts.seq for commit in commits if commit.facts and commit.facts.seq)
         return next(seqs, 0) >= step.seq

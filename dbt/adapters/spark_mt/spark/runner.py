@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.commit_facts import encode_commit
 from dbt.adapters.spark_mt.definition.identifier import quote_text
-from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
-from dbt.adapters.spark_mt.execution.ports import StepResult
+from dbt.adapters.spark_mt.execution.errors import ChangeFailedError, RefreshFailedError
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
 from dbt.adapters.spark_mt.execution.step_facts import facts_of
 from dbt.adapters.spark_mt.planning.guard import violations_query
 from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
+from dbt.adapters.spark_mt.planning.phase import Phase
 from dbt.adapters.spark_mt.planning.properties import DELTA_ID, PREFIX
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
@@ -31,6 +32,7 @@ from dbt.adapters.spark_mt.planning.steps import (
 )
 from dbt.adapters.spark_mt.resolution.content import null_column
 from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.publishing import (
     Published,
     listed,
@@ -44,8 +46,11 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.spark.content import ContentWriter
+    from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
@@ -75,9 +80,15 @@ class SparkStepRunner:
             CommitConflictError: Another commit came before this step's commit.
             RefreshFailedError: Spark could not compute or write the rows.
             ConstraintViolatedError: The rows break a declared key or check.
+            ChangeFailedError: Spark could not write anything else.
         """
         try:
             return self._run(step)
+        except Exception as error:
+            is_told = step.phase is Phase.AFTER or not is_spark_error(error)
+            if is_told or failure_of(error).is_cancelled:
+                raise
+            raise _explained(step, failure_of(error)) from error
         finally:
             self._details.forget()
 
@@ -199,6 +210,19 @@ class SparkStepRunner:
     def _(self, step: Unregister) -> StepResult:
         self._log.remove(step.name)
         return StepResult()
+
+
+def _explained(step: Step, failure: SparkFailure) -> MaterializedTableError:
+    """Say what a failure before or at the commit means, of a step that knows its table only.
+
+    Those that read other tables, too, have explained it themselves.
+    """
+    definition: StoredDefinition | None = getattr(step, "definition", None)
+    name: TableName | None = getattr(step, "name", None)
+    table = definition.name if definition else name
+    if failure.is_missing_table:  # somebody dropped it after we looked
+        return CommitConflictError(table=table)
+    return ChangeFailedError(table=table, problem=f"[{failure.condition}] {failure.message}")
 
 
 def _sql(session: PrivateSession, statement: str) -> _Write:

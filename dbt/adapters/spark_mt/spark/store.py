@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.execution.identification import (
     plain_table,
     published_definition,
 )
-from dbt.adapters.spark_mt.spark.errors import is_spark_error
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.table_details import NoTable, clustering_columns
 from dbt.adapters.spark_mt.spark.types import columns_of
 
@@ -53,6 +53,15 @@ class SparkTableStore:
 
     def find(self, name: TableName) -> Found:
         """Return what stands under the full name `name`."""
+        try:
+            return self._look(name)
+        except Exception as error:
+            if not (is_spark_error(error) and failure_of(error).is_missing_table):
+                raise
+        self._details.forget()  # somebody dropped it while we looked
+        return self._look(name)
+
+    def _look(self, name: TableName) -> Found:
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
             return Stranger(name, detail.kind) if detail.kind else Missing(name)
