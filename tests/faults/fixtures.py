@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from dbt.adapters.spark_mt.api import MaterializedTables
 from tests.faults.server import Server, serving
 from tests.faults.victims import dice
 
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEED = "FAULTS_SEED"
+_WARM_UP = (
+    "CREATE SCHEMA warm_up",
+    "USE warm_up",
+    "CREATE TABLE orders USING delta AS SELECT 1 AS k",
+    "CREATE MATERIALIZED TABLE t AS SELECT k FROM orders",
+    "DROP MATERIALIZED TABLE t",
+)
 _KILLS: Counter[tuple[str, str]] = Counter()
 
 
@@ -58,8 +66,11 @@ def chance(request: pytest.FixtureRequest) -> Random:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with Delta and an in-memory catalog."""
+    """A server with Delta and an in-memory catalog, warm and with a registry."""
     with serving(tmp_path_factory.mktemp("server")) as server:
+        session = server.session()
+        for statement in _WARM_UP:
+            MaterializedTables(session).sql(statement)
         yield server
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.faults.boundaries import Boundary
 
 LOGGER = logging.getLogger(__name__)
-WHILE_AT_WORK = 2
+WHILE_AT_WORK = 1
 """How many kills each side effect gets while Spark is at work on it."""
 
 

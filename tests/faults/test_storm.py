@@ -14,15 +14,24 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,
+    RefreshFailedError,
+    TableInitializingError,
     UnfinishedChangeError,
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from tests.behaviour.suite import SUMS, WIDER
-from tests.faults.checks import assert_history, assert_nothing_is_left, attempt, look, rows_now
+from tests.faults.checks import (
+    NOT_FOUND,
+    assert_history,
+    assert_nothing_is_left,
+    attempt,
+    look,
+    rows_now,
+)
 from tests.faults.victims import connect, dice, killed_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 CLIENTS = 3
@@ -37,7 +46,8 @@ _EXPECTED = frozenset(
         UnfinishedChangeError,
     )
 )
-STATEMENTS = (
+_GONE = frozenset({NOT_FOUND, TableInitializingError.condition, RefreshFailedError.condition})
+CHANGES = (
     "ALTER MATERIALIZED TABLE t REFRESH",
     f"CREATE OR REPLACE MATERIALIZED TABLE t COMMENT 'replaced' AS {SUMS}",
     f"CREATE OR ALTER MATERIALIZED TABLE t COMMENT 'wider' CLUSTER BY (k) AS {WIDER}",
@@ -46,26 +56,47 @@ STATEMENTS = (
     "ALTER MATERIALIZED TABLE t SUSPEND",
     "ALTER MATERIALIZED TABLE t RESUME",
 )
+COMING_AND_GOING = (
+    "DROP MATERIALIZED TABLE IF EXISTS t",
+    f"CREATE MATERIALIZED TABLE IF NOT EXISTS t AS {SUMS}",
+    f"CREATE OR REPLACE MATERIALIZED TABLE t COMMENT 'wider' CLUSTER BY (k) AS {WIDER}",
+    f"CREATE OR REPLACE MATERIALIZED TABLE t (k INT COMMENT 'key', total BIGINT) AS {SUMS}",
+    "ALTER MATERIALIZED TABLE t REFRESH",
+)
 
 
-def work(url: str, schema: str, seed: str, report: str) -> None:
-    """Carry out statements until the end of the process; write down what must not happen."""
-    tables = MaterializedTables(connect(url, schema))
-    chance = dice(seed)
-    while True:
-        statement = chance.choice(STATEMENTS)
-        try:
-            tables.execute(statement)
-        except MaterializedTableError as error:
-            if error.condition not in _EXPECTED:
-                _write(report, f"{statement}: {error}")
-        except Exception as error:  # noqa: BLE001 - the test reads what it was
-            _write(report, f"{statement}: {type(error).__name__}: {error}")
+@dataclass(frozen=True)
+class Work:
+    """What a client does.
 
+    Args:
+        statements: What it chooses from.
+        report: The file for what must not happen.
+    """
 
-def _write(report: str, text: str) -> None:
-    with open(report, "a", encoding="utf-8") as file:  # noqa: PTH123 - one write, appended whole
-        file.write(text.replace("\n", " ") + os.linesep)
+    url: str
+    schema: str
+    statements: Sequence[str]
+    report: Path
+
+    def __call__(self, seed: str) -> None:
+        """Carry out statements until the end of the process."""
+        tables = MaterializedTables(connect(self.url, self.schema))
+        chance = dice(seed)
+        expected = _EXPECTED if self.statements == CHANGES else _EXPECTED | _GONE
+        while True:
+            statement = chance.choice(self.statements)
+            try:
+                tables.execute(statement)
+            except MaterializedTableError as error:
+                if error.condition not in expected:
+                    self._write(f"{statement}: {error}")
+            except Exception as error:  # noqa: BLE001 - the test reads what it was
+                self._write(f"{statement}: {type(error).__name__}: {error}")
+
+    def _write(self, text: str) -> None:
+        with self.report.open("a", encoding="utf-8") as file:  # one write, appended whole
+            file.write(text.replace("\n", " ") + os.linesep)
 
 
 @dataclass
@@ -76,10 +107,8 @@ class Client:
         lives_s: How long each lives.
     """
 
-    url: str
-    schema: str
+    work: Work
     seed: str
-    report: Path
     lives_s: list[float]
     killed: int = 0
     thread: Thread = field(init=False)
@@ -91,8 +120,7 @@ class Client:
 
     def _run(self) -> None:
         for number, life_s in enumerate(self.lives_s):
-            arguments = (self.url, self.schema, f"{self.seed} {number}", str(self.report))
-            self.killed += killed_after(life_s, work, arguments)
+            self.killed += killed_after(life_s, self.work, (f"{self.seed} {number}",))
 
 
 @pytest.fixture
@@ -106,33 +134,61 @@ def tables(session, schema, server) -> Iterator[MaterializedTables]:
     assert_nothing_is_left(tables, schema, server.warehouse / f"{schema}.db")
 
 
-def test_clients_are_killed_at_random_times(tables, server, chance, tmp_path, kills):
-    session, schema = tables._spark, tables._spark.catalog.currentDatabase()
-    report = tmp_path / "report"
+@pytest.fixture
+def clients_of(tables, server, chance, tmp_path) -> Callable[[Sequence[str]], list[Client]]:
+    """Makes the clients that choose from some statements."""
+    schema = tables._spark.catalog.currentDatabase()
     lives = [chance.uniform(*_LIVES_S) for _ in range(KILLS)]
-    clients = [
-        Client(server.url, schema, f"{chance.random()}", report, lives[number::CLIENTS])
-        for number in range(CLIENTS)
-    ]
+
+    def clients(statements: Sequence[str]) -> list[Client]:
+        return [
+            Client(
+                Work(server.url, schema, statements, tmp_path / "report"),
+                f"{chance.random()}",
+                lives[number::CLIENTS],
+            )
+            for number in range(CLIENTS)
+        ]
+
+    return clients
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [pytest.param(CHANGES, id="changes"), pytest.param(COMING_AND_GOING, id="coming and going")],
+)
+def test_clients_are_killed_at_random_times(tables, clients_of, statements, chance, kills):
+    clients = clients_of(statements)
     for client in clients:
         client.start()
     reads = 0
     while any(client.thread.is_alive() for client in clients):
         amount = chance.randrange(1, 100)
-        session.sql(f"INSERT INTO orders VALUES (1, 'b', {amount}), (2, 'b', -{amount})")
-        assert_whole(rows_now(session))
-        reads += 1
-    kills["storm", "random times"] += sum(client.killed for client in clients)
-    problems = report.read_text() if report.exists() else ""
-    assert not problems
-    assert reads > KILLS / 10
-    final = f"CREATE OR ALTER MATERIALIZED TABLE t COMMENT 'wider' AS {WIDER}"
-    assert attempt(tables, final) == ""
+        tables.sql(f"INSERT INTO orders VALUES (1, 'b', {amount}), (2, 'b', -{amount})")
+        if statements == CHANGES:
+            assert_whole(rows_now(tables._spark))
+            reads += 1
+    name = "changes" if statements == CHANGES else "coming and going"
+    kills[f"storm of {name}", "random times"] += sum(client.killed for client in clients)
+    report = clients[0].work.report
+    assert (report.read_text() if report.exists() else "") == ""
+    assert statements != CHANGES or reads > KILLS / 10
+    settle(tables)
+
+
+def settle(tables: MaterializedTables) -> None:
+    """Whatever the clients left, a few statements lead to the wanted table with nothing beside."""
+    schema = tables._spark.catalog.currentDatabase()
+    final = f"CREATE OR REPLACE MATERIALIZED TABLE t COMMENT 'final' AS {WIDER}"
+    assert attempt(tables, f"CREATE OR ALTER MATERIALIZED TABLE t COMMENT 'final' AS {WIDER}") == ""
     assert attempt(tables, "ALTER MATERIALIZED TABLE t RESUME") in {"", *_EXPECTED}
     assert attempt(tables, "ALTER MATERIALIZED TABLE t REFRESH") == ""
-    assert look(tables, schema).rows == sorted(tuple(r) for r in session.sql(WIDER).collect())
+    wanted = sorted(tuple(row) for row in tables.sql(WIDER).collect())
+    assert look(tables, schema).rows == wanted
     assert tables.names(schema) == {"t"}
-    assert assert_history(tables) > 1
+    assert assert_history(tables) > 0
+    assert attempt(tables, final) == ""
+    assert look(tables, schema).rows == wanted
 
 
 def assert_whole(rows: list[tuple] | None) -> None:
