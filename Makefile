@@ -32,8 +32,8 @@ unit: setup ## the fast tests, no JVM
 functional: setup ## the tests on real Spark and Delta
 	@tools/test.sh -m "not conformance" -- $(functional_suites)
 
-conformance: setup ## the whole of dbt's adapter tests
-	@tools/test.sh -- tests/functional/adapter/
+conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
+	@tools/test.sh -- tests/functional/adapter/ tests/functional/engine/
 
 faults: setup ## kill processes, fill disks, pull tables away; seed: FAULTS_SEED=…; some 40 minutes
 	@tools/test.sh -- tests/faults/
