@@ -131,6 +131,7 @@ def test_a_restore_over_a_change_brings_the_old_definition_back(tables):
     assert_goes_on(tables)
 
 
+@pytest.mark.conformance
 def test_a_restore_to_a_moment_over_a_change(tables):
     before = history(tables, "t")[0]["timestamp"]
     outcome(tables, f"{OR_ALTER} {EACH_COMMIT} AS {WIDER}")
@@ -142,6 +143,7 @@ def test_a_restore_to_a_moment_over_a_change(tables):
     assert_goes_on(tables)
 
 
+@pytest.mark.conformance
 def test_two_restores_one_over_the_other(tables):
     newest = version(tables, "t")
     tables.sql("RESTORE TABLE t TO VERSION AS OF 0")
@@ -169,6 +171,7 @@ def test_a_restore_after_a_suspension_suspends_again(tables):
     assert_goes_on(tables)
 
 
+@pytest.mark.conformance
 def test_a_restored_table_that_was_renamed_and_optimized(tables):
     tables.sql("RESTORE TABLE t TO VERSION AS OF 0")
     tables.sql("ALTER TABLE t RENAME TO moved")
@@ -178,6 +181,7 @@ def test_a_restored_table_that_was_renamed_and_optimized(tables):
     assert_goes_on(tables)
 
 
+@pytest.mark.conformance
 def test_a_clone_of_a_restored_table_can_be_dropped_and_harms_nothing(tables):
     tables.sql("RESTORE TABLE t TO VERSION AS OF 0")
     tables.sql("CREATE TABLE c SHALLOW CLONE t")
