@@ -169,3 +169,18 @@ class Beaten:
 
     def undo(self, step):
         self.runner.undo(step)
+
+
+def divided(suite: type, core: tuple[str, ...]) -> tuple[type, type]:
+    """Divide a suite of guarantees into what every run tests on Delta, and the rest.
+
+    Args:
+        suite: The guarantees.
+        core: Those in which Delta has a part, without `test_`.
+    """
+    names = {name for name in vars(suite) if name.startswith("test_")}
+    wanted = {f"test_{name}" for name in core}
+    assert wanted <= names, wanted - names
+    every_run = type(suite.__name__, (suite,), dict.fromkeys(names - wanted))
+    rest = type(suite.__name__, (suite,), dict.fromkeys(wanted))
+    return every_run, rest

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ CONFS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
     "spark.driver.memory": "2g",
     "spark.log.level": "OFF",
     "spark.sql.adaptive.enabled": "false",
@@ -65,12 +65,14 @@ class Server:
         port: On the loopback address.
         warehouse: The directory of its tables.
         jvm: The process id of its JVM.
+        opened: The sessions of this process.
     """
 
     url: str
     port: int
     warehouse: Path
     jvm: int
+    opened: list[SparkSession] = field(default_factory=list)
 
     def session(self) -> SparkSession:
         """Open a session of its own."""
@@ -78,7 +80,13 @@ class Server:
 
         quiet_python_loggers()
         session: SparkSession = SparkSession.builder.remote(self.url).create()
+        self.opened.append(session)
         return session
+
+    def close(self) -> None:
+        """Close the sessions: PySpark tries to, for ten minutes each, when the process exits."""
+        for session in self.opened:
+            session.client.close()
 
 
 @contextmanager
@@ -94,7 +102,9 @@ def serving(directory: Path) -> Iterator[Server]:
         assert process.stdout is not None
         words = process.stdout.readline().decode().split()
         assert words[:1] == [_READY], (directory / "server.log").read_text()[-2000:]
-        yield Server(f"sc://127.0.0.1:{port}", port, directory / "warehouse", int(words[1]))
+        server = Server(f"sc://127.0.0.1:{port}", port, directory / "warehouse", int(words[1]))
+        yield server
+        server.close()
     finally:
         process.communicate()  # closes its standard input and waits
 

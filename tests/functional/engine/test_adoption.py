@@ -79,6 +79,7 @@ def test_no_file_is_written(tables, schema, warehouse):
     assert delta_id(tables) == table_id
 
 
+@pytest.mark.conformance
 def test_rows_can_be_trusted_as_of_an_instant(tables):
     tables.sql("CREATE TABLE t USING delta AS SELECT * FROM src")
     tables.sql("INSERT INTO src VALUES (3, 'b')")
@@ -90,6 +91,7 @@ def test_rows_can_be_trusted_as_of_an_instant(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_clone_gets_an_identity_of_its_own(tables):
     clauses = "COMMENT 'c' WITH ('a' = '1') REFRESH_MODE = FULL"
     original = outcome(tables, create_or_alter(clauses))
@@ -105,6 +107,7 @@ def test_a_clone_gets_an_identity_of_its_own(tables):
     assert tables.refresh("t").rows == 4
 
 
+@pytest.mark.conformance
 def test_what_delta_itself_stands_for_is_refused(tables):
     tables.sql("CREATE TABLE t (id BIGINT NOT NULL, day STRING) USING delta PARTITIONED BY (day)")
     with pytest.raises(AdoptionRefusedError) as caught:

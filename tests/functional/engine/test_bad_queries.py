@@ -39,6 +39,7 @@ NOT_ANALYSED = (
 )
 
 
+@pytest.mark.conformance
 def test_a_query_that_does_not_analyse(tables):
     for query, condition, line in NOT_ANALYSED:
         error = refused(tables, f"CREATE MATERIALIZED TABLE t\nCOMMENT 'c'\nAS {query}")
@@ -60,6 +61,7 @@ def test_a_query_over_temporary_objects(tables, session):
         assert name in error.parameters["objects"]
 
 
+@pytest.mark.conformance
 def test_a_query_that_reads_its_own_table(tables):
     for name, query in (("a", "SELECT id FROM src"), ("b", "SELECT id FROM a")):
         outcome(tables, f"CREATE MATERIALIZED TABLE {name} AS {query}")
@@ -85,6 +87,7 @@ def test_a_source_that_disappears_before_a_refresh(tables):
     outcome(tables, "DROP MATERIALIZED TABLE t")
 
 
+@pytest.mark.conformance
 def test_a_query_whose_result_differs_from_run_to_run(tables):
     query = "AS SELECT id, rand() AS r FROM src"
     error = refused(tables, f"CREATE MATERIALIZED TABLE t {query}")
@@ -112,12 +115,14 @@ UNFIT = (
 )
 
 
+@pytest.mark.conformance
 def test_clauses_that_do_not_fit_the_query(tables):
     for clauses, condition in UNFIT:
         error = refused(tables, f"CREATE MATERIALIZED TABLE t {clauses} AS SELECT id, ds FROM src")
         assert error.condition == _C + condition
 
 
+@pytest.mark.conformance
 def test_a_column_without_a_type_is_stored(tables):
     statement = "CREATE OR ALTER MATERIALIZED TABLE t AS SELECT id, NULL AS n FROM src"
     outcome(tables, statement)

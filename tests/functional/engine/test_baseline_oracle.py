@@ -93,6 +93,7 @@ def test_groups_with_a_key_are_computed_whole_where_they_are_touched(tables, ses
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_rows_since_an_instant(tables, session):
     at = session.sql("DESCRIBE HISTORY events LIMIT 1").collect()[0]["timestamp"]
     start = f"START_MODE = FROM_TIMESTAMP(TIMESTAMP '{at.isoformat(sep=' ')}')"
@@ -109,6 +110,7 @@ def test_rows_since_an_instant(tables, session):
     assert "Evaluated to FROM_TIMESTAMP" in show
 
 
+@pytest.mark.conformance
 def test_views_and_lookups_on_the_way(tables, session):
     session.sql("CREATE TABLE names USING delta AS SELECT 1 AS k, 'one' AS name")
     session.sql("CREATE VIEW recent AS SELECT id, k, v FROM events WHERE v >= 0")

@@ -10,24 +10,21 @@ import pytest
 
 from tests.behaviour.baseline_faults import CASES, BaselineFaults
 from tests.behaviour.baselines import Baselines
+from tests.behaviour.harness import divided
 from tests.behaviour.spark import SparkTables
 
-CORE = (
-    "test_from_now_begins_empty_and_takes_each_new_row_once",
-    "test_rows_with_a_key_from_now_follow_changes_of_old_rows",
-    "test_resume_keeps_rows_and_applies_the_new_query_to_what_came_since",
-    "test_an_appended_column_is_null_in_kept_rows",
-    "test_resume_of_groups_computes_touched_groups_whole",
-    "test_rows_that_go_suspend_a_table_without_a_key",
-    "test_a_source_made_anew_suspends",
-    "test_rows_are_followed_through_views",
-    "test_a_race_applies_changes_once",
-    "test_partitions_count_from_the_baseline",
+CORE, REST = divided(
+    Baselines,
+    (
+        "from_now_begins_empty_and_takes_each_new_row_once",
+        "resume_of_groups_computes_touched_groups_whole",
+        "rows_that_go_suspend_a_table_without_a_key",
+        "a_race_applies_changes_once",
+    ),
 )
-TAIL = tuple(name for name in vars(Baselines) if name.startswith("test_") and name not in CORE)
 FAULTS = [
     pytest.param(CASES[name], 0, after, id=f"{name}-{'after' if after else 'before'}")
-    for name, after in (("resume rows", True), ("merge", False), ("merge", True))
+    for name, after in (("resume rows", True), ("merge", False))
 ]
 
 
@@ -37,17 +34,12 @@ def tables(session, schema):
     return SparkTables(session)
 
 
-def without(names: tuple[str, ...]) -> type[Baselines]:
-    """The guarantees but for some."""
-    return type("Baselines", (Baselines,), dict.fromkeys(names))
-
-
-class TestBaselines(without(TAIL)):
+class TestBaselines(CORE):
     """The guarantees in which Delta has a part."""
 
 
 @pytest.mark.conformance
-class TestMoreOfBaselines(without(CORE)):
+class TestMoreOfBaselines(REST):
     """All others."""
 
 

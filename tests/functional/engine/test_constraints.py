@@ -59,6 +59,7 @@ def test_a_primary_key_at_create_and_refresh(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_constraints_at_a_changed_query(tables):
     outcome(tables, f"CREATE MATERIALIZED TABLE t {KEY} AS SELECT id, v FROM src")
     query = "SELECT id % 2 AS id, v FROM src"
@@ -66,6 +67,7 @@ def test_constraints_at_a_changed_query(tables):
     assert "SELECT id, v" in described(tables, "t")["Original query"]
 
 
+@pytest.mark.conformance
 def test_constraints_that_are_added_to_rows(tables):
     create = "CREATE OR ALTER MATERIALIZED TABLE t {} AS SELECT id, g, v FROM src"
     outcome(tables, create.format(""))
@@ -80,6 +82,7 @@ def test_constraints_that_are_added_to_rows(tables):
     assert tables.refresh("t").rows == 4
 
 
+@pytest.mark.conformance
 def test_not_null(tables):
     create = (
         "CREATE OR ALTER MATERIALIZED TABLE t (id BIGINT, v BIGINT NOT NULL) "

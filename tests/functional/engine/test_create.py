@@ -53,17 +53,20 @@ def test_the_first_commit_holds_rows_and_definition(tables, schema):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_every_commit_says_that_it_is_ours(tables):
     outcome(tables, "CREATE MATERIALIZED TABLE t COMMENT 'c' CLUSTER BY (id) AS SELECT * FROM src")
     assert len(own_commits(tables, "t")) == len(history(tables, "t"))
 
 
+@pytest.mark.conformance
 def test_or_alter_creates_what_is_missing(tables):
     created = outcome(tables, "CREATE OR ALTER MATERIALIZED TABLE t AS SELECT id FROM src")
     assert created.action is Action.CREATED
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_if_not_exists(tables):
     statement = "CREATE MATERIALIZED TABLE IF NOT EXISTS t AS SELECT {} FROM src"
     assert outcome(tables, statement.format("id")).action is Action.CREATED
@@ -76,6 +79,7 @@ def test_if_not_exists(tables):
         tables.execute("CREATE MATERIALIZED TABLE IF NOT EXISTS src AS SELECT 1 AS a")
 
 
+@pytest.mark.conformance
 def test_comments_options_and_column_list_with_bare_names(tables):
     outcome(
         tables,
@@ -118,12 +122,14 @@ def test_partitioned_and_clustered(tables):
     assert_equals_query(tables, "c")
 
 
+@pytest.mark.conformance
 def test_names_of_partition_columns_in_another_case(tables):
     outcome(tables, "CREATE MATERIALIZED TABLE p PARTITIONED BY (DS) AS SELECT * FROM src")
     tables.execute("ALTER MATERIALIZED TABLE p REFRESH PARTITION (Ds = '2025-01-01')")
     assert_equals_query(tables, "p")
 
 
+@pytest.mark.conformance
 def test_300_columns(tables):
     listed = ", ".join(f"id + {n} AS column_number_{n}" for n in range(300))
     outcome(tables, f"CREATE MATERIALIZED TABLE t AS SELECT {listed} FROM src")
@@ -203,6 +209,7 @@ def test_the_location_option(tables, tmp_path):
     assert tables.names(tables._spark.catalog.currentDatabase()) == frozenset()
 
 
+@pytest.mark.conformance
 def test_a_location_is_taken_over_only_where_the_table_itself_lived(tables, tmp_path):
     statement = (
         f"CREATE MATERIALIZED TABLE {{}} WITH ('location' = '{tmp_path}/x') AS SELECT id FROM src"
@@ -223,6 +230,7 @@ def test_a_location_is_taken_over_only_where_the_table_itself_lived(tables, tmp_
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_names_of_one_to_three_parts_from_another_schema(tables, session, schema):
     session.sql("USE default")
     for number, name in enumerate([f"spark_catalog.{schema}.a", f"{schema}.b", f"`{schema}`.`c1`"]):
@@ -235,6 +243,7 @@ def test_names_of_one_to_three_parts_from_another_schema(tables, session, schema
         assert_equals_query(tables, name)
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize("name", ["2nd", "select", "Mixed_Case"])
 def test_names_of_tables_that_need_backticks(tables, name):
     outcome(tables, f"CREATE MATERIALIZED TABLE `{name}` AS SELECT id FROM src")
@@ -242,6 +251,7 @@ def test_names_of_tables_that_need_backticks(tables, name):
     tables.execute(f"DROP MATERIALIZED TABLE `{name}`")
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize(
     "query",
     [
@@ -278,6 +288,7 @@ def test_views_and_nested_views(tables, schema):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_persistent_functions(tables, schema):
     tables.sql("CREATE FUNCTION twice(x BIGINT) RETURNS BIGINT RETURN x * 2")
     outcome(tables, "CREATE MATERIALIZED TABLE t AS SELECT twice(id) AS d FROM src")
@@ -285,12 +296,14 @@ def test_persistent_functions(tables, schema):
     assert rows(tables, "SELECT sum(d) FROM t") == [(30,)]
 
 
+@pytest.mark.conformance
 def test_a_query_without_sources(tables):
     outcome(tables, "CREATE MATERIALIZED TABLE t AS SELECT 1 AS a")
     assert tables.refresh("t").status.value == "UP_TO_DATE"
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_the_directory_is_that_of_the_warehouse(tables, warehouse, schema):
     outcome(tables, "CREATE MATERIALIZED TABLE t AS SELECT id FROM src")
     assert (Path(warehouse) / f"{schema}.db" / "t" / "_delta_log").is_dir()

@@ -60,6 +60,7 @@ def test_unchanged_commits_nothing(tables):
     assert (history(tables, "t"), version(tables, _REGISTRY)) == before
 
 
+@pytest.mark.conformance
 def test_unchanged_reads_nothing_but_definitions(tables, session):
     altered(tables, "")
     context = session.sparkContext
@@ -70,6 +71,7 @@ def test_unchanged_reads_nothing_but_definitions(tables, session):
     assert len(jobs) <= 4, "the log's newest commits are read, and the details of the table"
 
 
+@pytest.mark.conformance
 def test_comments_and_whitespace_in_the_query_change_its_text_only(tables):
     altered(tables, "")
     before = version(tables, "t")
@@ -104,6 +106,7 @@ _ASPECTS = (
 )
 
 
+@pytest.mark.conformance
 def test_each_aspect_but_the_query_leaves_the_rows(tables):
     """One aspect after the other joins the statement, and at the end all of them go at once."""
     altered(tables, "")
@@ -155,6 +158,7 @@ def test_appended_columns_and_a_changed_query_fill_the_table_in_one_commit(table
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_changed_query_and_changed_clauses_at_once(tables):
     altered(tables, "COMMENT 'a' WITH ('k' = '1')")
     change = altered(
@@ -170,6 +174,7 @@ def test_a_changed_query_and_changed_clauses_at_once(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_an_appended_column_that_needs_column_mapping(tables):
     altered(tables, "PARTITIONED BY (name)")
     query = "SELECT id, name, id + 1 AS `a b` FROM src"
@@ -193,6 +198,7 @@ def test_widening_needs_its_option(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_columns_that_cannot_change(tables):
     altered(tables, "")
     before = history(tables, "t")
@@ -231,6 +237,7 @@ def test_all_violations_at_once_and_nothing_touched(tables):
     ) == before
 
 
+@pytest.mark.conformance
 def test_a_view_with_other_columns_underneath_changes_the_query(tables):
     tables.sql("CREATE VIEW v AS SELECT id, name FROM src")
     altered(tables, "", "SELECT * FROM v")
@@ -258,6 +265,7 @@ def test_stored_confs_are_part_of_what_the_query_means(tables, session):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_confs_that_only_say_how_to_run_do_not_count(tables, session):
     altered(tables, "")
     session.conf.set("spark.sql.shuffle.partitions", "3")

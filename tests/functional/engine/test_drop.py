@@ -30,6 +30,7 @@ def test_drop(session, schema, warehouse):
     assert fenced_commits(tables, "t")[0]["seq"] == 1
 
 
+@pytest.mark.conformance
 def test_a_table_that_spark_dropped_is_gone(session, schema):
     tables = MaterializedTables(session)
     outcome(tables, "CREATE MATERIALIZED TABLE t AS SELECT 1 AS a")
@@ -39,6 +40,7 @@ def test_a_table_that_spark_dropped_is_gone(session, schema):
         tables.execute("DROP MATERIALIZED TABLE t")
 
 
+@pytest.mark.conformance
 def test_what_is_no_materialized_table_is_left_alone(session, schema):
     tables = MaterializedTables(session)
     session.sql(f"CREATE TABLE {schema}.plain USING delta AS SELECT 1 AS a")

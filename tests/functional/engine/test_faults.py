@@ -25,11 +25,7 @@ FAULTS = [
     pytest.param(CASES[name], step, after, id=f"{name}-{step}-{'after' if after else 'before'}")
     for name, step, after in (
         ("create", 0, False),
-        ("create", 2, False),
-        ("alter metadata", 0, True),
         ("alter content", 0, True),
-        ("alter with column mapping", 1, False),
-        ("replace", 0, True),
         ("refresh clustered", 1, False),
         ("refresh partition", 0, True),
     )

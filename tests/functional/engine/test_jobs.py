@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
 from dbt.adapters.spark_mt.spark.system_table import COLUMNS, SystemTable
 from dbt.adapters.spark_mt.statements.routing import parse_statement
-from tests.behaviour.harness import Beaten
+from tests.behaviour.harness import Beaten, divided
 from tests.behaviour.jobs import Jobs
 from tests.behaviour.spark import SparkTables
 
@@ -33,14 +33,29 @@ OLD_COLUMNS = ("kind", "job_id", "owner_host")
 """Some that a release before the log of refreshes did not have."""
 
 
+CORE, REST = divided(
+    Jobs,
+    (
+        "every_refresh_leaves_one_row_and_an_unchanged_table_none",
+        "a_table_that_is_being_created_is_initializing",
+        "a_creator_that_is_gone_holds_nothing",
+    ),
+)
+
+
 @pytest.fixture
 def tables(session, schema):
     assert session.catalog.currentDatabase() == schema
     return SparkTables(session)
 
 
-class TestJobs(Jobs):
-    """What the log of refreshes tells on Delta; what does not depend on how it is kept, not."""
+class TestJobs(CORE):
+    """What the log of refreshes tells, as it is kept on Delta."""
+
+
+@pytest.mark.conformance
+class TestEveryJob(REST):
+    """What else the log tells; what does not depend on how it is kept is tested in memory."""
 
     test_partitions_leave_a_row = None
     test_a_statement_that_was_stopped_is_told_as_canceled = None
@@ -73,6 +88,7 @@ def test_a_table_and_its_refresh_are_told_in_one_commit(tables, session, schema)
     assert of_schema(session, schema) == sorted(told * 2)
 
 
+@pytest.mark.conformance
 def test_jobs_can_be_queried(tables, session, schema):
     job_id = tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}").outcome.refresh.refresh_id
     row = session.table("materialized_table_system.jobs").where(f"job_id = '{job_id}'").collect()[0]
@@ -111,6 +127,7 @@ def test_a_long_refresh_tells_that_it_runs_from_a_thread(session, schema):
     assert log.running("spark_catalog", schema, 0) == ()
 
 
+@pytest.mark.conformance
 def test_a_log_of_an_older_shape_is_completed(tables, session, schema):
     """Reading and writing complete it, and what it lists stays."""
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
@@ -125,6 +142,7 @@ def test_a_log_of_an_older_shape_is_completed(tables, session, schema):
     assert [row[1] for row in listed] == ["t", "u"]
 
 
+@pytest.mark.conformance
 def test_old_jobs_go_when_the_log_is_compacted(tables, session, schema):
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
     name, now_ms = tables.name("t"), tables.environment.now_ms()
@@ -149,6 +167,7 @@ def test_several_who_find_no_log_lose_no_row(tables, session, schema):
     assert of_schema(session, schema) == [("TABLE", None)] * len(logs)
 
 
+@pytest.mark.conformance
 def test_a_directory_that_a_killed_creator_left_is_taken_over(tables, session, schema):
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
     location = session.sql(f"DESCRIBE DETAIL {LOG}").collect()[0]["location"]

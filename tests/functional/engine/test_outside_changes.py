@@ -56,6 +56,7 @@ def conditions(tables: MaterializedTables, name: str = "t") -> set[str]:
 MAPPING = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize(
     "changes",
     [
@@ -88,6 +89,7 @@ def test_a_restore_brings_a_changed_table_back(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_restore_then_refresh(tables):
     created = version(tables, "t")
     for number in 10, 11:
@@ -99,6 +101,7 @@ def test_restore_then_refresh(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_restore_to_a_moment_makes_the_next_refresh_compute(tables):
     created = history(tables, "t")[-1]["timestamp"]
     tables.sql("INSERT INTO src VALUES (10, 'b')")
@@ -122,6 +125,7 @@ def test_maintenance_in_between_is_no_change(tables, session):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_clone_is_a_table_of_its_own(tables):
     tables.sql("CREATE TABLE c SHALLOW CLONE t")
     assert conditions(tables, "c") == {EXPECTED}
@@ -146,6 +150,7 @@ def test_a_rename_keeps_everything(tables, schema):
     assert_equals_query(tables, "renamed")
 
 
+@pytest.mark.conformance
 def test_what_has_the_name_and_is_something_else(tables):
     tables.sql("CREATE VIEW v AS SELECT 1 AS id, 'a' AS ds")
     tables.sql("CREATE TABLE p USING parquet AS SELECT 1 AS id, 'a' AS ds")
@@ -164,6 +169,7 @@ def test_what_has_the_name_and_is_something_else(tables):
         assert rows(tables, f"SELECT * FROM {name}") == before
 
 
+@pytest.mark.conformance
 def test_a_table_whose_directory_is_gone(tables, warehouse, schema):
     shutil.rmtree(Path(warehouse) / f"{schema}.db" / "t")
     assert conditions(tables) == {EXPECTED}

@@ -47,6 +47,7 @@ TYPES = {
 }
 
 
+@pytest.mark.conformance
 def test_literals_of_several_types(tables):
     columns = ", ".join(f"{name} {type_}" for name, type_ in TYPES.items())
     tables.sql(f"CREATE TABLE src (v INT, {columns}) USING delta")
@@ -77,6 +78,7 @@ IMPOSSIBLE = (
 )
 
 
+@pytest.mark.conformance
 def test_specifications_that_cannot_be(tables):
     tables.sql("CREATE TABLE src USING delta AS SELECT id AS v, CAST(id AS INT) AS g FROM range(3)")
     outcome(tables, "CREATE MATERIALIZED TABLE t PARTITIONED BY (g) AS SELECT v, g FROM src")
@@ -90,6 +92,7 @@ def test_specifications_that_cannot_be(tables):
     assert history(tables, "t") == before
 
 
+@pytest.mark.conformance
 def test_a_partial_refresh_keeps_the_positions_of_the_table(tables):
     tables.sql("CREATE TABLE src USING delta AS SELECT id AS v, id % 2 AS g FROM range(4)")
     outcome(
@@ -159,6 +162,7 @@ def test_a_scheduled_run_writes_the_periods_before_it(tables):
         assert (newest["kind"], newest["positions"]) == ("partition", previous["positions"])
 
 
+@pytest.mark.conformance
 def test_a_scheduled_run_without_rows_empties_the_period_and_says_what_it_looked_for(tables):
     daily(tables, "INTERVAL '1' DAY")
     tables.sql("UPDATE src SET day = '03/01/2025' WHERE day = '2025-03-01'")
@@ -168,6 +172,7 @@ def test_a_scheduled_run_without_rows_empties_the_period_and_says_what_it_looked
     assert any("2025-03-01" in warning for warning in done.warnings)
 
 
+@pytest.mark.conformance
 def test_a_scheduled_run_without_formatters_refreshes_the_whole_table(tables):
     tables.sql("CREATE TABLE src USING delta AS SELECT 1 AS a")
     outcome(tables, "CREATE MATERIALIZED TABLE t REFRESH_MODE = FULL AS SELECT a FROM src")

@@ -58,6 +58,7 @@ def test_it_runs_when_a_source_has_moved(tables, schema):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_the_statement_returns_one_row(tables):
     create(tables, "SELECT id FROM src")
     tables.sql("DELETE FROM src WHERE id = 0")
@@ -77,6 +78,7 @@ def test_the_statement_returns_one_row(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_foreign_changes_are_named_and_stay_until_a_source_moves(tables):
     create(tables, "SELECT id FROM src")
     tables.sql("UPDATE t SET id = -1 WHERE id = 1")
@@ -91,6 +93,7 @@ def test_foreign_changes_are_named_and_stay_until_a_source_moves(tables):
     assert tables.refresh("t", force=True).warnings == ()
 
 
+@pytest.mark.conformance
 def test_a_source_without_versions_is_never_skipped(tables):
     tables.sql("CREATE TABLE plain USING parquet AS SELECT 1 AS a")
     create(tables, "SELECT a, id FROM plain, src")
@@ -99,11 +102,13 @@ def test_a_source_without_versions_is_never_skipped(tables):
     assert tables.refresh("t").rows == 12
 
 
+@pytest.mark.conformance
 def test_a_query_over_the_current_date_is_never_skipped(tables):
     create(tables, "SELECT id, current_date() AS today FROM src")
     assert tables.refresh("t").status is DONE
 
 
+@pytest.mark.conformance
 def test_a_view_that_changes_underneath_counts_as_a_move(tables):
     tables.sql("CREATE VIEW inner_view AS SELECT id FROM src WHERE id > 1")
     tables.sql("CREATE VIEW outer_view AS SELECT * FROM inner_view")
@@ -133,6 +138,7 @@ def test_cascading_tables(tables):
     assert rows(tables, "SELECT n FROM u") == [(7,)]
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize(
     ("change", "query"),
     [
@@ -157,6 +163,7 @@ def test_a_result_with_other_columns_is_refused(tables, change, query):
     assert (version(tables, "t"), rows(tables, "SELECT id FROM t")) == (before, [(1,)])
 
 
+@pytest.mark.conformance
 def test_a_narrower_result_is_cast(tables):
     create(tables, "SELECT * FROM src")
     tables.sql(

@@ -99,6 +99,7 @@ def test_readers_see_the_old_table_until_the_commit_and_after_a_failure(tables, 
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_missing_table_is_created_and_the_same_one_computed_again(tables):
     statement = "CREATE OR REPLACE MATERIALIZED TABLE t AS SELECT id FROM src"
     assert outcome(tables, statement).action is Action.CREATED
@@ -107,6 +108,7 @@ def test_a_missing_table_is_created_and_the_same_one_computed_again(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_clustering_can_be_exchanged_by_everything_but_partitioning(tables):
     statement = "CREATE OR REPLACE MATERIALIZED TABLE t {} AS SELECT id, name FROM src"
     outcome(tables, statement.format("CLUSTER BY (id)"))
@@ -120,6 +122,7 @@ def test_clustering_can_be_exchanged_by_everything_but_partitioning(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_partitioned_table_becomes_a_clustered_one_or_a_plain_one(tables):
     statement = "CREATE OR REPLACE MATERIALIZED TABLE {} AS SELECT id, name FROM src"
     for name, clause, clustered in (("t", "CLUSTER BY (id)", ["id"]), ("u", "", [])):

@@ -76,6 +76,7 @@ def test_a_log_without_old_commits_changes_nothing(tables, clean_up):
     assert_goes_on(tables)
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize(
     "statement",
     ["ALTER TABLE t SET TBLPROPERTIES ('a' = '1')", "OPTIMIZE t", "INSERT INTO t VALUES (-1)"],
@@ -90,6 +91,7 @@ def test_a_log_without_any_commit_of_ours_costs_one_refresh(tables, clean_up, st
     assert_goes_on(tables)
 
 
+@pytest.mark.conformance
 def test_a_definition_changes_after_the_log_was_cleaned_up(tables, clean_up):
     tables.sql("OPTIMIZE t")
     tables.sql("ALTER TABLE t SET TBLPROPERTIES ('a' = '1')")
@@ -102,6 +104,7 @@ def test_a_definition_changes_after_the_log_was_cleaned_up(tables, clean_up):
     assert_goes_on(tables)
 
 
+@pytest.mark.conformance
 def test_a_source_whose_log_was_cleaned_up_is_followed_all_the_same(tables, session, clean_up):
     session.sql("ALTER TABLE src SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
     tables.refresh("t")
@@ -158,6 +161,7 @@ def test_two_restores_one_over_the_other(tables):
     assert_goes_on(tables)
 
 
+@pytest.mark.conformance
 def test_a_restore_after_a_suspension_suspends_again(tables):
     """The status is part of the definition, which goes back with the rows."""
     tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")

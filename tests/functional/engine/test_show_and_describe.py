@@ -43,6 +43,7 @@ def tables(session: SparkSession, schema: str, clock: Clock) -> MaterializedTabl
     return MaterializedTables(session, clock=clock)
 
 
+@pytest.mark.conformance
 def test_show_materialized_tables(tables, schema, clock):
     for name in "orders_a", "orders_b", "other":
         outcome(tables, f"CREATE MATERIALIZED TABLE {name} AS SELECT id FROM src")
@@ -120,12 +121,14 @@ def test_lag(tables, clock):
     assert described(tables, "t")["Lag"] == "0 seconds"
 
 
+@pytest.mark.conformance
 def test_foreign_commits_are_shown(tables):
     outcome(tables, "CREATE MATERIALIZED TABLE t AS SELECT id FROM src")
     tables.sql("DELETE FROM t WHERE id = 0")
     assert described(tables, "t")["Foreign commit"].startswith("DELETE in version ")
 
 
+@pytest.mark.conformance
 def test_explain_changes_nothing(tables):
     statement = "CREATE OR ALTER MATERIALIZED TABLE t COMMENT '{}' AS SELECT id{} FROM src"
     (create, *_) = tables.sql("EXPLAIN " + statement.format("a", "")).collect()
@@ -144,6 +147,7 @@ def test_explain_changes_nothing(tables):
     assert history(tables, "t") == before
 
 
+@pytest.mark.conformance
 def test_what_cannot_be_shown(tables):
     for statement in "SHOW CREATE MATERIALIZED TABLE {}", "DESC MATERIALIZED TABLE {}":
         with pytest.raises(TableNotFoundError):

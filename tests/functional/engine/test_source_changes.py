@@ -87,6 +87,7 @@ def test_what_moves_rows_without_changing_them_changes_nothing(watched):
     assert watched.kind(start) is ChangeKind.NONE
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize("create", [PLAIN, SPACED])
 def test_rows_that_go_or_change_are_told_apart(watched, create):
     extra = ", 'p'" if create is SPACED else ""
@@ -115,6 +116,7 @@ def test_columns_that_came_later_are_null_before(watched):
     assert watched.rows(start) == ([(3, "c", 3)], [(2, "b", None)])
 
 
+@pytest.mark.conformance
 def test_columns_that_cannot_be_compared(watched):
     watched.run("CREATE TABLE s (id INT, m MAP<STRING, INT>) USING delta")
     watched.run("INSERT INTO s VALUES (1, map('a', 1))")
@@ -145,6 +147,7 @@ def test_a_range_that_can_no_longer_be_read(watched):
     assert watched.kind(start) is ChangeKind.REPLACED
 
 
+@pytest.mark.conformance
 def test_rows_whose_files_were_vacuumed(watched):
     watched.run(PLAIN, "INSERT INTO s VALUES (1, 'a'), (2, 'b')")
     start = watched.now()

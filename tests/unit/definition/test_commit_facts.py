@@ -12,11 +12,13 @@ from dbt.adapters.spark_mt.definition.commit_facts import (
     CommitFacts,
     CommitKind,
     RefreshFacts,
+    StreamFacts,
     decode_commit,
     encode_commit,
 )
 from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
+    OffsetPosition,
     UnknownPosition,
     VersionedPosition,
 )
@@ -26,6 +28,7 @@ positions = st.dictionaries(
     texts,
     st.builds(VersionedPosition, st.integers(0), texts)
     | st.builds(DefinitionPosition, texts)
+    | st.builds(OffsetPosition, texts, texts)
     | st.just(UnknownPosition()),
     max_size=3,
 )
@@ -40,6 +43,7 @@ facts = st.builds(
     positions=st.none() | positions,
     partition_positions=st.none() | positions,
     refresh=st.none() | st.builds(RefreshFacts, texts, texts, texts, st.integers()),
+    stream=st.none() | st.builds(StreamFacts, texts, st.integers(0)),
 )
 
 

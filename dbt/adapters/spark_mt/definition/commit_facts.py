@@ -9,6 +9,7 @@ from typing import Any
 
 from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
+    OffsetPosition,
     Position,
     Positions,
     UnknownPosition,
@@ -50,6 +51,7 @@ class CommitFacts:
         positions: Up to where the table's rows reflect the sources after this commit.
         partition_positions: For PARTITION: up to where those partitions do.
         refresh: Facts of the refresh that wrote the rows which the table has.
+        stream: Which batch of which stream this is, where a stream wrote it.
     """
 
     table_id: str
@@ -61,6 +63,7 @@ class CommitFacts:
     positions: Positions | None = None
     partition_positions: Positions | None = None
     refresh: RefreshFacts | None = None
+    stream: StreamFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,19 @@ class RefreshFacts:
     strategy: str
     trigger: str
     started_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFacts:
+    """The batch of a stream that a commit holds.
+
+    Args:
+        checkpoint: The name of the stream's checkpoint below that of the table.
+        batch: Its number in that checkpoint, from 0.
+    """
+
+    checkpoint: str
+    batch: int
 
 
 def encode_commit(facts: CommitFacts) -> str:
@@ -96,6 +112,8 @@ def encode_commit(facts: CommitFacts) -> str:
             "trigger": refresh.trigger,
             "started_at_ms": refresh.started_at_ms,
         }
+    if (stream := facts.stream) is not None:
+        document["stream"] = [stream.checkpoint, stream.batch]
     return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
 
 
@@ -104,7 +122,7 @@ def decode_commit(text: str | None) -> CommitFacts | None:
     document = _document(text)
     if document is None or document.get(MARK) != FORMAT_VERSION:
         return None
-    refresh = document.get("refresh")
+    refresh, stream = document.get("refresh"), document.get("stream")
     return CommitFacts(
         table_id=document["table"],
         kind=CommitKind(document["kind"]),
@@ -118,11 +136,15 @@ def decode_commit(text: str | None) -> CommitFacts | None:
         and RefreshFacts(
             refresh["id"], refresh["strategy"], refresh["trigger"], refresh["started_at_ms"]
         ),
+        stream=stream and StreamFacts(*stream),
     )
 
 
 def encode_positions(positions: Positions) -> dict[str, Any]:
-    """Return positions as a document: a list for a version, a text for a fingerprint, or null."""
+    """Return positions as a document.
+
+    A list for a version, a text for a fingerprint, an object for an offset, null for an unknown one.
+    """
     return {name: _encode_position(position) for name, position in sorted(positions.items())}
 
 
@@ -135,21 +157,25 @@ def _optional_positions(document: dict[str, Any] | None) -> Positions | None:
     return None if document is None else decode_positions(document)
 
 
-def _encode_position(position: Position) -> list[object] | str | None:
+def _encode_position(position: Position) -> list[object] | dict[str, str] | str | None:
     match position:
         case VersionedPosition(version, identity):
             return [version, identity]
         case DefinitionPosition(fingerprint):
             return fingerprint
+        case OffsetPosition(format_, offset):
+            return {"format": format_, "offset": offset}
         case UnknownPosition():
             return None
 
 
-def _decode_position(value: list[Any] | str | None) -> Position:
+def _decode_position(value: list[Any] | dict[str, str] | str | None) -> Position:
     if value is None:
         return UnknownPosition()
     if isinstance(value, str):
         return DefinitionPosition(value)
+    if isinstance(value, dict):
+        return OffsetPosition(value["format"], value["offset"])
     version, identity = value
     return VersionedPosition(version, identity)
 

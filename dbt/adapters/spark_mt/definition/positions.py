@@ -61,7 +61,29 @@ class UnknownPosition:
         return "unknown"
 
 
-Position = VersionedPosition | DefinitionPosition | UnknownPosition
+@dataclass(frozen=True, slots=True)
+class OffsetPosition:
+    """Where a log stands, in the words of the source itself.
+
+    Args:
+        format: The source's format: `kafka`, `json`, `rate` …
+        offset: Its own offset as canonical JSON (sorted keys, no blanks): for Kafka the next offset
+            of every partition, `{"orders":{"0":12,"1":7}}`.
+    """
+
+    format: str
+    offset: str
+
+    def same_state(self, other: Position) -> bool:
+        """Whether both name the same place in the log."""
+        return self == other
+
+    def __str__(self) -> str:
+        """For people: `kafka offset {"orders":{"0":12}}`."""
+        return f"{self.format} offset {self.offset}"
+
+
+Position = VersionedPosition | DefinitionPosition | UnknownPosition | OffsetPosition
 Positions = Mapping[str, Position]
 """Positions by the full name of the source."""
 
