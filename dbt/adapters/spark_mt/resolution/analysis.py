@@ -30,12 +30,15 @@ class Source:
         kind: How it can be followed.
         via: The views through which it is reached, outermost first; empty for a direct source.
         definition_text: For views and functions: what defines them, for the fingerprint.
+        format: For tables: how they are stored, by their provider's name in lower case (`delta`,
+            `kafka`, `parquet`); empty where nobody knows.
     """
 
     name: TableName
     kind: SourceKind
     via: tuple[TableName, ...] = ()
     definition_text: str = ""
+    format: str = ""
 
 
 @dataclass(frozen=True, slots=True)

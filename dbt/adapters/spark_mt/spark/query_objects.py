@@ -64,9 +64,9 @@ class QueryObjects:
                 text = self._views[relation.name].fingerprint_text
                 yield Source(name, SourceKind.VIEW, via, text)
             elif relation.kind == "table":
-                versioned = providers.get(name) == _DELTA
-                kind = SourceKind.VERSIONED if versioned else SourceKind.UNVERSIONED
-                yield Source(name, kind, via)
+                provider = providers.get(name, "")
+                kind = SourceKind.VERSIONED if provider == _DELTA else SourceKind.UNVERSIONED
+                yield Source(name, kind, via, format=provider)
         for function in self._functions.values():
             yield Source(function.name, SourceKind.FUNCTION, (), function.definition)
         yield from self._unnamed(plan)
@@ -128,7 +128,8 @@ class QueryObjects:
         matched = {ref for ref, _ in self._inspection.matched}
         paths = [ref for ref in self._inspection.shape.relations if ref not in matched]
         for ref in paths:
-            yield Source(TableName.of(*ref.parts[-3:]), SourceKind.UNVERSIONED)
+            format_ = ref.parts[-2].lower() if len(ref.parts) > 1 else ""
+            yield Source(TableName.of(*ref.parts[-3:]), SourceKind.UNVERSIONED, format=format_)
         if len(paths) < plan.unnamed:
             yield Source(TableName("relations without a name"), SourceKind.UNVERSIONED)
 

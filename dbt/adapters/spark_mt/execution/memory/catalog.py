@@ -48,10 +48,14 @@ class MemoryCatalog:
         self.put(name, self._new(Change("CREATE TABLE AS SELECT", self._now_ms()), snapshot))
 
     def create_unversioned(
-        self, name: TableName, columns: Iterable[Column], rows: Iterable[Row] = ()
+        self,
+        name: TableName,
+        columns: Iterable[Column],
+        rows: Iterable[Row] = (),
+        format_: str = "",
     ) -> None:
         """Create a table without versions, or replace what has the name."""
-        self.put(name, UnversionedTable(tuple(columns), tuple(rows)))
+        self.put(name, UnversionedTable(tuple(columns), tuple(rows), format_))
 
     def create_view(self, name: TableName, query: str, context: QueryContext) -> None:
         """Create a view, or replace what has the name."""

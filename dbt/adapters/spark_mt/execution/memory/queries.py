@@ -132,9 +132,9 @@ class MemoryQueries:
             relation = self._catalog.get(name)
             match relation:
                 case VersionedTable():
-                    yield Source(name, SourceKind.VERSIONED, via)
-                case UnversionedTable():
-                    yield Source(name, SourceKind.UNVERSIONED, via)
+                    yield Source(name, SourceKind.VERSIONED, via, format="delta")
+                case UnversionedTable(format=format_):
+                    yield Source(name, SourceKind.UNVERSIONED, via, format=format_)
                 case View(query, context):
                     yield Source(name, SourceKind.VIEW, via, query)
                     yield from self._sources(_expanded(query, context)[1], (*via, name))

@@ -128,10 +128,15 @@ class VersionedTable:
 
 @dataclass(frozen=True, slots=True)
 class UnversionedTable:
-    """A table without versions, such as a Parquet table."""
+    """A table without versions, such as a Parquet table.
+
+    Args:
+        format: How it is stored; empty where nobody knows.
+    """
 
     columns: tuple[Column, ...]
     rows: Rows = ()
+    format: str = ""
 
 
 @dataclass(frozen=True, slots=True)
