@@ -59,6 +59,27 @@ class ViewQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanOperator:
+    """An operator of the engine's own plan of a query, and what it reads.
+
+    Args:
+        name: Its name there, such as `Aggregate`.
+        detail: What the plan says of it behind the name.
+        children: Its inputs.
+        subqueries: Plans inside its expressions.
+        streaming: Whether the plan marks it as part of a stream.
+        relation: For an operator that names a relation of a catalog: its full name.
+    """
+
+    name: str
+    detail: str = ""
+    children: tuple[PlanOperator, ...] = ()
+    subqueries: tuple[PlanOperator, ...] = ()
+    streaming: bool = False
+    relation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AnalyzedQuery:
     """A query that the engine accepted.
 
@@ -75,6 +96,7 @@ class AnalyzedQuery:
         streaming: Whether the query reads a STREAM.
         lookups: Tables joined FOR SYSTEM_TIME AS OF the processing time.
         views: Every view on the way.
+        operators: The root of the engine's plan; None where nobody can tell.
     """
 
     query: str
@@ -88,6 +110,7 @@ class AnalyzedQuery:
     streaming: bool = False
     lookups: tuple[TableName, ...] = ()
     views: tuple[ViewQuery, ...] = ()
+    operators: PlanOperator | None = None
 
 
 class QueryAnalyzer(Protocol):

@@ -91,6 +91,7 @@ class SparkQueryAnalyzer:
                 for name in lookups.lookups
             ),
             views=objects.views(),
+            operators=inspection.plan.operators,
         )
 
     def _inspect(self, text: str, context: QueryContext) -> Inspection:

@@ -9,6 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.spark.plan_tree import read_operators
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.resolution.analysis import PlanOperator
 
 _SESSION_CATALOG = "spark_catalog"
 _HEADER = "== Analyzed Logical Plan =="
@@ -51,12 +57,14 @@ class Plan:
         unnamed: How many relations have no name in a catalog (``parquet.`/path` ``).
         streaming: Whether any part of it is a stream.
         text: The plan's text.
+        operators: Its root; None where the text shows no tree.
     """
 
     relations: tuple[PlanRelation, ...]
     unnamed: int
     streaming: bool
     text: str
+    operators: PlanOperator | None = None
 
     @property
     def truncated(self) -> bool:
@@ -85,7 +93,8 @@ def read_plan(explained: str, *, fold: bool = True) -> Plan | None:
     for line in lines:
         reader.read(len(line["indent"]) // 3, line["node"])
     streaming = any(line["stream"] for line in lines)
-    return Plan(tuple(reader.relations), reader.unnamed, streaming, text)
+    operators = read_operators(text, reader.relation)
+    return Plan(tuple(reader.relations), reader.unnamed, streaming, text, operators)
 
 
 def parts_of(name: str) -> Parts:
@@ -121,6 +130,11 @@ class _Reader:
         if _ALIAS.match(node) is None:
             self._named_at = -1
 
+    def relation(self, alias: str) -> str:
+        """Return the full name of the relation that an alias names; empty for a query's own."""
+        name = self._folded(parts_of(alias))
+        return ".".join(name) if len(name) > 1 else ""
+
     def _read_alias(self, depth: int, name: Parts) -> None:
         self._named_at = depth if len(name) > 1 else -1
         if len(name) > 1:
@@ -133,7 +147,9 @@ class _Reader:
         self._views.append((depth, name))
 
     def _name(self, match: re.Match[str]) -> Parts:
-        name = parts_of(match["name"])
+        return self._folded(parts_of(match["name"]))
+
+    def _folded(self, name: Parts) -> Parts:
         in_session_catalog = name[0].lower() == _SESSION_CATALOG and "/" not in name[-1]
         return tuple(p.lower() for p in name) if self._fold and in_session_catalog else name
 

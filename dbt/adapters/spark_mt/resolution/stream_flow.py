@@ -1,0 +1,176 @@
+"""What is known of the rows that flow out of an operator of a stream, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.resolution.plan_items import ids_in
+from dbt.adapters.spark_mt.resolution.reasons import NotAStreamError, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dbt.adapters.spark_mt.resolution.plan_items import Item
+
+
+class OutputMode(Enum):
+    """Which rows a stream hands over after each batch."""
+
+    APPEND = "append"
+    """Rows that never change again."""
+    UPDATE = "update"
+    """The new state of every group that the batch touched."""
+
+
+class State(Enum):
+    """What an operator keeps between batches."""
+
+    JOIN = "rows of both sides, until their partners came"
+    GROUPS = "groups"
+    ROWS = "rows that were seen"
+
+
+BOTH_MODES = frozenset(OutputMode)
+UNCLEAR = Reason(
+    "UNCLEAR_PLAN", "", "its plan does not show clearly which columns of the result it groups by"
+)
+_KEY_GONE = Reason(
+    "KEY_NOT_IN_RESULT", "", "a column that it groups by is not in the result, so that a row that "
+    "changes could not be found again"
+)  # fmt: skip
+_WINDOW = "named_struct(start, knownnullable(precisetimestampconversion("
+_SESSION = "named_struct(start, precisetimestampconversion("
+_WINDOW_TIME = "precisetimestampconversion("
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Attributes that stand for time.
+
+    Args:
+        events: Those that a watermark bounds.
+        windows: Windows of a fixed length, which their start or their end alone tells.
+        sessions: Windows whose length follows from the rows.
+    """
+
+    events: frozenset[int] = frozenset()
+    windows: frozenset[int] = frozenset()
+    sessions: frozenset[int] = frozenset()
+
+    def passed_on(self, items: Iterable[Item]) -> Times:
+        """Return the times with those among the results of a projection."""
+        events, windows, sessions = set(self.events), set(self.windows), set(self.sessions)
+        for item in items:
+            source = item.attribute
+            computed = item.expression.startswith((_WINDOW, _SESSION, _WINDOW_TIME))
+            bounded = bool(self.events & ids_in(item.expression))
+            if source in self.events or (computed and bounded):
+                events.add(item.id)
+            if source in self.windows or item.expression.startswith(_WINDOW):
+                windows.add(item.id)
+            if source in self.sessions or item.expression.startswith(_SESSION):
+                sessions.add(item.id)
+        return Times(frozenset(events), frozenset(windows), frozenset(sessions))
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The rows out of one operator.
+
+    Args:
+        streaming: Whether they come from a stream; of others nothing else matters.
+        output: Their columns; empty where the plan does not show them clearly.
+        times: What is known of time.
+        key: Of each part of what the rows are told by, the attributes that hold it. None where rows
+            are only added.
+        state: What the operators up to here keep.
+        modes: In which modes Spark can run them and the rows come out right.
+        lost: Why a mode is missing.
+        reasons: What was decided on the way.
+        followed: Full names of the relations that are read as streams.
+    """
+
+    streaming: bool
+    output: tuple[Item, ...] = ()
+    times: Times = Times()
+    key: tuple[frozenset[int], ...] | None = None
+    state: tuple[State, ...] = ()
+    modes: frozenset[OutputMode] = BOTH_MODES
+    lost: tuple[Reason, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    followed: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether a row may change from batch to batch."""
+        return State.GROUPS in self.state
+
+    def without(self, mode: OutputMode, why: Reason) -> Flow:
+        """Return the same rows with one mode less.
+
+        Raises:
+            NotAStreamError: None is left.
+        """
+        if mode not in self.modes:
+            return self
+        lost = (*self.lost, why)
+        if self.modes == {mode}:
+            raise NotAStreamError(*lost)
+        return replace(self, modes=self.modes - {mode}, lost=lost)
+
+    def because(self, *reasons: Reason) -> Flow:
+        """Return the same rows with more reasons."""
+        return replace(self, reasons=(*self.reasons, *reasons))
+
+    def projected(self, output: tuple[Item, ...]) -> Flow:
+        """Return the rows of a projection with the columns `output`; none where it is unclear."""
+        flow = replace(self, output=output, times=self.times.passed_on(output))
+        if self.key is None:
+            return flow
+        key = tuple(told_by(part, output, self.times) for part in self.key)
+        flow = replace(flow, key=key)
+        return flow if all(key) else flow.without(OutputMode.UPDATE, key_lost(output))
+
+
+def key_lost(output: tuple[Item, ...]) -> Reason:
+    """Return why a part of a key is not among the columns of a result."""
+    return _KEY_GONE if output else UNCLEAR
+
+
+def merged(flows: Iterable[Flow]) -> Flow:
+    """Return what is known of the rows of several streams together, but for columns and key."""
+    first, *others = flows
+    result = replace(first, output=(), key=None)
+    for flow in others:
+        times = Times(
+            result.times.events | flow.times.events,
+            result.times.windows | flow.times.windows,
+            result.times.sessions | flow.times.sessions,
+        )
+        result = replace(
+            result,
+            times=times,
+            state=(*result.state, *flow.state),
+            modes=result.modes & flow.modes,
+            lost=(*result.lost, *flow.lost),
+            reasons=(*result.reasons, *flow.reasons),
+            followed=tuple(dict.fromkeys((*result.followed, *flow.followed))),
+        )
+    if not result.modes:
+        raise NotAStreamError(*result.lost)
+    return result
+
+
+def told_by(part: frozenset[int], output: Iterable[Item], times: Times) -> frozenset[int]:
+    """Return the columns that tell a part of a key: it itself, or a window's start or end."""
+    told = {item.id for item in output if item.attribute in part}
+    for window in part & times.windows:
+        told |= {item.id for item in output if _is_bound(item.expression, window)}
+    return frozenset(told)
+
+
+def _is_bound(expression: str, window: int) -> bool:
+    name, dot, bound = expression.rpartition(".")
+    return bool(dot) and bound in {"start", "end"} and name.endswith(f"#{window}")
