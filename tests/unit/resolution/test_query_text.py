@@ -92,11 +92,9 @@ def test_a_cte_hides_a_table_only_where_it_is_visible(query: str, relations: lis
     [
         "table t",
         "select x:a.b::int from t",
-        "select count(*) from t group by window(ts, '1 minute')",
         "select * from t where 'open",
         "drop table t",
         "insert into t select 1",
-        "select * from stream t watermark ts delay of interval 10 seconds",
         "(" * 3,
         "",
     ],
@@ -105,6 +103,32 @@ def test_what_cannot_be_read_is_no_error(query: str) -> None:
     shape = shape_of(query)
     assert not shape.readable
     assert shape.relations == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "relations"),
+    [
+        ("select window.start, count(*) from t group by window(ts, '1 minute')", ["t"]),
+        ("select window(ts, '1 minute').end from t, u", ["t", "u"]),
+        ("select * from stream t watermark ts delay of interval 10 seconds, u", ["t", "u"]),
+        ("select * from stream(t) watermark ts delay of interval '1' minute as x", ["t"]),
+        ("select * from t watermark ts delay of interval 1 hour 30 minutes x join u", ["t", "u"]),
+        (
+            "select * from (select * from t) watermark to_timestamp(a, 'x') as b\n \
+            delay of interval '10 seconds' join u",
+            ["t", "u"],
+        ),
+        ("select * from t with ('a' = '(') join u", ["t", "u"]),
+        ("select * from stream t with ('a' = 'b') watermark c delay of interval 1 day", ["t"]),
+        ("select watermark from t watermark where watermark > 1", ["t"]),
+        ("select sum(a) over w from t window w as (partition by b)", ["t"]),
+        ("select `window`(a), 'window(' from t", ["t"]),
+    ],
+)
+def test_what_only_spark_reads_hides_no_relation(query: str, relations: list[str]) -> None:
+    found = shape_of(query)
+    assert [".".join(r.parts) for r in found.relations] == relations
+    assert [query[r.start : r.end] for r in found.relations] == relations
 
 
 def test_facts_of_a_relation() -> None:

@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.resolution.options import (
     formatter_column,
     redacted,
 )
+from dbt.adapters.spark_mt.resolution.watermarks import WATERMARK
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Check, PrimaryKey
@@ -240,7 +241,7 @@ class ClusteringChanged:
 def _option_effect(key: str) -> Effect:
     if key.startswith(STORAGE_PREFIX) or key == TYPE_WIDENING:
         return Effect.STORAGE
-    if key == TRIGGER_INTERVAL or formatter_column(key) is not None:
+    if key in (TRIGGER_INTERVAL, WATERMARK) or formatter_column(key) is not None:
         return Effect.REFRESH
     return Effect.TEXT
 

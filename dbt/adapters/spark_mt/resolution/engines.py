@@ -7,46 +7,32 @@ is computed as a whole, with the reason. Nothing here looks at data or at what i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.resolution.analysis import SourceKind
-from dbt.adapters.spark_mt.resolution.query_shape import Shape, row_shape
+from dbt.adapters.spark_mt.resolution.columns import Names
+from dbt.adapters.spark_mt.resolution.content import query_positions
+from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.resolution.query_shape import Shape, pinned_names, row_shape
+from dbt.adapters.spark_mt.resolution.reasons import NotAStreamError, Reason
+from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from dbt.adapters.spark_mt.resolution.stream_shape import has_watermark, stream_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, Source
     from dbt.adapters.spark_mt.resolution.query_shape import RowShape
+    from dbt.adapters.spark_mt.resolution.stream_shape import StreamShape
 
-LOG_FORMATS = ("kafka", "parquet", "json", "csv", "orc", "avro", "text")
+LOG_FORMATS = ("kafka", "rate", "parquet", "json", "csv", "orc", "avro", "text")
 """Formats of tables without versions that can be read as streams: logs, and folders of files."""
 
-
-class OutputMode(Enum):
-    """Which rows a stream hands over after each batch."""
-
-    APPEND = "append"
-    """Rows that never change again."""
-    UPDATE = "update"
-    """The new state of every group that the batch touched."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One reason for a choice.
-
-    Args:
-        code: For machines, such as `ROW_WISE`.
-        subject: The operator or the source that it is about; empty for the query as a whole.
-        text: For people, a part of a sentence.
-    """
-
-    code: str
-    subject: str
-    text: str
+BATCH, INCREMENTAL, STREAM = "batch", "incremental", "stream"
+RECOMPUTE, APPEND, STATEFUL = "recompute", "append", "stateful"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +48,7 @@ class Engine:
             where they are added.
         followed: For a stream: full names of the sources that it reads as streams; it reads all
             others as they are at each batch.
+        watermarks: For a stream: those of the option `watermark`, by the full names of sources.
     """
 
     engine: str
@@ -70,6 +57,7 @@ class Engine:
     output_mode: OutputMode | None = None
     key: tuple[str, ...] = ()
     followed: tuple[str, ...] = ()
+    watermarks: tuple[tuple[str, Watermark], ...] = ()
 
     @property
     def name(self) -> str:
@@ -79,12 +67,12 @@ class Engine:
     @property
     def is_stream(self) -> bool:
         """Whether Structured Streaming runs the query."""
-        return self.engine == "stream"
+        return self.engine == STREAM
 
     @property
     def reason(self) -> str:
-        """Every reason, for people."""
-        return "; ".join(reason.text for reason in self.reasons)
+        """Every reason, for people, with what it is about."""
+        return "; ".join(dict.fromkeys(reason.text for reason in self.reasons))
 
 
 def choose_engine(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> Engine:
@@ -95,54 +83,178 @@ def choose_engine(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> En
         analyzed: Its query as the engine sees it now.
     """
     if definition.refresh_mode is RefreshMode.FULL:
-        return Engine("batch", "recompute", (Reason("FULL_MODE", "", "REFRESH_MODE is FULL"),))
-    shape = row_shape(definition, analyzed)
-    followed = [source for source in analyzed.sources if str(source.name) in shape.followed]
-    if shape.shape is Shape.ROW_WISE:
-        return _row_wise(definition, shape, followed)
-    return _recompute(_shape_reason(shape))
+        return Engine(BATCH, RECOMPUTE, (Reason("FULL_MODE", "", "REFRESH_MODE is FULL"),))
+    try:
+        return _Choice(definition, analyzed).made()
+    except NotAStreamError as no:
+        return Engine(INCREMENTAL, RECOMPUTE, no.reasons)
 
 
-def _row_wise(definition: ResolvedDefinition, shape: RowShape, followed: list[Source]) -> Engine:
-    blocked = tuple(_not_streamed(followed))
-    if blocked:
-        return _recompute(*blocked)
-    rows = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")
-    streamed = tuple(_streamed(followed))
-    key = definition.asked.primary_key
-    if key is None:
-        reasons = (rows, *streamed)
-        return Engine("stream", "append", reasons, OutputMode.APPEND, (), shape.followed)
-    if all(source.kind is SourceKind.UNVERSIONED for source in followed):
-        upsert = Reason("UPSERT", "", "rows replace rows of the same PRIMARY KEY")
-        reasons = (rows, upsert, *streamed)
-        return Engine("stream", "append", reasons, OutputMode.APPEND, key.columns, shape.followed)
-    text = "the table has a PRIMARY KEY, and its sources may change rows"
-    return _recompute(Reason("PRIMARY_KEY", "", text))
+def stream_problems(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> tuple[Reason, ...]:
+    """Return why a query that reads a STREAM cannot be run as one; empty if it can."""
+    try:
+        _Choice(definition, analyzed).of_stream_query()
+    except NotAStreamError as no:
+        return no.reasons
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    definition: ResolvedDefinition
+    analyzed: AnalyzedQuery
+
+    def made(self) -> Engine:
+        """Return the engine of a table in mode CONTINUOUS.
+
+        Raises:
+            NotAStreamError: It is computed as a whole, for these reasons.
+        """
+        if self.analyzed.nondeterministic:
+            functions = ", ".join(f"{name}()" for name in self.analyzed.nondeterministic)
+            raise NotAStreamError(Reason("NONDETERMINISTIC", "", f"it uses {functions}"))
+        if self.analyzed.streaming:
+            return self.of_stream_query()
+        shape = row_shape(self.definition, self.analyzed)
+        followed = [s for s in self.analyzed.sources if str(s.name) in shape.followed]
+        if shape.shape is Shape.ROW_WISE:
+            return self._row_wise(shape, followed)
+        logs = bool(followed) and all(s.kind is SourceKind.UNVERSIONED for s in followed)
+        if logs or self._marks or has_watermark(self.analyzed.operators):
+            try:
+                return self._stateful(shape, followed)
+            except NotAStreamError as no:
+                raise NotAStreamError(*no.reasons, *_read_whole(followed)) from no
+        raise NotAStreamError(_shape_reason(shape), *_read_whole(followed))
+
+    def of_stream_query(self) -> Engine:
+        """Return the engine of a query that says itself which sources are streams."""
+        stream = self._stream((), ())
+        names = set(stream.followed)
+        sources = [s for s in self.analyzed.sources if str(s.name) in names]
+        asked = Reason("STREAM_QUERY", "", "the query reads a STREAM")
+        times = tuple(
+            Reason("TIME_OF_BATCH", f"{name}()", f"{name}() has the value of a row's batch")
+            for name in self.analyzed.time_dependent
+        )
+        return self._engine(stream, (asked, *times), sources)
+
+    def _row_wise(self, shape: RowShape, followed: Sequence[Source]) -> Engine:
+        _check_streamed(followed)
+        versioned = any(source.kind is SourceKind.VERSIONED for source in followed)
+        if self.definition.asked.primary_key and versioned:
+            text = "the table has a PRIMARY KEY, and rows of its sources may change"
+            raise NotAStreamError(Reason("PRIMARY_KEY", "", text))
+        rows = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")
+        if self.analyzed.operators is not None:
+            return self._engine(self._stream(followed, self._marks), (rows,), followed)
+        reasons = (rows, *_streamed(followed))
+        key = self._primary_key
+        return Engine(STREAM, APPEND, reasons, OutputMode.APPEND, key, shape.followed)
+
+    def _stateful(self, shape: RowShape, followed: Sequence[Source]) -> Engine:
+        """A plain query over several rows at a time, which is kept by a stream's state."""
+        if shape.reason in _NEVER_STREAMED:
+            raise NotAStreamError(_shape_reason(shape))
+        if not self.analyzed.pinnable:
+            text = "its text does not tell where it reads its sources"
+            raise NotAStreamError(Reason("NOT_PINNABLE", "", text))
+        fixed = pinned_names(self.definition)
+        for source in followed:
+            if str(source.name).lower() in fixed:
+                text = f"it reads {source.name} at a fixed version as well"
+                raise NotAStreamError(Reason("VERSION", str(source.name), text))
+        _check_streamed(followed)
+        why = Reason("ONLY_LOGS", "", "all of its sources are logs or folders of files")
+        if any(source.kind is SourceKind.VERSIONED for source in followed):
+            why = Reason("WATERMARK_ASKED", "", "a watermark asks for a stream")
+        return self._engine(self._stream(followed, self._marks), (why,), followed)
+
+    def _stream(self, followed: Sequence[Source], marks: Sequence[Watermark]) -> StreamShape:
+        root = self.analyzed.operators
+        if root is None:
+            raise NotAStreamError(Reason("NO_PLAN", "", "nobody can tell its operators"))
+        columns = self.definition.query_columns
+        return stream_shape(root, columns, [s.name for s in followed], marks)
+
+    def _engine(
+        self, stream: StreamShape, why: tuple[Reason, ...], sources: Sequence[Source]
+    ) -> Engine:
+        strategy = STATEFUL if stream.stateful else APPEND
+        key = self._key(stream)
+        upsert: tuple[Reason, ...] = ()
+        if key and stream.output_mode is OutputMode.APPEND:
+            upsert = (Reason("UPSERT", "", "rows replace rows of the same PRIMARY KEY"),)
+        reasons = (*why, *stream.reasons, *upsert, *_streamed(sources))
+        mode, followed = stream.output_mode, stream.followed
+        return Engine(STREAM, strategy, reasons, mode, key, followed, stream.watermarks)
+
+    def _key(self, stream: StreamShape) -> tuple[str, ...]:
+        """The columns by which rows replace rows: the declared key, or what is grouped by."""
+        if stream.output_mode is OutputMode.APPEND:
+            return self._primary_key
+        places = query_positions(self.definition)
+        declared = self._primary_key
+        if not declared:
+            chosen = [min(part) for part in stream.key]
+            return tuple(self.definition.columns[places.index(i)].name for i in chosen)
+        names = Names.of(self.definition.context)
+        wanted = {names.fold(column) for column in declared}
+        columns = zip(places, self.definition.columns, strict=True)
+        key = {place for place, column in columns if names.fold(column.name) in wanted}
+        if not all(part & key for part in stream.key) or key - frozenset().union(*stream.key):
+            text = "the PRIMARY KEY is not what it groups by"
+            raise NotAStreamError(Reason("KEY_IS_NOT_GROUP", "", text))
+        return declared
+
+    @property
+    def _primary_key(self) -> tuple[str, ...]:
+        key = self.definition.asked.primary_key
+        return key.columns if key is not None else ()
+
+    @property
+    def _marks(self) -> tuple[Watermark, ...]:
+        return read_options(self.definition.asked.options).watermarks
+
+
+_NEVER_STREAMED = frozenset({"TIME_DEPENDENT", "FUNCTION", "LOOKED_UP_AND_FOLLOWED"})
+"""Shapes that no stream can have, whatever its state."""
 
 
 def _shape_reason(shape: RowShape) -> Reason:
     if shape.shape is Shape.KEYED:
-        return Reason("GROUPS", "", "the query groups rows")
-    return Reason(shape.reason, "", f"of the query, {shape.problem}")
+        return Reason("GROUPS", "", "it groups rows, and no watermark asks for a stream")
+    return Reason(shape.reason, "", shape.problem)
 
 
-def _recompute(*reasons: Reason) -> Engine:
-    return Engine("incremental", "recompute", reasons)
+def _check_streamed(sources: Sequence[Source]) -> None:
+    no_streams = [
+        Reason(
+            "NOT_A_STREAM", str(source.name), f"no stream can follow {source.name}, {_kind(source)}"
+        )
+        for source in sources
+        if source.kind is SourceKind.UNVERSIONED and source.format not in LOG_FORMATS
+    ]
+    if no_streams:
+        raise NotAStreamError(*no_streams)
 
 
-def _not_streamed(sources: Iterable[Source]) -> Iterator[Reason]:
-    for source in sources:
-        if source.kind is SourceKind.UNVERSIONED and source.format not in LOG_FORMATS:
-            name = str(source.name)
-            format_ = f"a {source.format} table" if source.format else "a table of unknown format"
-            yield Reason("NOT_A_STREAM", name, f"{name} is {format_}, which no stream can follow")
+def _kind(source: Source) -> str:
+    return f"a {source.format} table" if source.format else "a table of unknown format"
 
 
-def _streamed(sources: Iterable[Source]) -> Iterator[Reason]:
+def _streamed(sources: Sequence[Source]) -> Iterator[Reason]:
     for source in sources:
         name = str(source.name)
         if source.kind is SourceKind.VERSIONED:
             yield Reason("VERSIONED_SOURCE", name, f"{name} is followed by its versions")
         else:
-            yield Reason("LOG_SOURCE", name, f"{name} is followed by its {source.format} log")
+            text = f"{name} is followed by its {source.format} log"
+            yield Reason("LOG_SOURCE", name, text)
+
+
+def _read_whole(sources: Sequence[Source]) -> Iterator[Reason]:
+    for source in sources:
+        if source.kind is SourceKind.UNVERSIONED:
+            text = f"{source.name}, {_kind(source)}, is read as a whole each time"
+            yield Reason("READ_WHOLE", str(source.name), text)

@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.resolution.date_formatter import check_pattern
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
 from dbt.adapters.spark_mt.resolution.suggestions import closest
 from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
+from dbt.adapters.spark_mt.resolution.watermarks import WATERMARK, parse_watermarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+    from dbt.adapters.spark_mt.definition.watermark import Watermark
 
 FORMATTER_PREFIX, FORMATTER_SUFFIX = "partition.fields.", ".date-formatter"
 TYPE_WIDENING = "schema.type-widening"
@@ -87,6 +89,7 @@ class TableOptions:
         date_formatters: Partition column, by the table's own spelling, and its pattern.
         type_widening: Whether columns may be widened in place.
         trigger_interval: How often CONTINUOUS looks for changes; None for the setting's.
+        watermarks: How late rows of the sources may come.
         storage: `delta.*` properties of the table.
         other: Everything else, stored and shown, without effect.
     """
@@ -94,6 +97,7 @@ class TableOptions:
     date_formatters: Pairs = ()
     type_widening: bool = False
     trigger_interval: timedelta | None = None
+    watermarks: tuple[Watermark, ...] = ()
     storage: Pairs = ()
     other: Pairs = ()
 
@@ -116,12 +120,13 @@ def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> Tab
     storage = {k: v for k, v in by_key.items() if k.startswith(STORAGE_PREFIX)}
     formatters = {names(c): v for k, v in by_key.items() if (c := formatter_column(k))}
     trigger = by_key.get(TRIGGER_INTERVAL)
-    known = {TYPE_WIDENING, TRIGGER_INTERVAL, *storage}
+    known = {TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, *storage}
     other = {k: v for k, v in by_key.items() if k not in known and formatter_column(k) is None}
     return TableOptions(
         date_formatters=tuple(sorted(formatters.items())),
         type_widening=_BOOLEANS[by_key.get(TYPE_WIDENING, "false").lower()],
         trigger_interval=parse_duration(trigger) if trigger is not None else None,
+        watermarks=parse_watermarks(by_key[WATERMARK]) if WATERMARK in by_key else (),
         storage=tuple(sorted(storage.items())),
         other=tuple(sorted(other.items())),
     )
@@ -152,7 +157,7 @@ def _check_option(key: str, value: str, scope: OptionScope) -> Iterator[Material
         yield ReservedOptionError(option=key, table=scope.table)
     elif (column := formatter_column(key)) is not None:
         yield from _check_formatter(key, column, value, scope)
-    elif key in (TYPE_WIDENING, TRIGGER_INTERVAL):
+    elif key in (TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK):
         if problem := _value_problem(key, value):
             yield InvalidOptionError(option=key, table=scope.table, problem=problem)
     elif not key.startswith(STORAGE_PREFIX) and (suggestion := _suggestion(key, scope)):
@@ -163,6 +168,9 @@ def _value_problem(key: str, value: str) -> str:
     if key == TYPE_WIDENING:
         return "" if value.lower() in _BOOLEANS else f"'{value}' is neither true nor false."
     try:
+        if key == WATERMARK:
+            parse_watermarks(value)
+            return ""
         duration = parse_duration(value)
     except InvalidValueError as error:
         return str(error).replace("\n", " ")
@@ -171,7 +179,7 @@ def _value_problem(key: str, value: str) -> str:
 
 def _suggestion(key: str, scope: OptionScope) -> str | None:
     formatters = [f"{FORMATTER_PREFIX}{c}{FORMATTER_SUFFIX}" for c in scope.partitioned_by]
-    return closest(key, [TYPE_WIDENING, TRIGGER_INTERVAL, *formatters])
+    return closest(key, [TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, *formatters])
 
 
 def _check_formatter(
@@ -235,6 +243,15 @@ OPTIONS: tuple[OptionDoc, ...] = (
         TRIGGER_INTERVAL,
         "duration, such as 30 s",
         "How often a continuous refresh looks for changes; half of the freshness by default.",
+    ),
+    OptionDoc(
+        WATERMARK,
+        "`ts DELAY OF INTERVAL 10 SECONDS`, or `s.orders: ts DELAY OF INTERVAL 10 SECONDS`; "
+        "several are separated by a semicolon",
+        "How late rows of a source may come, by a column of type TIMESTAMP or TIMESTAMP_NTZ of the "
+        "source itself. A continuous table whose query groups, deduplicates or joins its sources "
+        "is then kept by a stream with bounded state; rows that come later are left out. The query "
+        "stays plain SQL. docs/refresh.md tells which queries can.",
     ),
     OptionDoc(
         "delta.<property>",

@@ -123,6 +123,11 @@ def _fixed(definition: ResolvedDefinition) -> Counter[str]:
     return Counter(".".join(ref.parts).lower() for ref in refs if ref.pinned)
 
 
+def pinned_names(definition: ResolvedDefinition) -> frozenset[str]:
+    """Return the full names, in lower case, of what it reads at a version that the user fixed."""
+    return frozenset(_fixed(definition))
+
+
 def lookups_of(definition: ResolvedDefinition) -> tuple[TableName, ...]:
     """Return the tables that the original query joins FOR SYSTEM_TIME AS OF the processing time.
 

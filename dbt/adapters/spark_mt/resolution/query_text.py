@@ -17,6 +17,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.resolution.query_syntax import streams_of, unknown_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -100,10 +101,10 @@ def tokens_of(query: str) -> list[Token]:
 
 def shape_of(query: str) -> QueryShape:
     """Find the relations of `query`; names of CTEs count only outside their scope."""
-    streams = _streams(tokens_of(query))
-    text = blank(query, [(t.start, t.end + 1) for t in streams])
+    tokens = tokens_of(query)
+    streams = streams_of(tokens)
     try:
-        tree = sqlglot.parse_one(text, read="spark")
+        tree = sqlglot.parse_one(_readable(query, tokens), read="spark")
     except (SqlglotError, RecursionError):
         return QueryShape(readable=False)
     if not isinstance(tree, (exp.Query, exp.Values)):
@@ -120,6 +121,19 @@ def shape_of(query: str) -> QueryShape:
     return QueryShape(True, tuple(relations[k] for k in sorted(relations)), tuple(opaque))  # noqa: FBT003 - readable
 
 
+def readable_text(query: str) -> str:
+    """Return a query in words that sqlglot reads, every other character at its old offset."""
+    return _readable(query, tokens_of(query))
+
+
+def _readable(query: str, tokens: Sequence[Token]) -> str:
+    streams = ((token.start, token.end + 1, "") for token in streams_of(tokens))
+    words = (*streams, *unknown_words(tokens))
+    return replace_at(
+        query, ((start, end, word or _blanks(query[start:end])) for start, end, word in words)
+    )
+
+
 def replace_at(query: str, replacements: Iterable[tuple[int, int, str]]) -> str:
     """Replace `query[start:end]` by each text; the ranges must not overlap."""
     pieces: list[str] = []
@@ -134,10 +148,11 @@ def replace_at(query: str, replacements: Iterable[tuple[int, int, str]]) -> str:
 
 def blank(query: str, ranges: Iterable[tuple[int, int]]) -> str:
     """Overwrite ranges with spaces, keeping line ends, so that all offsets and lines stay."""
-    keep = "\r\n"
-    return replace_at(
-        query, ((a, b, "".join(c if c in keep else " " for c in query[a:b])) for a, b in ranges)
-    )
+    return replace_at(query, ((a, b, _blanks(query[a:b])) for a, b in ranges))
+
+
+def _blanks(text: str) -> str:
+    return "".join(char if char in "\r\n" else " " for char in text)
 
 
 def without_lookups(query: str) -> WithoutLookups:
@@ -202,25 +217,6 @@ def _lookup_error(
         expression=rest[0][:60] if rest else "nothing",
         line=query.count("\n", 0, tokens[i].start) + 1,
     )
-
-
-def _streams(tokens: Sequence[Token]) -> list[Token]:
-    """The STREAM keywords: in a relation's place and followed by its name or a parenthesis."""
-    places = {TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.L_PAREN}
-    return [
-        token
-        for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
-        if token.text.upper() == "STREAM"
-        and token.token_type == TokenType.VAR
-        and before.token_type in places
-        and (
-            after.token_type in _NAME_END
-            or (after.token_type == TokenType.L_PAREN and before.token_type in _RELATION_STARTS)
-        )
-    ]
-
-
-_RELATION_STARTS = {TokenType.FROM, TokenType.JOIN}
 
 
 def _ref(query: str, table: exp.Table, streams: Sequence[Token]) -> RelationRef | None:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.resolution.query_text import readable_text
 from dbt.adapters.spark_mt.resolution.select_rules import (
     NoShapeError,
     check_clauses,
@@ -171,7 +172,7 @@ class QueryWalk:
 
 def _parsed(query: str) -> exp.Expr:
     try:
-        return sqlglot.parse_one(query, read="spark")
+        return sqlglot.parse_one(readable_text(query), read="spark")
     except (SqlglotError, RecursionError):
         raise NoShapeError(reason="UNREADABLE", problem="its text cannot be taken apart") from None
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.resolution.durations import describe_duration
 from dbt.adapters.spark_mt.resolution.plan_items import (
     attribute_id,
+    attribute_name,
     items_of,
     lists_of,
     names,
@@ -24,8 +26,10 @@ from dbt.adapters.spark_mt.resolution.stream_groups import aggregated, deduplica
 from dbt.adapters.spark_mt.resolution.stream_joins import joined, united
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.resolution.analysis import PlanOperator
 
 _TRANSPARENT = frozenset(
@@ -49,25 +53,27 @@ class StreamShape:
 
     Args:
         output_mode: Which rows each batch hands over.
-        key: For mode UPDATE: the columns of the query, counted from 0, by which a row of a batch
-            replaces the row before.
+        key: For mode UPDATE: by what a row of a batch replaces the row before. Of each part the
+            columns of the query, counted from 0, that tell it; any of them will do.
         stateful: Whether anything is kept between batches.
         reasons: Why, operator by operator.
         followed: Full names of the relations that are read as streams.
+        watermarks: Those that are not in the plan, by the full names of their relations.
     """
 
     output_mode: OutputMode
-    key: tuple[int, ...]
+    key: tuple[frozenset[int], ...]
     stateful: bool
     reasons: tuple[Reason, ...]
     followed: tuple[str, ...]
+    watermarks: tuple[tuple[str, Watermark], ...] = ()
 
 
 def stream_shape(
     root: PlanOperator,
     columns: tuple[str, ...],
-    followed: Iterable[str] = (),
-    watermarks: Mapping[str, str] | None = None,
+    followed: Iterable[TableName] = (),
+    watermarks: Sequence[Watermark] = (),
 ) -> StreamShape:
     """Return how Structured Streaming runs a query.
 
@@ -76,44 +82,69 @@ def stream_shape(
         columns: The names of its result.
         followed: Full names of relations that shall be read as streams, beside those that the plan
             marks as such.
-        watermarks: By full name of a relation the column on which it has a watermark, beside those
-            in the plan.
+        watermarks: Those that the plan does not have.
 
     Raises:
         NotAStreamError: It cannot run it, or the table would be wrong.
     """
-    flow = _Walk(frozenset(followed), dict(watermarks or {})).flow(root)
+    walk = _Walk({str(name): name for name in followed}, watermarks)
+    flow = walk.flow(root)
     if not flow.streaming:
         raise NotAStreamError(Reason("NO_STREAM", "", "it reads no source that can be followed"))
+    marks = tuple(sorted(walk.found.items()))
     key = _key(flow, columns)
     if flow.state and key:
         reasons = (*flow.reasons, _UPDATES)
-        return StreamShape(OutputMode.UPDATE, key, True, reasons, flow.followed)  # noqa: FBT003 - readable
+        return StreamShape(OutputMode.UPDATE, key, True, reasons, flow.followed, marks)  # noqa: FBT003 - readable
     if OutputMode.APPEND not in flow.modes:
         raise NotAStreamError(*flow.lost, UNCLEAR)
-    reasons = (*flow.reasons, *(flow.lost if flow.key else ()))
-    reasons += (_APPENDS,) if flow.state else ()
-    return StreamShape(OutputMode.APPEND, (), bool(flow.state), reasons, flow.followed)
+    if flow.state:
+        reasons = (*flow.reasons, *(flow.lost if flow.key else ()), _APPENDS)
+    else:
+        late = any(reason.code == _LATE for reason in flow.reasons)
+        reasons = tuple(reason for reason in flow.reasons if reason.code != _LATE)
+        reasons += (_NEVER_LATE,) if late else ()
+    return StreamShape(OutputMode.APPEND, (), bool(flow.state), reasons, flow.followed, marks)
 
 
+_LATE = "WATERMARK"
+_NEVER_LATE = Reason(
+    "WATERMARK_UNUSED", "", "the watermark has no effect, because no row waits for others"
+)
 _UPDATES = Reason("UPDATE_MODE", "", "each batch replaces the rows that it changes")
 _APPENDS = Reason("APPEND_MODE", "", "rows come when nothing can change them any more")
 
 
-def _key(flow: Flow, columns: tuple[str, ...]) -> tuple[int, ...]:
-    """The columns that tell the key, the first of several that tell the same; empty without one."""
+def _key(flow: Flow, columns: tuple[str, ...]) -> tuple[frozenset[int], ...]:
+    """The columns that tell each part of the key; empty where rows are only added."""
     if OutputMode.UPDATE not in flow.modes or not flow.key or not names(flow.output, columns):
         return ()
     ids = [item.id for item in flow.output]
-    return tuple(dict.fromkeys(min(map(ids.index, part)) for part in flow.key))
+    return tuple(
+        dict.fromkeys(frozenset(i for i, id_ in enumerate(ids) if id_ in part) for part in flow.key)
+    )
+
+
+def has_watermark(node: PlanOperator | None) -> bool:
+    """Whether the query itself has a watermark, on a stream or on a table."""
+    if node is None:
+        return False
+    return node.name == _EVENT_TIME or any(map(has_watermark, node.children))
+
+
+_EVENT_TIME = "EventTimeWatermark"
 
 
 @dataclass(slots=True)
 class _Walk:
-    """Goes through a plan from the sources up; `ctes` holds what was found out of each CTE."""
+    """Goes through a plan from the sources up.
 
-    followed: frozenset[str]
-    watermarks: Mapping[str, str]
+    `ctes` holds what was found out of each CTE, `found` the watermark of each relation.
+    """
+
+    followed: Mapping[str, TableName]
+    watermarks: Sequence[Watermark]
+    found: dict[str, Watermark] = field(default_factory=dict)
     ctes: dict[str, Flow] = field(default_factory=dict)
 
     def flow(self, node: PlanOperator) -> Flow:
@@ -143,10 +174,16 @@ class _Walk:
             return Flow(streaming=False)
         lists = lists_of(leaf.detail)
         output = items_of(lists[-1]) if lists else ()
-        column = self.watermarks.get(node.relation, "").lower()
-        events = frozenset(item.id for item in output if column and item.name.lower() == column)
-        followed = (node.relation,)
-        return Flow(streaming=True, output=output, times=Times(events), followed=followed)
+        flow = Flow(streaming=True, output=output, followed=(node.relation,))
+        name = self.followed.get(node.relation)
+        for mark in self.watermarks if name is not None else ():
+            ids = [item.id for item in output if item.name.lower() == mark.column.lower()]
+            if name is not None and mark.is_of(name) and ids:
+                self.found[node.relation] = mark
+                return replace(flow, times=Times(frozenset(ids))).because(
+                    late_rows(mark.column, describe_duration(mark.delay), node.relation)
+                )
+        return flow
 
 
 def _leaf(node: PlanOperator) -> Flow:
@@ -181,9 +218,8 @@ def _row_by_row(node: PlanOperator, flow: Flow) -> Flow:
     """What an operator does that looks at each row for itself, and leaves its columns alone."""
     if node.name in _TRANSPARENT:
         return flow
-    if node.name == "EventTimeWatermark":
-        events = _watermarked(node)
-        return replace(flow, times=replace(flow.times, events=flow.times.events | events))
+    if node.name == _EVENT_TIME:
+        return _watermarked(node, flow)
     if node.name == "Filter":
         text = "it filters groups: one that no longer fits would stay in the table"
         return (
@@ -213,11 +249,21 @@ def _multiplied(node: PlanOperator, flow: Flow) -> Flow:
     return replace(flow, output=output, times=flow.times.passed_on(windows))
 
 
-def _watermarked(node: PlanOperator) -> frozenset[int]:
-    """The attribute of a watermark: `<id>, ts#12: timestamp, 10 seconds`."""
-    parts = node.detail.split(", ")
-    found = (attribute_id(part.partition(":")[0]) for part in parts[1:])
-    return frozenset(attribute for attribute in found if attribute)
+def _watermarked(node: PlanOperator, flow: Flow) -> Flow:
+    """A watermark in the query: `<id>, ts#12: timestamp, 10 seconds`."""
+    parts = [part.strip() for part in node.detail.split(", ")]
+    event, delay = parts[1].partition(":")[0] if len(parts) > 2 else "", parts[-1]
+    if not attribute_id(event):
+        return flow
+    events = flow.times.events | {attribute_id(event)}
+    flow = replace(flow, times=replace(flow.times, events=events))
+    return flow.because(late_rows(attribute_name(event), delay, node.name))
+
+
+def late_rows(column: str, delay: str, subject: str) -> Reason:
+    """Return what a watermark means."""
+    text = f"rows that come more than {delay} late by {column} may be left out"
+    return Reason(_LATE, subject, text)
 
 
 def _number(cte: PlanOperator) -> str:
