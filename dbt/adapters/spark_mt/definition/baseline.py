@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition
 
 ADOPTED = "adopted"
 """The reason of a table whose rows were there before it became a materialized table."""
-SourcePositions = tuple[tuple[str, "VersionedPosition"], ...]
+SourcePositions = tuple[tuple[str, "FollowedPosition"], ...]
 """Positions of followed sources by their full names, sorted."""
 
 

@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import OffsetPosition, VersionedPosition
 from dbt.adapters.spark_mt.definition.start_mode import (
     IntervalUnit,
     ResolvedStartMode,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import Constraint
     from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition
 
 FORMAT_VERSION = 1
 _DAMAGE = (ValueError, zlib.error, KeyError, TypeError, AttributeError)
@@ -115,8 +116,12 @@ def _stored(doc: Mapping[str, Any]) -> StoredDefinition:
 def _baseline(doc: Mapping[str, Any] | None) -> Baseline | None:
     if doc is None:
         return None
-    positions = tuple((name, VersionedPosition(**at)) for name, at in doc["positions"])
+    positions = tuple((name, _followed(at)) for name, at in doc["positions"])
     return Baseline(positions, doc["kept_version"], doc["reason"])
+
+
+def _followed(doc: Mapping[str, Any]) -> FollowedPosition:
+    return OffsetPosition(**doc) if "offset" in doc else VersionedPosition(**doc)
 
 
 def _resolved(doc: Mapping[str, Any]) -> ResolvedDefinition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,10 @@ class VersionedPosition:
         """Whether both name one and the same version of one table."""
         return self == other
 
+    def reaches(self, other: Position) -> bool:
+        """Whether this is the version of `other`, or a later one."""
+        return isinstance(other, VersionedPosition) and self.version >= other.version
+
     def __str__(self) -> str:
         """For people: `version 7`."""
         return "its beginning" if self == BEFORE_ALL else f"version {self.version}"
@@ -43,6 +48,10 @@ class DefinitionPosition:
         """Whether the definition is the same."""
         return self == other
 
+    def reaches(self, other: Position) -> bool:
+        """Whether the definition is the same."""
+        return self == other
+
     def __str__(self) -> str:
         """For people: `definition 1a2b3c4d`."""
         return f"definition {self.fingerprint[:8]}"
@@ -54,6 +63,10 @@ class UnknownPosition:
 
     def same_state(self, other: Position) -> bool:  # noqa: ARG002 - the answer is the same for all
         """Never: what cannot be compared must be read again."""
+        return False
+
+    def reaches(self, other: Position) -> bool:  # noqa: ARG002 - the answer is the same for all
+        """Never: nobody can tell."""
         return False
 
     def __str__(self) -> str:
@@ -78,12 +91,33 @@ class OffsetPosition:
         """Whether both name the same place in the log."""
         return self == other
 
+    def reaches(self, other: Position) -> bool:
+        """Whether no number in this offset is lower than the same one in `other`.
+
+        True of every offset that only counts up: entries of a log, offsets of partitions.
+        """
+        if not isinstance(other, OffsetPosition) or other.format != self.format:
+            return False
+        here, there = _numbers(json.loads(self.offset)), _numbers(json.loads(other.offset))
+        return all(here.get(path, -1) >= number for path, number in there.items())
+
     def __str__(self) -> str:
         """For people: `kafka offset {"orders":{"0":12}}`."""
         return f"{self.format} offset {self.offset}"
 
 
+def _numbers(document: object, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
+    if isinstance(document, dict):
+        found: dict[tuple[str, ...], int] = {}
+        for key, value in document.items():
+            found |= _numbers(value, (*path, str(key)))
+        return found
+    return {path: document} if isinstance(document, int) else {}
+
+
 Position = VersionedPosition | DefinitionPosition | UnknownPosition | OffsetPosition
+FollowedPosition = VersionedPosition | OffsetPosition
+"""A position from which a source can be followed."""
 Positions = Mapping[str, Position]
 """Positions by the full name of the source."""
 

@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     DefinitionPosition,
+    FollowedPosition,
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.execution.baseline_errors import (
@@ -92,7 +93,7 @@ def read_ranges(
     kinds = {}
     for name, after in since:
         upto = run.positions[name]
-        if isinstance(upto, VersionedPosition):
+        if isinstance(upto, FollowedPosition):
             kinds[name] = environment.sources.changes(names[name], after, upto)
     return Ranges(table, since, kinds)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import FollowedPosition, UnknownPosition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ def lag_seconds(
     for key, position in table.positions.items():
         if key in looked_up:
             continue
-        if isinstance(position, VersionedPosition) and key in names:
+        if isinstance(position, FollowedPosition) and key in names:
             changed = sources.first_change_after(names[key], position)
             starts += [] if changed is None else [changed]
         elif isinstance(position, UnknownPosition) and table.last_refresh is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.job import Job
-    from dbt.adapters.spark_mt.definition.positions import Positions, VersionedPosition
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition, Positions
     from dbt.adapters.spark_mt.definition.table_state import Found, PlainTable
     from dbt.adapters.spark_mt.planning.steps import Step
     from dbt.adapters.spark_mt.planning.windows import ChangeKind
@@ -56,7 +56,7 @@ class StartPosition:
         is_complete: Whether the source's log reaches back to the instant.
     """
 
-    position: VersionedPosition
+    position: FollowedPosition
     is_complete: bool = True
 
 
@@ -100,20 +100,21 @@ class SourceReader(Protocol):
         """
         ...
 
-    def first_change_after(self, source: TableName, position: VersionedPosition) -> int | None:
+    def first_change_after(self, source: TableName, position: FollowedPosition) -> int | None:
         """Return when the first commit after `position` was made, or None if there is none.
 
-        Of a table that was dropped and created again, all commits come after it. Milliseconds since
+        Of a log, the time of the first record behind it; None as well where it tells no times. Of a
+        table that was dropped and created again, all commits come after it. Milliseconds since
         the epoch, UTC.
         """
         ...
 
-    def is_readable(self, source: TableName, position: VersionedPosition) -> bool:
+    def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
         """Whether the source still has the very version that `position` names."""
         ...
 
     def changes(
-        self, source: TableName, after: VersionedPosition, upto: VersionedPosition
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions.
 

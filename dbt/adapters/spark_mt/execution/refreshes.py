@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.positions import (
+    FollowedPosition,
     UnknownPosition,
-    VersionedPosition,
     same_positions,
 )
 from dbt.adapters.spark_mt.execution.errors import (
@@ -166,7 +166,7 @@ class Refreshes:
             raise PositionsNotReadableError(sources=", ".join(gone), problem=problem)
 
     def _is_readable(self, source: TableName, position: Position, now: Positions) -> bool:
-        if isinstance(position, VersionedPosition):
+        if isinstance(position, FollowedPosition):
             return self._env.sources.is_readable(source, position)
         return position == now[str(source)]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.changes.changes import Change
     from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun
@@ -175,11 +175,11 @@ class _Starter:
         if self._is_now or instant is None:
             return newest, ()
         names = {str(source.name): source.name for source in self.run.sources}
-        since: list[tuple[str, VersionedPosition]] = []
+        since: list[tuple[str, FollowedPosition]] = []
         warnings: list[str] = []
         for name, upto in newest:
             found = self.environment.sources.position_at(names[name], instant)
-            later = found.position.version > upto.version
+            later = found.position.reaches(upto)
             since.append((name, upto if later else found.position))
             if not found.is_complete:
                 warnings.append(

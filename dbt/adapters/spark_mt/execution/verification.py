@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
+    OffsetPosition,
     Positions,
     UnknownPosition,
     VersionedPosition,
@@ -123,7 +124,7 @@ def _lost_sources(
                 yield f"the source {key} has no versions"
             case DefinitionPosition() as position if not position.same_state(now[key]):
                 yield f"{key} was defined anew since"
-            case VersionedPosition() as position if key in names and not (
+            case (VersionedPosition() | OffsetPosition()) as position if key in names and not (
                 environment.sources.is_readable(names[key], position)
             ):
                 yield f"{position} of the source {key} cannot be read any more"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import FollowedPosition
 from dbt.adapters.spark_mt.resolution.query_shape import Shape, row_shape
 
 if TYPE_CHECKING:
@@ -85,4 +85,4 @@ def why_not_followed(baseline: Baseline, resolution: Resolution) -> str:
 def positions_of(followed: tuple[str, ...], positions: Positions) -> SourcePositions:
     """Return the positions of the sources that are followed."""
     found = ((name, positions.get(name)) for name in followed)
-    return tuple((name, at) for name, at in found if isinstance(at, VersionedPosition))
+    return tuple((name, at) for name, at in found if isinstance(at, FollowedPosition))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition, unmoved
+from dbt.adapters.spark_mt.definition.positions import (
+    OffsetPosition,
+    VersionedPosition,
+    unmoved,
+)
 from dbt.adapters.spark_mt.execution.errors import (
     BusySourcesError,
     PositionsNotReadableError,
@@ -13,13 +17,17 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.resolution.content import content_query
 from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
 from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
+from dbt.adapters.spark_mt.spark.streams.kafka import KafkaSource
+from dbt.adapters.spark_mt.spark.streams.kafka_offsets import KAFKA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark.sql import DataFrame
+
     from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession
@@ -31,6 +39,8 @@ if TYPE_CHECKING:
 _ATTEMPTS = 5
 _RESULT = "__materialized_table_result"
 _CHANGES = "__materialized_table_changes_"
+_ADDED, _REMOVED = "added_", "removed_"
+_LOG = "__materialized_table_log_"
 
 
 class QueryRows:
@@ -51,7 +61,7 @@ class QueryRows:
             PositionsNotReadableError: The same, where only the given positions will do.
         """
         resolved = definition.resolved
-        pins = Pins(_versions(run))
+        pins = Pins(_versions(run), _whole_logs(session, run))
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is not None:
             return content_query(resolved, pinned.text), run.positions
@@ -71,7 +81,7 @@ class QueryRows:
             RefreshFailedError: The query cannot be limited to these rows.
         """
         reader = RangeReader(session.spark, self._log)
-        return self._limited(session, definition, run, since, ("added_", reader.added))
+        return self._limited(session, definition, run, since, (_ADDED, reader.added))
 
     def touched(
         self,
@@ -88,9 +98,9 @@ class QueryRows:
             RefreshFailedError: The query cannot be limited to these rows.
         """
         reader = RangeReader(session.spark, self._log)
-        parts = [self._limited(session, definition, run, since, ("added_", reader.added))]
+        parts = [self._limited(session, definition, run, since, (_ADDED, reader.added))]
         if any(reader.removed(range_) for range_ in self._ranges(run, since)):
-            limit = ("removed_", reader.removed)
+            limit = (_REMOVED, reader.removed)
             parts.append(self._limited(session, definition, run, since, limit))
         return parts
 
@@ -104,7 +114,11 @@ class QueryRows:
     ) -> str:
         """Let a temporary view of some rows stand in the place of each followed source."""
         label, rows_of = limit
-        views: dict[str, str] = {}
+        views = _whole_logs(session, run, label)
+        for name, after in since:
+            if name in views:
+                rows = _log(session, run, name, after if label == _ADDED else run.positions[name])
+                rows.createOrReplaceTempView(views[name])
         for number, range_ in enumerate(self._ranges(run, since)):
             view = f"{_CHANGES}{label}{number}"
             body = rows_of(range_) or f"SELECT * FROM {_at_end(range_)} WHERE false"
@@ -124,6 +138,7 @@ class QueryRows:
             SourceRange(names[name], self._sources.location(names[name]), after, end)
             for name, after in since
             if isinstance(end := upto[name], VersionedPosition)
+            and isinstance(after, VersionedPosition)
         ]
 
     def _settled(
@@ -143,6 +158,27 @@ class QueryRows:
                 raise PositionsNotReadableError(sources=names, problem=reason)
             before = after
         raise BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
+
+
+def _whole_logs(session: PrivateSession, run: RefreshRun, label: str = "") -> dict[str, str]:
+    """Make temporary views of all that logs held at the run's positions; by the logs' names."""
+    logs = sorted(n for n, at in run.positions.items() if _is_kafka(at))
+    views = {name: f"{_LOG}{label}{number}" for number, name in enumerate(logs)}
+    for name, view in views.items():
+        _log(session, run, name).createOrReplaceTempView(view)
+    return views
+
+
+def _log(
+    session: PrivateSession, run: RefreshRun, name: str, after: Position | None = None
+) -> DataFrame:
+    """What a log held at the run's position, less what it held at an earlier one."""
+    source = next(each.name for each in run.sources if str(each.name) == name)
+    return KafkaSource(session.spark, source).batch(after, run.positions[name])
+
+
+def _is_kafka(position: Position) -> bool:
+    return isinstance(position, OffsetPosition) and position.format == KAFKA
 
 
 def _versions(run: RefreshRun) -> dict[str, int]:

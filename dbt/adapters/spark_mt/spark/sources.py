@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     DefinitionPosition,
+    OffsetPosition,
     Position,
     Positions,
     UnknownPosition,
@@ -18,12 +19,15 @@ from dbt.adapters.spark_mt.execution.ports import StartPosition
 from dbt.adapters.spark_mt.planning.windows import ChangeKind
 from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
 from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
+from dbt.adapters.spark_mt.spark.streams.kafka_offsets import KAFKA
+from dbt.adapters.spark_mt.spark.streams.logs import LogReader
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
     from dbt.adapters.spark_mt.spark.table_details import TableDetail, TableDetails
@@ -34,18 +38,19 @@ _PROBES = 32
 
 
 class SparkSourceReader:
-    """Reads positions from Delta's logs, and fingerprints of what defines views and functions."""
+    """Reads positions from Delta's logs and Kafka's, fingerprints of views and functions."""
 
     def __init__(self, log: DeltaLog, details: TableDetails, sessions: PrivateSessions) -> None:
         self._log = log
         self._details = details
         self._sessions = sessions
+        self._logs = LogReader(sessions)
 
     def positions(self, sources: Sequence[Source]) -> Positions:
         """Return one state of all sources that existed at one moment.
 
         Versions are listed until two listings in a row agree: then all of them stood at the same
-        time, between the two.
+        time, between the two. In between it is looked where logs end, one log after the other.
 
         Raises:
             SourceNotFoundError: A source is gone.
@@ -54,11 +59,29 @@ class SparkSourceReader:
         fixed: dict[str, Position] = {
             str(s.name): _fixed_position(s) for s in sources if s.kind is not SourceKind.VERSIONED
         }
-        followed = [s.name for s in sources if s.kind is SourceKind.VERSIONED]
-        return fixed | self._settled(dict.fromkeys(followed))
+        versioned = [s.name for s in sources if s.kind is SourceKind.VERSIONED]
+        logs = [s.name for s in sources if s.format == KAFKA]
+        return fixed | self._settled(dict.fromkeys(versioned), dict.fromkeys(logs))
 
-    def first_change_after(self, source: TableName, position: VersionedPosition) -> int | None:
+    def newest(self, source: TableName) -> VersionedPosition:
+        """Return the newest version of a Delta table.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+        return self.at_version(source, self._newest(source))
+
+    def at_version(self, source: TableName, version: int) -> VersionedPosition:
+        """Return the position that a version of a Delta table is, `BEFORE_ALL` before the first."""
+        if version < 0:
+            return BEFORE_ALL
+        key = (self.location(source), version)
+        return VersionedPosition(version, self._log.commits([key])[key].identity)
+
+    def first_change_after(self, source: TableName, position: FollowedPosition) -> int | None:
         """Return when the first commit after `position` was made, or None if there is none."""
+        if isinstance(position, OffsetPosition):
+            return self._logs.first_change_after(source, position)
         location = self._detail(source).location
         read = position.version if self.is_readable(source, position) else -1
         later = [version for version in self._log.versions(location) if version > read]
@@ -67,8 +90,10 @@ class SparkSourceReader:
         found = self._log.commits([(location, later[0])])
         return next((commit.timestamp_ms for commit in found.values()), None)
 
-    def is_readable(self, source: TableName, position: VersionedPosition) -> bool:
-        """Whether the source still has the very version that `position` names."""
+    def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
+        """Whether the source still has the very version that `position` names, or all behind it."""
+        if isinstance(position, OffsetPosition):
+            return self._logs.is_readable(source, position)
         key = (self._detail(source).location, position.version)
         if position.version not in self._log.versions(key[0]):
             return False
@@ -83,9 +108,16 @@ class SparkSourceReader:
         return self._detail(source).location
 
     def changes(
-        self, source: TableName, after: VersionedPosition, upto: VersionedPosition
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeKind:
-        """Return what happened to the rows of a source between two of its positions."""
+        """Return what happened to the rows of a source between two of its positions.
+
+        A table that was made anew in another format was replaced.
+        """
+        if isinstance(upto, OffsetPosition):
+            return self._logs.changes(source, after, upto)
+        if isinstance(after, OffsetPosition):
+            return ChangeKind.REPLACED
         range_ = SourceRange(source, self.location(source), after, upto)
         if not (range_.is_empty or after == BEFORE_ALL or self.is_readable(source, after)):
             return self._why_unreadable(range_)
@@ -94,7 +126,10 @@ class SparkSourceReader:
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
         """Return the position right before the first commit made at or after an instant."""
-        location = self.location(source)
+        detail = self._detail(source)
+        if not detail.is_delta:
+            return self._logs.position_at(source, detail.format, instant_ms)
+        location = detail.location
         versions = self._log.versions(location)
         first = self._first_at_or_after(location, versions, instant_ms)
         if first == 0:
@@ -120,12 +155,15 @@ class SparkSourceReader:
         cleaned = bool(versions) and range_.after.version < versions[0]
         return ChangeKind.GONE if cleaned else ChangeKind.REPLACED
 
-    def _settled(self, names: Iterable[TableName]) -> dict[str, Position]:
+    def _settled(
+        self, names: Iterable[TableName], logs: Collection[TableName]
+    ) -> dict[str, Position]:
         versions = self._listed(names)
         for _ in range(_ATTEMPTS):
-            again = self._listed(names) if len(versions) > 1 else versions
+            ends = self._logs.ends(logs)
+            again = self._listed(names) if len(versions) + len(logs) > 1 else versions
             if versions == again:
-                return self._positions(versions)
+                return self._positions(versions) | ends
             versions = again
         raise BusySourcesError(
             sources=", ".join(sorted(map(str, versions))),
@@ -159,6 +197,6 @@ class SparkSourceReader:
 
 
 def _fixed_position(source: Source) -> Position:
-    if source.kind is SourceKind.UNVERSIONED:
+    if source.kind is SourceKind.UNVERSIONED:  # those of logs are looked up
         return UnknownPosition()
     return DefinitionPosition(hashlib.sha256(source.definition_text.encode()).hexdigest()[:32])

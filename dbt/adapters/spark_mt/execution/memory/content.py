@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
     from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition, Positions
     from dbt.adapters.spark_mt.execution.memory.queries import MemoryQueries
     from dbt.adapters.spark_mt.execution.memory.tables import Row, Rows, VersionedTable
     from dbt.adapters.spark_mt.execution.ports import SourceReader
@@ -96,7 +96,7 @@ class MemoryContent:
         self,
         definition: StoredDefinition,
         run: RefreshRun,
-        since: Mapping[str, VersionedPosition],
+        since: Mapping[str, FollowedPosition],
         difference: Callable[[Rows, Rows], Rows],
     ) -> Rows:
         """Compute the query over a part of the rows of the sources that `since` names."""

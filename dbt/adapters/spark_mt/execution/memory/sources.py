@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition
     from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
-    from dbt.adapters.spark_mt.execution.memory.tables import VersionedTable
+    from dbt.adapters.spark_mt.execution.memory.tables import Row, VersionedTable
     from dbt.adapters.spark_mt.resolution.analysis import Source
 
 
@@ -42,32 +43,34 @@ class MemorySourceReader:
         """
         return {str(source.name): self._position(source) for source in sources}
 
-    def first_change_after(self, source: TableName, position: VersionedPosition) -> int | None:
+    def first_change_after(self, source: TableName, position: FollowedPosition) -> int | None:
         """Return when the first commit after `position` was made, or None if there is none."""
+        if not isinstance(position, VersionedPosition):
+            return None
         table = self._table(source)
         read = position.version if self.is_readable(source, position) else -1
         later = (commit for commit in table.log if commit.version > read)
         return next((commit.timestamp_ms for commit in later), None)
 
-    def is_readable(self, source: TableName, position: VersionedPosition) -> bool:
+    def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
         """Whether the source still has the very version that `position` names."""
-        return position.identity == self._table(source).identity
+        table = self._table(source)
+        return isinstance(position, VersionedPosition) and position.identity == table.identity
 
     def changes(
-        self, source: TableName, after: VersionedPosition, upto: VersionedPosition
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions."""
         if after in (upto, BEFORE_ALL):
             return ChangeKind.NONE if after == upto else ChangeKind.ADDED
         table = self._table(source)
         first = min((commit.version for commit in table.log), default=table.version)
-        if not self.is_readable(source, after) or after.version < first:
-            gone = self.is_readable(source, after)
-            return ChangeKind.GONE if gone else ChangeKind.REPLACED
+        if not (isinstance(after, VersionedPosition) and self.is_readable(source, after)):
+            return ChangeKind.REPLACED
+        if after.version < first or not isinstance(upto, VersionedPosition):
+            return ChangeKind.GONE
         before, now = (Counter(table.snapshots[at.version].rows) for at in (after, upto))
-        if before - now:
-            return ChangeKind.REMOVED
-        return ChangeKind.ADDED if now - before else ChangeKind.NONE
+        return _kind(before, now)
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
         """Return from where a source counts that starts at an instant."""
@@ -91,3 +94,9 @@ class MemorySourceReader:
         if table is None:
             raise SourceNotFoundError(source=name, problem="there is no such table")
         return table
+
+
+def _kind(before: Counter[Row], now: Counter[Row]) -> ChangeKind:
+    if before - now:
+        return ChangeKind.REMOVED
+    return ChangeKind.ADDED if now - before else ChangeKind.NONE

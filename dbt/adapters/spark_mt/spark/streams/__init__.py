@@ -1,0 +1,1 @@
+"""Sources and streams of Structured Streaming."""

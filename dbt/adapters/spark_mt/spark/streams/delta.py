@@ -1,0 +1,97 @@
+"""A Delta table as a source of streams."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
+from dbt.adapters.spark_mt.execution.source_errors import OffsetInsideCommitError
+from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Position
+    from dbt.adapters.spark_mt.execution.ports import StartPosition
+    from dbt.adapters.spark_mt.planning.windows import ChangeKind
+    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+
+_NOT_YET_WRITTEN = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
+"""Without it a stream cannot begin at the version that the next commit will have."""
+_WHOLE_COMMITS = {"maxFilesPerTrigger": str(2**31 - 1)}
+"""A batch with a limit may end inside a commit, which is no version to compare anything with."""
+_BEHIND_COMMIT = -1
+
+
+class DeltaSource:
+    """A Delta table, whose positions are versions.
+
+    Args:
+        spark: A private session, to which the frames belong; one conf of it is changed.
+        name: The table's full name.
+        reader: Knows its log.
+        log: Reads it.
+    """
+
+    def __init__(
+        self, spark: SparkSession, name: TableName, reader: SparkSourceReader, log: DeltaLog
+    ) -> None:
+        self._spark = spark
+        self._name = name
+        self._reader = reader
+        self._log = log
+
+    def latest(self) -> VersionedPosition:
+        """Return the newest version."""
+        return self._reader.newest(self._name)
+
+    def earliest(self) -> VersionedPosition:
+        """Return the position before all rows: the oldest version is read as a whole."""
+        return BEFORE_ALL
+
+    def position_at(self, instant_ms: int) -> StartPosition:
+        """Return the version right before the first commit made at or after an instant."""
+        return self._reader.position_at(self._name, instant_ms)
+
+    def position_of(self, offset: str) -> VersionedPosition:
+        """Return what an entry in the offsets of a checkpoint means.
+
+        Raises:
+            OffsetInsideCommitError: The batch read a part of a commit.
+        """
+        entry = json.loads(offset)
+        if entry["index"] != _BEHIND_COMMIT or entry["isStartingVersion"]:
+            raise OffsetInsideCommitError(source=self._name, offset=offset)
+        return self._reader.at_version(self._name, int(entry["reservoirVersion"]) - 1)
+
+    def kind(self, after: Position | None, upto: Position) -> ChangeKind:
+        """Return what happened to the rows between two versions."""
+        begin = BEFORE_ALL if after is None else _versioned(after)
+        return self._reader.changes(self._name, begin, _versioned(upto))
+
+    def stream(self, after: Position | None = None) -> DataFrame:
+        """Open the source as a stream of the commits behind a position.
+
+        Without one its first batch is the whole table as it is then. A batch ends behind a commit.
+        """
+        self._spark.conf.set(_NOT_YET_WRITTEN, "true")
+        reader = self._spark.readStream.options(**_WHOLE_COMMITS)
+        if after is not None and after != BEFORE_ALL:
+            reader = reader.option("startingVersion", str(_versioned(after).version + 1))
+        return reader.table(self._name.sql)
+
+    def batch(self, after: Position | None, upto: Position) -> DataFrame:
+        """Open the rows that were added between two versions; all of `upto` for None."""
+        location = self._reader.location(self._name)
+        begin = BEFORE_ALL if after is None else _versioned(after)
+        range_ = SourceRange(self._name, location, begin, _versioned(upto))
+        return self._spark.sql(RangeReader(self._spark, self._log).added(range_))
+
+
+def _versioned(position: Position) -> VersionedPosition:
+    if not isinstance(position, VersionedPosition):
+        raise TypeError(f"{position} is no version")  # noqa: TRY003, EM102
+    return position

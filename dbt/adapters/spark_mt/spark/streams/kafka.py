@@ -1,0 +1,215 @@
+"""A table of the catalog over topics of Kafka."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, OffsetPosition
+from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.execution.ports import StartPosition
+from dbt.adapters.spark_mt.planning.windows import ChangeKind
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.streams.kafka_offsets import (
+    EARLIEST,
+    KAFKA,
+    Offsets,
+    assignment,
+    completed,
+    holds,
+    kafka_position,
+    kind_between,
+    offsets_of,
+    parse,
+    position_of,
+    reaches_back,
+    render,
+)
+from dbt.adapters.spark_mt.spark.streams.options import has_any, table_options, without
+from dbt.adapters.spark_mt.spark.streams.probe import Ends, ends_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Position
+
+_TIMES = ("startingTimestamp", "startingOffsetsByTimestamp")
+_STARTS = (*_TIMES, "startingOffsets", "startingOffsetsByTimestampStrategy")
+_ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+_LIMITS = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+_TOPICS = ("assign", "subscribe", "subscribePattern")
+_NOTHING = {"maxOffsetsPerTrigger": "0"}
+_AT_ONCE = 100
+"""How many records of a partition are looked at in search of the first."""
+
+
+class KafkaSource:
+    """A table made by `CREATE TABLE k USING kafka OPTIONS (…)`.
+
+    Spark hands the schema in the catalog to the connector when such a table is read as a stream,
+    which the connector refuses, and it ignores options behind the table's name in a query. So
+    readers are made here, of the table's own options.
+
+    Args:
+        spark: A private session, to which the frames belong.
+        name: The table's full name.
+    """
+
+    def __init__(self, spark: SparkSession, name: TableName) -> None:
+        self._spark = spark
+        self._name = name
+
+    @property
+    def is_followable(self) -> bool:
+        """Whether it goes on: a table whose options name its end never changes, or differently."""
+        return not has_any(self._options, _ENDS)
+
+    def latest(self) -> OffsetPosition:
+        """Return where the log ends now.
+
+        Raises:
+            SourceNotFoundError: The table, a topic or the broker cannot be reached.
+        """
+        return kafka_position(self._ends(startingOffsets="earliest").end)
+
+    def earliest(self) -> OffsetPosition:
+        """Return where the oldest records are that Kafka still has; raises as `latest` does."""
+        return kafka_position(self._ends(startingOffsets="earliest").start)
+
+    def position_at(self, instant_ms: int) -> StartPosition:
+        """Return the position of the first records with a time at or after an instant.
+
+        Args:
+            instant_ms: Milliseconds since the epoch, UTC, as the records' own times are.
+
+        Raises:
+            SourceNotFoundError: The table, a topic or the broker cannot be reached.
+        """
+        asked = self._ends(
+            startingTimestamp=str(instant_ms), startingOffsetsByTimestampStrategy="latest"
+        )
+        start, oldest = parse(asked.start), offsets_of(self.earliest())
+        return StartPosition(position_of(start), is_complete=reaches_back(start, oldest))
+
+    def position_of(self, offset: str) -> OffsetPosition:
+        """Return what an entry in the offsets of a checkpoint means."""
+        return kafka_position(offset)
+
+    def kind(self, after: Position | None, upto: Position) -> ChangeKind:
+        """Return what happened between two positions.
+
+        A topic that was deleted, made again and filled beyond `after` since is not told from the
+        one before: Kafka's offsets do not say which topic they belong to.
+        """
+        if after is not None and after.same_state(upto):
+            return ChangeKind.NONE
+        oldest, wanted = offsets_of(self.earliest()), _known(upto)
+        read = _read(after)
+        if read is None:
+            is_empty = all(wanted[p] <= oldest.get(p, 0) for p in wanted)
+            return ChangeKind.NONE if is_empty else ChangeKind.ADDED
+        return kind_between(read, wanted, oldest)
+
+    def is_readable(self, position: Position) -> bool:
+        """Whether all records behind a position are still there."""
+        ends = self._ends(startingOffsets="earliest")
+        return holds(_known(position), parse(ends.start), parse(ends.end))
+
+    def first_change_after(self, position: Position) -> int | None:
+        """Return the time of the first record behind a position, None where there is none.
+
+        Milliseconds since the epoch, UTC.
+        """
+        ends = self._ends(startingOffsets="earliest")
+        oldest, end = parse(ends.start), parse(ends.end)
+        read = _known(position)
+        start = {p: max(min(read.get(p, 0), end[p]), oldest[p]) for p in end}
+        near = {p: min(start[p] + _AT_ONCE, end[p]) for p in end}
+        first = self._first_time(start, near)
+        return first if first is not None or near == end else self._first_time(near, end)
+
+    def stream(self, after: Position | None = None) -> DataFrame:
+        """Open the source as a stream of what comes behind a position.
+
+        Partitions that the position does not know are read from their oldest record. Without a
+        position the stream begins where the table's own options say, else at the oldest records.
+        """
+        read = _read(after)
+        options = without(self._options, _ENDS)
+        if read is None:
+            return self._stream(_from_oldest(options))
+        known = offsets_of(self.latest())
+        options = without(options, _STARTS)
+        return self._stream({**options, "startingOffsets": render(completed(read, known))})
+
+    def batch(self, after: Position | None, upto: Position) -> DataFrame:
+        """Open what lies between two positions; all that the table holds up to `upto` for None.
+
+        Records that are gone make the frame fail when it is computed.
+        """
+        wanted, read = _known(upto), _read(after)
+        options = without(self._options, _ENDS)
+        if not wanted:
+            return self._batch(options).where("false")
+        if read is not None:
+            options = without(options, _STARTS)
+        if not has_any(options, _TIMES):
+            named = read if read is not None else _named_start(options)
+            begin = {partition: named.get(partition, EARLIEST) for partition in wanted}
+            options = {**without(options, _STARTS), "startingOffsets": render(begin)}
+        return self._batch(
+            {
+                **without(options, _TOPICS),
+                "assign": assignment(wanted),
+                "endingOffsets": render(wanted),
+            }
+        )
+
+    @cached_property
+    def _options(self) -> dict[str, str]:
+        return table_options(self._spark, self._name)
+
+    def _first_time(self, start: Offsets, end: Offsets) -> int | None:
+        if start == end:
+            return None
+        rows = self.batch(position_of(start), position_of(end))
+        found = rows.selectExpr("unix_millis(min(timestamp))").collect()[0][0]
+        return None if found is None else int(found)
+
+    def _ends(self, **start: str) -> Ends:
+        options = without(self._options, (*_STARTS, *_ENDS, *_LIMITS))
+        try:
+            return ends_of(self._spark, self._stream({**options, **start, **_NOTHING}))
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+            failure = failure_of(error)
+            problem = failure.parameter("message") or failure.message
+            raise SourceNotFoundError(source=self._name, problem=problem) from error
+
+    def _stream(self, options: dict[str, str]) -> DataFrame:
+        return self._spark.readStream.format(KAFKA).options(**options).load()
+
+    def _batch(self, options: dict[str, str]) -> DataFrame:
+        return self._spark.read.format(KAFKA).options(**options).load()
+
+
+def _from_oldest(options: dict[str, str]) -> dict[str, str]:
+    return options if has_any(options, _STARTS) else {**options, "startingOffsets": "earliest"}
+
+
+def _named_start(options: dict[str, str]) -> Offsets:
+    """The offsets that a table's own options name; `earliest` names none."""
+    own = {key.lower(): value for key, value in options.items()}.get("startingoffsets", "earliest")
+    return {} if own.lower() == "earliest" else parse(own)
+
+
+def _read(after: Position | None) -> Offsets | None:
+    return None if after is None or after == BEFORE_ALL else _known(after)
+
+
+def _known(position: Position) -> Offsets:
+    if not isinstance(position, OffsetPosition) or position.format != KAFKA:
+        raise TypeError(f"{position} is no position in Kafka")  # noqa: TRY003, EM102
+    return offsets_of(position)

@@ -1,0 +1,73 @@
+"""The options with which a table of the catalog was made, as they were given."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+
+    Options = Mapping[str, str]
+
+_OPTION = "option."
+_SHOWING_ALL = {
+    "spark.sql.legacy.setCommandRejectsSparkCoreConfs": "false",
+    "spark.redaction.regex": "(?!)",
+    "spark.sql.redaction.options.regex": "(?!)",
+}
+"""Spark hides the values of passwords and addresses otherwise, which a source cannot do without."""
+
+
+def table_options(private: SparkSession, name: TableName) -> dict[str, str]:
+    """Return the options of a table's CREATE TABLE … OPTIONS; keys as they were written.
+
+    Args:
+        private: A session in which nothing else runs meanwhile. The values are secrets: they belong
+            into readers and nowhere else.
+        name: The table's full name.
+
+    Raises:
+        SourceNotFoundError: It is gone.
+    """
+    with _set_for_now(private, _SHOWING_ALL):
+        try:
+            rows = private.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+            raise SourceNotFoundError(source=name, problem=failure_of(error).message) from error
+    return {key[len(_OPTION) :]: value for key, value in rows if key.startswith(_OPTION)}
+
+
+def without(options: Options, keys: Collection[str]) -> dict[str, str]:
+    """Return the options less some, whose names count without case as they do for Spark."""
+    dropped = {key.lower() for key in keys}
+    return {key: value for key, value in options.items() if key.lower() not in dropped}
+
+
+def has_any(options: Options, keys: Collection[str]) -> bool:
+    """Whether any of these options is given."""
+    return len(without(options, keys)) < len(options)
+
+
+@contextmanager
+def _set_for_now(spark: SparkSession, confs: Mapping[str, str]) -> Iterator[None]:
+    before = {key: spark.conf.get(key, None) for key in confs}
+    try:
+        for key, value in confs.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, earlier in reversed(before.items()):
+            if earlier is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, earlier)
