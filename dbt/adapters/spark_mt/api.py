@@ -18,12 +18,13 @@ from dbt.adapters.spark_mt.execution.figures import figures_of
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.results import StatementOutcome
 from dbt.adapters.spark_mt.handover import TableHandover, create_or_alter
+from dbt.adapters.spark_mt.hosting import TableHosting
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 from dbt.adapters.spark_mt.planning.steps import Unregister
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.renderer import render
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.routing import parse_name, parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ class KeptConfiguration:
     left: tuple[str, ...] = ()
 
 
-class MaterializedTables(TableChecks, TableHandover):
+class MaterializedTables(TableChecks, TableHandover, TableHosting):
     """Materialized tables of one Spark session.
 
     Args:
@@ -117,7 +118,7 @@ class MaterializedTables(TableChecks, TableHandover):
             force: Compute the rows even if no source has moved.
         """
         self._environment.details.forget()
-        table = _table_name(name)
+        table = parse_name(name)
         if scheduled_at is not None:
             return self._manager.refreshes.refresh_scheduled(table, scheduled_at)
         return self._manager.refreshes.refresh(table, force=force)
@@ -247,10 +248,3 @@ def _create(statement: str) -> CreateTable:
     if not isinstance(parsed, CreateTable):
         raise TypeError("expected CREATE MATERIALIZED TABLE")  # noqa: TRY003, EM101 - for programmers
     return parsed
-
-
-def _table_name(name: str) -> TableName:
-    parsed = parse_statement(f"DROP MATERIALIZED TABLE {name}")
-    if parsed is None or not hasattr(parsed, "name"):
-        raise TypeError(name)
-    return parsed.name

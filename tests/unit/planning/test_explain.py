@@ -27,6 +27,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Step,
     Unregister,
     VerifyRows,
+    WriteBatch,
 )
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
@@ -48,6 +49,7 @@ STEPS = {
     "register": Register(DEFINITION, 1, {}, None),
 }
 NEVER_EXPLAINED = {
+    WriteBatch,
     FillPartitions,
     RecordJob,
     DropTable,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, encode_commit
-from dbt.adapters.spark_mt.spark.delta_log import _escaped, _file, _parse, _tail
+from dbt.adapters.spark_mt.spark.delta_log import _escaped, _file, _tail, parse_commit
 
 FACTS = CommitFacts("id", CommitKind.CONTENT, 3, "token", 2)
 
@@ -15,7 +15,7 @@ def line(**info):
 
 
 def test_our_commit():
-    found = _parse(
+    found = parse_commit(
         7,
         line(
             userMetadata=encode_commit(FACTS),
@@ -28,15 +28,15 @@ def test_our_commit():
 
 
 def test_a_commit_of_others():
-    found = _parse(0, line(userMetadata="by hand"))
+    found = parse_commit(0, line(userMetadata="by hand"))
     assert (found.facts, found.rows, found.parameters) == (None, None, {})
 
 
 def test_restore_keeps_the_number_of_its_version():
     parameters = {"version": 0, "timestamp": None}
-    assert _parse(3, line(operation="RESTORE", operationParameters=parameters)).parameters == (
-        parameters
-    )
+    assert parse_commit(
+        3, line(operation="RESTORE", operationParameters=parameters)
+    ).parameters == (parameters)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_restore_keeps_the_number_of_its_version():
     [({}, 1000), ({"inCommitTimestamp": 2000}, 2000), ({"timestamp": None}, 0)],
 )
 def test_the_time_of_a_commit(info, expected):
-    assert _parse(0, line(**info)).timestamp_ms == expected
+    assert parse_commit(0, line(**info)).timestamp_ms == expected
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_time_of_a_commit(info, expected):
     ],
 )
 def test_rows_that_were_counted(metrics, rows):
-    assert _parse(0, line(operationMetrics=metrics)).rows == rows
+    assert parse_commit(0, line(operationMetrics=metrics)).rows == rows
 
 
 def test_files_are_named_by_version():

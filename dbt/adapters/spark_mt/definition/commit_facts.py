@@ -143,7 +143,7 @@ def decode_commit(text: str | None) -> CommitFacts | None:
 def encode_positions(positions: Positions) -> dict[str, Any]:
     """Return positions as a document.
 
-    A list for a version, a text for a fingerprint, an object for an offset, null for an unknown one.
+    A list for a version, a text for a fingerprint, an object for an offset, null for unknown.
     """
     return {name: _encode_position(position) for name, position in sorted(positions.items())}
 

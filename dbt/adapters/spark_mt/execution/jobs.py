@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.planning.steps import SCHEDULED, Fill, FillMode
+from dbt.adapters.spark_mt.planning.steps import HOSTED, SCHEDULED, Fill, FillMode
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LONGEST_ERROR = 2000
 """How many characters of an error the log keeps."""
+_KINDS = {SCHEDULED: JobKind.SCHEDULED, HOSTED: JobKind.CONTINUOUS}
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -37,7 +38,7 @@ def perform(plan: Plan, environment: Environment) -> StepResult:
     job = _job_of(plan, environment)
     if job is None:
         return execute(plan, environment.runner, conduct.beside)
-    told = _Told(environment, job)
+    told = JobTeller(environment, job)
     beating = conduct.heartbeat(told.beat)
 
     def finished(committed: StepResult) -> Job:
@@ -57,15 +58,16 @@ def record_skipped(environment: Environment, definition: StoredDefinition, run: 
     """Tell that a scheduled refresh had nothing to do; any other leaves no trace."""
     if run.trigger != SCHEDULED:
         return
-    told = _Told(environment, _job(environment, definition, run))
+    told = JobTeller(environment, job_of(environment, definition, run))
     told.write(told.ended(JobStatus.SKIPPED))
 
 
 @dataclass(slots=True)
-class _Told:
+class JobTeller:
     """What the log is told about one job; telling never fails what it tells about.
 
     Args:
+        is_over: Whether the log was told how it ended.
         problems: Why the log does not know, for the user.
     """
 
@@ -75,9 +77,11 @@ class _Told:
     problems: list[str] = field(default_factory=list)
 
     def beat(self) -> None:
+        """Tell that it goes on."""
         self.write(replace(self.job, heard_at_ms=self.environment.now_ms()))
 
     def ended(self, status: JobStatus, rows: int | None = None, error: str = "") -> Job:
+        """Return its last row; from now on it is over."""
         self.is_over = True
         now = self.environment.now_ms()
         return replace(
@@ -95,6 +99,7 @@ class _Told:
         self.write(self.ended(status, error=text[:LONGEST_ERROR]))
 
     def write(self, job: Job) -> None:
+        """Write a row about it."""
         try:
             self.environment.conduct.log.append(job)
         except Exception as error:  # noqa: BLE001 - a log must not fail what it tells about
@@ -110,21 +115,22 @@ def _job_of(plan: Plan, environment: Environment) -> Job | None:
         definition: StoredDefinition | None = getattr(step, "definition", None)
         if run is not None and definition is not None:
             creates = isinstance(step, Fill) and step.mode is FillMode.CREATE
-            return _job(environment, definition, run, creates=creates)
+            return job_of(environment, definition, run, creates=creates)
     return None
 
 
-def _job(
+def job_of(
     environment: Environment,
     definition: StoredDefinition,
     run: RefreshRun,
     *,
     creates: bool = False,
 ) -> Job:
+    """Return the row of a refresh that begins."""
     return Job(
         job_id=run.refresh_id,
         table=definition.name,
-        kind=JobKind.SCHEDULED if run.trigger == SCHEDULED else JobKind.MANUAL,
+        kind=_KINDS.get(run.trigger, JobKind.MANUAL),
         status=JobStatus.RUNNING,
         started_at_ms=run.started_at_ms,
         heard_at_ms=environment.now_ms(),

@@ -71,6 +71,14 @@ class TableStore(Protocol):
         """Look at the table itself, never at an index of tables."""
         ...
 
+    def version(self, name: TableName) -> int:
+        """Return the newest version of a table, as cheaply as possible; -1 where it has none."""
+        ...
+
+    def forget(self) -> None:
+        """Look at everything anew from now on."""
+        ...
+
     def plain(self, name: TableName) -> PlainTable | None:
         """Return the plain table with versions under the full name `name`, if it is one.
 

@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     same_positions,
 )
+from dbt.adapters.spark_mt.execution.appending import appends, plan_appended
 from dbt.adapters.spark_mt.execution.errors import (
     InvalidPartitionValueError,
     PositionsNotReadableError,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepResult
     from dbt.adapters.spark_mt.planning.periods import Partition
-    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun
     from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
     from dbt.adapters.spark_mt.statements.nodes import PartitionValue
 
@@ -117,13 +118,20 @@ class Refreshes:
         if not asked.force and not _must_run(table, analyzed, run):
             return self._up_to_date(table, run)
         _raise_if_unfit(table, analyzed)
-        if follows_sources(table, analyzed):
-            plan, run = plan_changes(self._env, table, analyzed, run)
-        else:
-            plan = plan_refresh(table, run)
-            table = _counted_whole(table)
+        table, plan, run = self._planned(table, analyzed, run, force=asked.force)
         result = perform(plan, self._env)
         return self._outcome(table, run, result, (), _overwritten(table, run))
+
+    def _planned(
+        self, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun, *, force: bool
+    ) -> tuple[StoredTable, Plan, RefreshRun]:
+        """Return the table as users see it afterwards, the plan, and the run by its strategy."""
+        if follows_sources(table, analyzed):
+            return table, *plan_changes(self._env, table, analyzed, run)
+        appended = None if force else plan_appended(self._env, table, analyzed, run)
+        if appended is not None:
+            return table, *appended
+        return _counted_whole(table), plan_refresh(table, run), run
 
     def _scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
         table = stored_table(self._env, name)
@@ -231,7 +239,7 @@ class Refreshes:
 
 def _must_run(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
     """Whether the rows may differ from the query's result now."""
-    if follows_sources(table, analyzed):
+    if follows_sources(table, analyzed) or appends(table, analyzed):
         return has_moved(table, analyzed, run)
     if table.positions is None or analyzed.time_dependent:
         return True

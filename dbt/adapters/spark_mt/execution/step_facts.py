@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Publish,
     Recluster,
     Step,
+    WriteBatch,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +48,20 @@ def _(step: Fill | ApplyChanges, token: str) -> CommitFacts:
         definition=encode_definition(step.definition) if step.changes_definition else "",
         positions=step.run.positions,
         refresh=_refresh_facts(step.run),
+    )
+
+
+@facts_of.register
+def _(step: WriteBatch, token: str) -> CommitFacts:
+    return CommitFacts(
+        table_id=step.definition.table_id,
+        kind=CommitKind.CONTENT,
+        seq=step.seq,
+        token=token,
+        generation=step.definition.generation,
+        positions=step.run.positions,
+        refresh=_refresh_facts(step.run),
+        stream=step.stream,
     )
 
 

@@ -17,12 +17,14 @@ from dbt.adapters.spark_mt.planning.phase import Phase
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.commit_facts import StreamFacts
     from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.definition.table_state import LastRefresh
     from dbt.adapters.spark_mt.resolution.analysis import Source
+    from dbt.adapters.spark_mt.resolution.engines import Engine
 
 
 class FillMode(Enum):
@@ -37,6 +39,8 @@ class FillMode(Enum):
 
 SCHEDULED = "SCHEDULED"
 """The trigger of a run that a scheduler starts."""
+HOSTED = "CONTINUOUS"
+"""The trigger of what a host does to keep a table fresh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,22 @@ class ApplyChanges:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteBatch:
+    """Add the rows that a batch of a stream gives.
+
+    Args:
+        run: The refresh; its positions are those behind the batch.
+        stream: Which batch it is.
+    """
+
+    definition: StoredDefinition
+    seq: int
+    run: RefreshRun
+    stream: StreamFacts
+    phase: ClassVar[Phase] = Phase.COMMIT
+
+
+@dataclass(frozen=True, slots=True)
 class CommitDefinition:
     """Store a definition whose change leaves the rows alone.
 
@@ -249,6 +269,7 @@ Step = (
     | Fill
     | FillPartitions
     | ApplyChanges
+    | WriteBatch
     | CommitDefinition
     | Publish
     | Recluster
@@ -269,9 +290,11 @@ class Plan:
     Args:
         changes: One sentence per change of the definition.
         warnings: Sentences that the user should read.
+        engine: How the table is kept from then on, where the plan makes or changes it.
     """
 
     table: TableName
     steps: tuple[Step, ...]
     changes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = field(default=())
+    engine: Engine | None = None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
-from dbt.adapters.spark_mt.execution.errors import RefreshFailedError, RefreshSchemaError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
-from dbt.adapters.spark_mt.planning.guard import guarded, outside_duplicates_query, violations_query
+from dbt.adapters.spark_mt.planning.guard import guarded, outside_duplicates_query
 from dbt.adapters.spark_mt.planning.properties import location_of, properties_of
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode, Method
 from dbt.adapters.spark_mt.resolution.run_options import session_confs
@@ -21,33 +19,23 @@ from dbt.adapters.spark_mt.spark.orphans import next_seq
 from dbt.adapters.spark_mt.spark.publishing import listed
 from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.table_details import NoTable
+from dbt.adapters.spark_mt.spark.write_errors import WriteErrors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.planning.steps import ApplyChanges, Fill, FillPartitions
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
-    from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
+    from dbt.adapters.spark_mt.spark.write_errors import Attempt
 
 _MERGE_CONFS = {"spark.databricks.delta.merge.materializeSource": "none"}
 """The rows of a MERGE are those of fixed versions: reading them twice is safe, and faster."""
-_RAISED = frozenset({"USER_RAISED_EXCEPTION", "TASK_WRITE_FAILED"})
-"""Which condition a broken constraint has; Connect tells only the outer one."""
 _TAKEN = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
 _ORPHAN = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
-
-
-@dataclass(slots=True)
-class _Attempt:
-    """The query whose rows are about to be written, once it is known."""
-
-    content: str = ""
 
 
 class ContentWriter:
@@ -64,6 +52,7 @@ class ContentWriter:
         self._rows = QueryRows(sources, log, details)
         self._log = log
         self._details = details
+        self._errors = WriteErrors(log, details)
 
     def fill(self, step: Fill, facts: CommitFacts) -> StepResult:
         """Replace all rows.
@@ -76,7 +65,7 @@ class ContentWriter:
         """
         definition = step.definition
         opened = self._sessions.open(definition.resolved.context)
-        with opened as session, self._explaining(session, step) as attempt:
+        with opened as session, self._errors.explaining(session, step) as attempt:
             attempt.content, positions = self._content(session, step)
             facts = replace(facts, positions=positions)
             rows = guarded(attempt.content, definition.resolved)
@@ -87,7 +76,7 @@ class ContentWriter:
         """Replace the rows of some partitions; raises as `fill` does."""
         definition = step.definition
         with self._sessions.open(definition.resolved.context) as session:
-            with self._explaining(session, step) as attempt:
+            with self._errors.explaining(session, step) as attempt:
                 content, positions = self._content(session, step)
                 facts = replace(facts, partition_positions=positions)
                 attempt.content = f"SELECT * FROM (\n{content}\n) WHERE {_condition(step)}"
@@ -99,7 +88,7 @@ class ContentWriter:
         """Apply what changed in the sources; raises as `fill` does."""
         definition = step.definition
         opened = self._sessions.open(definition.resolved.context)
-        with opened as session, self._explaining(session, step) as attempt:
+        with opened as session, self._errors.explaining(session, step) as attempt:
             session.configure(session_confs(definition.run_options))
             statement = self._change_statement(session, step, attempt)
             with session.merging_schema(enabled=step.changes_definition):
@@ -108,7 +97,7 @@ class ContentWriter:
         return self._result(definition, version, step.run.positions)
 
     def _change_statement(
-        self, session: PrivateSession, step: ApplyChanges, attempt: _Attempt
+        self, session: PrivateSession, step: ApplyChanges, attempt: Attempt
     ) -> str:
         definition, run = step.definition, step.run
         key = definition.asked.primary_key
@@ -183,56 +172,6 @@ class ContentWriter:
         seq = next_seq(self._log, failure.parameter("tableLocation"), definition)
         replacing = f"CREATE OR REPLACE {statement}"
         return fenced(session, name, replace(facts, seq=seq), lambda: session.spark.sql(replacing))
-
-    @contextmanager
-    def _explaining(
-        self, session: PrivateSession, step: Fill | FillPartitions | ApplyChanges
-    ) -> Iterator[_Attempt]:
-        """Turn what Spark raises while rows are computed and written into an error of ours."""
-        attempt = _Attempt()
-        try:
-            yield attempt
-        except Exception as error:
-            if not is_spark_error(error) or failure_of(error).is_cancelled:
-                raise
-            self._raise_violations(session, step, attempt, failure_of(error))
-            raise self._explained(step, failure_of(error)) from error
-
-    def _explained(
-        self, step: Fill | FillPartitions | ApplyChanges, failure: SparkFailure
-    ) -> Exception:
-        table = step.definition.name
-        if self._is_overtaken(step):
-            return CommitConflictError(table=table)
-        if failure.is_schema_mismatch:
-            return RefreshSchemaError(violations=[failure.message], table=table)
-        problem = f"[{failure.condition}] {failure.message}"
-        return RefreshFailedError(table=table, problem=problem)
-
-    def _raise_violations(
-        self,
-        session: PrivateSession,
-        step: Fill | FillPartitions | ApplyChanges,
-        attempt: _Attempt,
-        failure: SparkFailure,
-    ) -> None:
-        """Name the rows that break a constraint, when it is a constraint that broke."""
-        if failure.main_condition in _RAISED and attempt.content:
-            query = violations_query(attempt.content, step.definition.resolved)
-            raise_if_violated(session, step.definition.name, query)
-
-    def _is_overtaken(self, step: Fill | FillPartitions | ApplyChanges) -> bool:
-        """Whether a commit of ours or a DROP came first; Spark may fail on it before any fence.
-
-        An appended column, for one, makes the statement one column short.
-        """
-        self._details.forget()
-        detail = self._details.of(step.definition.name)
-        if isinstance(detail, NoTable) or not detail.is_delta:
-            return isinstance(detail, NoTable) and not detail.kind and step.seq > 1
-        commits = self._log.backwards(detail.location)
-        seqs = (commit.facts.seq for commit in commits if commit.facts and commit.facts.seq)
-        return next(seqs, 0) >= step.seq
 
     def _result(
         self, definition: StoredDefinition, version: int, positions: Positions

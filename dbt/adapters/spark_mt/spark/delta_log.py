@@ -61,7 +61,7 @@ class DeltaLog:
         )
         by_tail = {_tail(path): key for path, key in keys.items()}
         return {
-            key: _parse(key[1], row[0])
+            key: parse_commit(key[1], row[0])
             for row in lines
             if (key := by_tail.get(_tail(unquote(row[1])))) is not None
         }
@@ -150,7 +150,18 @@ def _escaped(path: str) -> str:
     return _GLOB.sub(r"\\\1", path)
 
 
-def _parse(version: int, line: str) -> Commit:
+def first_commit(version: int, text: str) -> Commit:
+    """Return the commit that a log's file tells of.
+
+    Args:
+        version: The table's version.
+        text: The file.
+    """
+    return parse_commit(version, next(x for x in text.splitlines() if x.startswith(_PREFIX)))
+
+
+def parse_commit(version: int, line: str) -> Commit:
+    """Return the commit of a `commitInfo` line."""
     info = json.loads(line)["commitInfo"]
     return Commit(
         version=version,

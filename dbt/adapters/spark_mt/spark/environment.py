@@ -20,6 +20,9 @@ from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
 from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.store import SparkTableStore
+from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter
+from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner
+from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
 from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
 from dbt.adapters.spark_mt.spark.system_table import SystemTable
 from dbt.adapters.spark_mt.spark.table_details import TableDetails
@@ -61,9 +64,11 @@ class SparkEnvironment:
         self.sessions = PrivateSessions(spark)
         log = DeltaLog(spark)
         self.details = TableDetails(spark, log)
+        self._log = log
         store = SparkTableStore(spark, log, self.details)
         sources = SparkSourceReader(log, self.details, self.sessions)
         system = SystemTable(spark, PrivateSessions(spark))
+        self._sources = sources
         told = SparkSystemLog(spark, system, lambda: int(clock().timestamp() * 1000))
         content = ContentWriter(self.sessions, sources, log, self.details)
         self.value = Environment(
@@ -83,6 +88,14 @@ class SparkEnvironment:
                 spark, self.sessions, QueryRows(sources, log, self.details), log, self.details
             ),
             owner=owner,
+        )
+
+    def streams(self) -> SparkStreamRunner:
+        """Return what runs streams in this process; the session must be a classic one."""
+        files, now_ms = DriverFiles(self._spark), self.value.now_ms
+        writer = BatchWriter(self._log, self.details, files, now_ms)
+        return SparkStreamRunner(
+            self._spark, self.sessions, self._sources, writer, self.value.settings
         )
 
     def _settings(self) -> Settings:

@@ -61,6 +61,17 @@ class SparkTableStore:
         self._details.forget()  # somebody dropped it while we looked
         return self._look(name)
 
+    def version(self, name: TableName) -> int:
+        """Return the newest version of a table: a look into the directory of its log."""
+        detail = self._details.of(name)
+        if isinstance(detail, NoTable):
+            return -1
+        return max(self._log.versions(detail.location), default=-1)
+
+    def forget(self) -> None:
+        """Look at everything anew from now on."""
+        self._details.forget()
+
     def _look(self, name: TableName) -> Found:
         detail = self._details.of(name)
         if isinstance(detail, NoTable):

@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.statements.lexical import skip_blank
+from dbt.adapters.spark_mt.statements.nodes import DropTable
 from dbt.adapters.spark_mt.statements.parser import parse
 
 if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.statements.nodes import Statement
 
 _MENTION = re.compile(r"materialized|\bjobs?\b", re.IGNORECASE)
@@ -64,3 +66,19 @@ def _head(sql: str) -> str:
         words.append(match[0].upper())
         offset = skip_blank(sql, match.end())
     return " ".join([*words, sql[offset : offset + 1]])
+
+
+def parse_name(text: str) -> TableName:
+    """Return the table that a name in a statement would mean.
+
+    Args:
+        text: A name of one to three parts, in backticks where it needs them.
+
+    Raises:
+        StatementSyntaxError: It is no name.
+        TypeError: It is more than a name.
+    """
+    parsed = parse_statement(f"DROP MATERIALIZED TABLE {text}")
+    if not isinstance(parsed, DropTable):
+        raise TypeError(text)
+    return parsed.name

@@ -46,6 +46,14 @@ class MemoryTableStore:
             return Stranger(name, "parquet table")
         return identify(_seen(name, relation))
 
+    def version(self, name: TableName) -> int:
+        """Return the newest version of a table; -1 where there is none."""
+        table = self._catalog.table(name)
+        return -1 if table is None else table.version
+
+    def forget(self) -> None:
+        """Nothing is remembered here."""
+
     def plain(self, name: TableName) -> PlainTable | None:
         """Return the plain table with versions under the full name `name`, if it is one."""
         relation = self._catalog.table(name)

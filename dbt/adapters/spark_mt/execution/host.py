@@ -1,0 +1,140 @@
+"""Hosts tables, each in a thread of its own, so that one that is slow or fails delays no other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.execution.hosting import HostPhase
+from dbt.adapters.spark_mt.execution.hosting_errors import NotFreshError, NotHostedError
+from dbt.adapters.spark_mt.execution.streams import reaches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.hosting import HostedTable, HostProgress
+
+_WAITING_S = 0.05
+"""How often whoever waits for a table looks at its progress, which is in memory."""
+
+
+class Host:
+    """Keeps tables fresh in this process.
+
+    Args:
+        hosted: Makes the refresh of a table, with ports of its own.
+    """
+
+    def __init__(self, hosted: Callable[[TableName], HostedTable]) -> None:
+        self._hosted = hosted
+        self._lock = Lock()
+        self._threads: dict[TableName, _Hosting] = {}
+
+    def start(self, name: TableName) -> None:
+        """Keep a table fresh from now on; nothing if it is kept fresh already."""
+        with self._lock:
+            before = self._threads.get(name)
+            if before is None or not before.is_alive:
+                self._threads[name] = _Hosting(self._hosted(name))
+
+    def stop(self, name: TableName) -> None:
+        """Stop between two batches; the table keeps its rows, and nothing of it changes.
+
+        Raises:
+            NotHostedError: It is not kept fresh here.
+        """
+        self._hosting(name).stop()
+
+    def progress(self, name: TableName) -> HostProgress:
+        """Return how a table does.
+
+        Raises:
+            NotHostedError: It was never kept fresh here.
+        """
+        return self._hosting(name).table.progress
+
+    def await_positions(self, name: TableName, wanted: Positions, timeout_s: float) -> HostProgress:
+        """Wait until a table reflects some positions of its sources.
+
+        Raises:
+            NotHostedError: It is not kept fresh here.
+            NotFreshError: It does not within the time, or cannot.
+        """
+        hosting = self._hosting(name)
+        ticks = hosting.ticks
+        hosting.wake()
+        for _ in range(max(1, int(timeout_s / _WAITING_S))):
+            progress = hosting.table.progress
+            if reaches(progress.positions, wanted):
+                return progress
+            looked_since = hosting.ticks > ticks + 1 or not hosting.is_alive
+            if looked_since and progress.phase in {HostPhase.SUSPENDED, HostPhase.ENDED}:
+                break
+            hosting.pause(_WAITING_S)
+        progress = hosting.table.progress
+        problem = f": {progress.problem}" if progress.problem else ""
+        raise NotFreshError(
+            table=name, phase=progress.phase.value, problem=problem, seconds=timeout_s
+        )
+
+    def close(self) -> None:
+        """Stop everything."""
+        with self._lock:
+            hostings = list(self._threads.values())
+        for hosting in hostings:
+            hosting.ask_to_stop()
+        for hosting in hostings:
+            hosting.stop()
+
+    def _hosting(self, name: TableName) -> _Hosting:
+        with self._lock:
+            hosting = self._threads.get(name)
+        if hosting is None:
+            raise NotHostedError(table=name)
+        return hosting
+
+
+@dataclass(slots=True)
+class _Hosting:
+    table: HostedTable
+    ticks: int = 0
+    _woken: Event = field(default_factory=Event)
+    _stopped: Event = field(default_factory=Event)
+    _thread: Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        name = f"materialized-table-host {self.table.progress.table}"
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def pause(self, seconds: float) -> None:
+        self._stopped.wait(seconds)
+
+    def ask_to_stop(self) -> None:
+        self._stopped.set()
+        self._woken.set()
+
+    def stop(self) -> None:
+        self.ask_to_stop()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._woken.clear()
+            pause_ms = self.table.tick()
+            self.ticks += 1
+            if pause_ms < 0:
+                return
+            if pause_ms and not self._stopped.is_set():
+                self._woken.wait(pause_ms / 1000)
+        self.table.end()

@@ -1,0 +1,144 @@
+"""A stream of a hosted table: what it is to do, what it did, and what the log is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.appending import appends
+from dbt.adapters.spark_mt.execution.follow import defined_anew
+from dbt.adapters.spark_mt.execution.jobs import JobTeller, job_of
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.streams import StreamTask
+from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.planning.steps import HOSTED
+from dbt.adapters.spark_mt.planning.windows import Strategy
+from dbt.adapters.spark_mt.resolution.query_shape import row_shape
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.streams import BatchDone, Stream
+    from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
+
+
+def stream_task(
+    environment: Environment, table: StoredTable, analyzed: AnalyzedQuery, every_ms: int
+) -> StreamTask | None:
+    """Return what a stream has to do for a table; None where refreshes do it.
+
+    A stream needs a query that adds rows for rows, one followed source, and positions from which it
+    can go on. Several sources are followed by refreshes: their states are then ones that existed at
+    the same moment, which the sources of a stream do not tell.
+    """
+    if table.positions is None or not appends(table, analyzed):
+        return None
+    followed = row_shape(table.definition.resolved, analyzed).followed
+    if len(followed) != 1 or not isinstance(table.positions.get(followed[0]), VersionedPosition):
+        return None
+    run = environment.run(HOSTED, analyzed)
+    if defined_anew(table, run):
+        return None
+    run = replace(run, strategy=Strategy.APPEND.value)
+    return StreamTask(table, run, followed[0], every_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class NewBatches:
+    """What a stream committed since it was asked last."""
+
+    positions: Positions | None
+    batches: int
+    rows: int
+    committed_at_ms: int
+
+
+class HostedStream:
+    """A stream with the row that tells of it in the log of refreshes, as long as it runs."""
+
+    def __init__(self, environment: Environment, stream: Stream, task: StreamTask) -> None:
+        self._env = environment
+        self._stream = stream
+        self.task = task
+        job = job_of(environment, task.table.definition, task.run)
+        self._teller = JobTeller(environment, job)
+        self._taken: BatchDone | None = None
+        self._registered: BatchDone | None = None
+        self._seen_version = task.table.version
+        self._beating = environment.conduct.heartbeat(self._beat)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it goes on."""
+        return self._stream.is_active
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why it ended by itself."""
+        return self._stream.failure
+
+    def take(self) -> NewBatches | None:
+        """Return what was committed since the last call; None for nothing."""
+        done, before = self._stream.done, self._taken
+        if done is None or done is before:
+            return None
+        self._taken = done
+        batches, rows = (before.batches, before.rows) if before else (0, 0)
+        return NewBatches(
+            done.table.positions, done.batches - batches, done.rows - rows, done.committed_at_ms
+        )
+
+    def is_overtaken(self) -> bool:
+        """Whether somebody else changed the table in a way that concerns the stream.
+
+        Maintenance and changes of rows by users do not; what we commit elsewhere does.
+        """
+        version = self._env.store.version(self.task.table.name)
+        if version == max(self._seen_version, self._version()):
+            return False
+        self._env.store.forget()
+        found = self._env.store.find(self.task.table.name)
+        if not isinstance(found, StoredTable) or self._is_elsewhere(found):
+            return True
+        self._seen_version = found.version
+        return False
+
+    def end(self) -> None:
+        """Stop it between two batches, and tell so."""
+        self._stream.stop()
+        self._beating.stop()
+        if self._teller.is_over:
+            return
+        done, failure = self._stream.done, self._stream.failure
+        if failure is not None and not isinstance(failure, CommitConflictError):
+            self._teller.fail(failure)
+        elif done is not None:
+            self._teller.write(self._teller.ended(JobStatus.FINISHED, rows=done.rows))
+        self._register()
+
+    def _version(self) -> int:
+        done = self._stream.done
+        return done.table.version if done else self.task.table.version
+
+    def _is_elsewhere(self, found: StoredTable) -> bool:
+        """A batch that was committed a moment ago has this stream's own name."""
+        if found.definition.generation != self.task.table.definition.generation:
+            return True
+        done = self._stream.done
+        seq = done.table.seq if done else self.task.table.seq
+        ours = found.last_refresh and found.last_refresh.refresh_id == self.task.run.refresh_id
+        return found.seq > seq and not ours
+
+    def _beat(self) -> None:
+        self._teller.beat()
+        self._register()
+
+    def _register(self) -> None:
+        """Bring the table's row in the registry up to the newest batch."""
+        done = self._stream.done
+        if done is not None and done is not self._registered:
+            self._env.runner.run(plan_registration(done.table))
+            self._registered = done

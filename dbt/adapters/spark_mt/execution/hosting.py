@@ -1,0 +1,253 @@
+"""Keeps one table fresh for as long as somebody wants it: the life of a hosted refresh.
+
+A host talks to nobody. It looks at the table's own log, and the fence decides: a statement that
+commits beside it makes the next batch lose, and the host then begins again from what the table says
+about itself (design sections 3, 5, 6). So nothing that a host knows can be wrong for long, and
+killing it loses nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.errors import (
+    NotMaterializedError,
+    TableNotFoundError,
+    problem_of,
+)
+from dbt.adapters.spark_mt.execution.hosted_streams import HostedStream, stream_task
+from dbt.adapters.spark_mt.execution.hosting_errors import NotContinuousError
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.results import RefreshResult
+from dbt.adapters.spark_mt.execution.stored import stored_table
+from dbt.adapters.spark_mt.planning.steps import HOSTED
+from dbt.adapters.spark_mt.resolution.options import read_options
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+    from dbt.adapters.spark_mt.execution.streams import StreamRunner, StreamTask
+
+
+class HostPhase(Enum):
+    """What a host does for a table."""
+
+    STARTING = "starting"
+    STREAMING = "streaming"
+    """A stream follows the source."""
+    FOLLOWING = "following"
+    """The host looks for new versions of the sources, and refreshes when there are any."""
+    SUSPENDED = "suspended"
+    """The table is suspended; the host waits for its RESUME."""
+    FAILING = "failing"
+    """The last attempt failed; the host tries again after a pause."""
+    ENDED = "ended"
+    """The host was told to stop, or the table is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostProgress:
+    """How a hosted table does.
+
+    Args:
+        table: Its full name.
+        positions: Up to where its rows reflect the sources; None before that is known.
+        batches: How many commits the host made for it.
+        rows: How many rows these wrote, where they were counted.
+        committed_at_ms: When the newest was made, milliseconds since the epoch, UTC; 0 for none.
+        failures: How often in a row it failed.
+        problem: Why it failed last, or why the table is suspended.
+    """
+
+    table: str
+    phase: HostPhase = HostPhase.STARTING
+    positions: Positions | None = None
+    batches: int = 0
+    rows: int = 0
+    committed_at_ms: int = 0
+    failures: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPolicy:
+    """How a host spends its time; all in milliseconds.
+
+    Args:
+        look: The longest pause between two looks at the table and at a source that stands still.
+        first_pause: After a second failure in a row; doubled with each further one.
+        longest_pause: The most that becomes.
+    """
+
+    look: int = 1_000
+    first_pause: int = 1_000
+    longest_pause: int = 60_000
+
+    def pause_after(self, failures: int) -> int:
+        """Return how long to wait after so many failures in a row; none after the first."""
+        if failures < 2:
+            return 0
+        return min(self.longest_pause, self.first_pause << min(failures - 2, 16))
+
+
+class HostedTable:
+    """The refresh of one CONTINUOUS table, as steps that somebody else times.
+
+    Args:
+        name: The table's full name.
+        environment: The ports.
+        refreshes: Brings the table up to date where no stream can.
+        streams: Starts streams.
+        policy: How it spends its time.
+    """
+
+    def __init__(
+        self,
+        name: TableName,
+        environment: Environment,
+        refreshes: Refreshes,
+        streams: StreamRunner,
+        policy: HostPolicy = HostPolicy(),
+    ) -> None:
+        self._name = name
+        self._env = environment
+        self._refreshes = refreshes
+        self._streams = streams
+        self._policy = policy
+        self._stream: HostedStream | None = None
+        self._must_refresh = False
+        self.progress = HostProgress(str(name))
+
+    def tick(self) -> int:
+        """Do what is due now.
+
+        Returns:
+            Milliseconds until there is something to do again; -1 when it has ended.
+        """
+        try:
+            return self._tick()
+        except (TableNotFoundError, NotMaterializedError, NotContinuousError) as error:
+            self.end()
+            self._note(phase=HostPhase.ENDED, problem=problem_of(error))
+            return -1
+        except CommitConflictError:
+            return 0
+        except Exception as error:  # noqa: BLE001 - a host outlives whatever a refresh may raise
+            return self._failed(error)
+
+    def end(self) -> None:
+        """Stop between two batches."""
+        self._stop_stream()
+        self._note(phase=HostPhase.ENDED)
+
+    def _tick(self) -> int:
+        if self._stream is not None:
+            return self._watched(self._stream)
+        self._env.store.forget()
+        table = stored_table(self._env, self._name)
+        self._note(positions=table.positions)
+        if table.definition.resolved.refresh_mode is not RefreshMode.CONTINUOUS:
+            raise NotContinuousError(table=self._name)
+        if table.definition.status is RefreshStatus.SUSPENDED:
+            reason = table.definition.status_reason or "by the user"
+            self._note(phase=HostPhase.SUSPENDED, problem=reason, failures=0)
+            return self._policy.look
+        return self._follow(table)
+
+    def _follow(self, table: StoredTable) -> int:
+        """Start a stream, or refresh where no stream can be started."""
+        every_ms = self._trigger_ms(table.definition)
+        analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
+        task = stream_task(self._env, table, analyzed, every_ms)
+        if task is None or self._must_refresh:
+            self._refresh()
+        if task is None:
+            self._note(failures=0, problem="")
+            return every_ms
+        if not self._stream_begun(task):
+            self._note(phase=HostPhase.FOLLOWING)
+        return min(every_ms, self._policy.look)
+
+    def _stream_begun(self, task: StreamTask) -> bool:
+        """Start a stream, if the source has moved and the task is not that before a refresh."""
+        if self.progress.positions != task.table.positions or not self._streams.is_ready(task):
+            return False
+        self._stream = HostedStream(self._env, self._streams.start(task), task)
+        self._note(phase=HostPhase.STREAMING)
+        return True
+
+    def _refresh(self) -> None:
+        """Bring the table up to date in one commit, over whatever happened to the sources."""
+        outcome = self._refreshes.refresh(self._name, trigger=HOSTED)
+        self._must_refresh = False
+        if outcome.status is RefreshResult.REFRESHED:
+            done = self.progress
+            self._note(
+                batches=done.batches + 1,
+                rows=done.rows + (outcome.rows or 0),
+                committed_at_ms=self._env.now_ms(),
+                positions=self._positions(),
+                failures=0,
+                problem="",
+            )
+        self._note(phase=HostPhase.FOLLOWING)
+
+    def _positions(self) -> Positions | None:
+        found = self._env.store.find(self._name)
+        return found.positions if isinstance(found, StoredTable) else None
+
+    def _watched(self, stream: HostedStream) -> int:
+        """Look after a stream that goes on, and say what follows from its end."""
+        if (batch := stream.take()) is not None:
+            done = self.progress
+            self.progress = replace(
+                done,
+                positions=batch.positions,
+                batches=done.batches + batch.batches,
+                rows=done.rows + batch.rows,
+                committed_at_ms=batch.committed_at_ms,
+                failures=0,
+                problem="",
+            )
+        if stream.is_active:
+            if stream.is_overtaken():
+                self._stop_stream()
+                return 0
+            return min(stream.task.every_ms, self._policy.look)
+        failure = stream.failure
+        self._stop_stream()
+        if failure is None or isinstance(failure, CommitConflictError):
+            return 0
+        return self._failed(failure)
+
+    def _failed(self, error: Exception) -> int:
+        """Try again after a pause, and then by a refresh: that can do what a stream cannot."""
+        self._stop_stream()
+        self._must_refresh = True
+        failures = self.progress.failures + 1
+        self._note(phase=HostPhase.FAILING, failures=failures, problem=problem_of(error))
+        return self._policy.pause_after(failures)
+
+    def _stop_stream(self) -> None:
+        if self._stream is not None:
+            self._stream.end()
+            self._stream = None
+
+    def _trigger_ms(self, definition: StoredDefinition) -> int:
+        """Half of the freshness, unless table, session or run options say so (semantics 4)."""
+        resolved = definition.resolved
+        options = {**dict(resolved.asked.options), **dict(definition.run_options)}
+        own = read_options(tuple(options.items())).trigger_interval
+        interval = own or self._env.settings().trigger_interval
+        seconds = interval.total_seconds() if interval else resolved.freshness.seconds / 2
+        return max(1, int(seconds * 1000))
+
+    def _note(self, **facts: object) -> None:
+        self.progress = replace(self.progress, **facts)  # type: ignore[arg-type]

@@ -1,0 +1,107 @@
+"""Keeping tables fresh in one's own driver, from Python."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.execution.host import Host
+from dbt.adapters.spark_mt.execution.hosting import HostedTable
+from dbt.adapters.spark_mt.execution.hosting_errors import HostingOverConnectError
+from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+from dbt.adapters.spark_mt.execution.stored import existing_table
+from dbt.adapters.spark_mt.resolution.query_shape import row_shape
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
+from dbt.adapters.spark_mt.statements.routing import parse_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.execution.hosting import HostProgress
+
+
+class TableHosting:
+    """Follows the sources of CONTINUOUS tables for as long as this process lives.
+
+    The host needs nothing but the tables themselves: whoever changes, suspends or drops one by a
+    statement, from wherever, need not know of it.
+    """
+
+    _spark: SparkSession
+    _environment: SparkEnvironment
+    _host: Host | None = None
+    _making_host = Lock()
+
+    def start(self, name: str) -> None:
+        """Keep a table fresh from now on, in threads of this process.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+
+        Raises:
+            MaterializedTableError: There is no such table.
+            HostingOverConnectError: The session is one of Spark Connect.
+        """
+        table = self._full_name(name)
+        existing_table(self._environment.value, table)
+        self._hosting().start(table)
+
+    def stop(self, name: str) -> None:
+        """Stop keeping a table fresh, between two batches.
+
+        Raises:
+            NotHostedError: It is not kept fresh here.
+        """
+        self._hosting().stop(self._full_name(name))
+
+    def stop_all(self) -> None:
+        """Stop keeping any table fresh."""
+        if self._host is not None:
+            self._host.close()
+
+    def progress(self, name: str) -> HostProgress:
+        """Return how a table does that is kept fresh here, or was.
+
+        Raises:
+            NotHostedError: It never was.
+        """
+        return self._hosting().progress(self._full_name(name))
+
+    def await_fresh(self, name: str, timeout: float) -> HostProgress:
+        """Wait until a table reflects everything that its sources have now.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+            timeout: The longest time to wait, in seconds.
+
+        Raises:
+            NotHostedError: It is not kept fresh here.
+            NotFreshError: It is not fresh by then, or cannot become it; the error says why.
+        """
+        table = self._full_name(name)
+        environment = self._environment.value
+        self._environment.details.forget()
+        resolved = existing_table(environment, table).definition.resolved
+        analyzed = environment.stored_analyzer.analyze_stored(resolved)
+        followed = row_shape(resolved, analyzed).followed
+        now = environment.sources.positions(analyzed.sources)
+        wanted = {source: now[source] for source in followed}
+        return self._hosting().await_positions(table, wanted, timeout)
+
+    def _full_name(self, name: str) -> TableName:
+        return self._environment.value.store.full_name(parse_name(name))
+
+    def _hosting(self) -> Host:
+        with self._making_host:
+            if self._host is None:
+                if type(self._spark).__module__.startswith("pyspark.sql.connect"):
+                    raise HostingOverConnectError
+                self._host = Host(self._hosted)
+            return self._host
+
+    def _hosted(self, name: TableName) -> HostedTable:
+        """A table has ports of its own: what one remembers is nothing to the others."""
+        environment = SparkEnvironment(self._spark)
+        value = environment.value
+        return HostedTable(name, value, Refreshes(value), environment.streams())

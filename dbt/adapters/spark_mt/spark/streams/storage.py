@@ -1,0 +1,52 @@
+"""Checkpoints and logs as files, on whatever file system Spark uses.
+
+PySpark has no public way to delete a directory or to read a small file without a job, which would
+cost each batch a tenth of a second. Streams run in the driver's own process only, where Hadoop's
+file systems can be reached; this is the one module that does (design section 6 has the rule).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class DriverFiles:
+    """Small files of a classic session's file systems.
+
+    Args:
+        spark: A classic session.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        context = spark.sparkContext
+        self._jvm: Any = context._jvm  # noqa: SLF001 - see above
+        self._conf: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+
+    def read(self, path: str) -> str:
+        """Return the text of a file.
+
+        Raises:
+            py4j.protocol.Py4JJavaError: There is none, or it cannot be read.
+        """
+        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        stream = target.getFileSystem(self._conf).open(target)
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def delete(self, path: str) -> None:
+        """Remove a file or directory with all that is in it, if it is there."""
+        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        target.getFileSystem(self._conf).delete(target, True)  # noqa: FBT003 - Java has no names for arguments
+
+    def names(self, path: str) -> list[str]:
+        """Return the names in a directory, sorted; none where there is no directory."""
+        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        system = target.getFileSystem(self._conf)
+        if not system.exists(target):
+            return []
+        return sorted(str(status.getPath().getName()) for status in system.listStatus(target))
