@@ -169,7 +169,8 @@ class Alterations:
         create(tables)
         before = tables.stored("t")
         rows = tables.execute(f"EXPLAIN ALTER MATERIALIZED TABLE t AS {WIDER}").rows
-        assert [row[0] for row in rows] == ["fill", "publish", "register", "in total"]
+        steps = [row[0] for row in rows if row[0] != "engine"]
+        assert steps == ["fill", "publish", "register", "in total"]
         assert rows[-1][2] == "rebuilt"
         assert tables.stored("t") == before
 

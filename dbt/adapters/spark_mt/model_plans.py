@@ -50,6 +50,8 @@ class ModelPlan:
         yield f"{summary.table}: {summary.verdict.value}"
         yield from _labelled("change", summary.changes)
         yield from _labelled("computed by", (summary.strategy,) if summary.strategy else ())
+        yield from _labelled("kept by", (summary.engine,) if summary.engine else ())
+        yield from _labelled("because", summary.reasons)
         yield from _labelled("keeps", summary.keeps)
         yield from _labelled("loses", summary.loses)
         yield from _labelled("reason", summary.violations)

@@ -13,7 +13,15 @@ from dbt.adapters.spark_mt.planning.verdict import Verdict
 SAME = ModelPlan("model.shop.same", PlanSummary("s.same", Verdict.UNCHANGED))
 REBUILT = ModelPlan(
     "model.shop.daily",
-    PlanSummary("s.daily", Verdict.REBUILT, ("Query changed.",), "batch/recompute", ("history",)),
+    PlanSummary(
+        "s.daily",
+        Verdict.REBUILT,
+        ("Query changed.",),
+        "incremental/recompute",
+        ("history",),
+        engine="stream/append",
+        reasons=("ROW_WISE: one row", "LOG_SOURCE: a log"),
+    ),
     (Drift(DriftKind.COMMENT, "the comment was removed", "set it"),),
     ("a note",),
 )
@@ -28,7 +36,10 @@ def test_people_read_a_block_for_each_model_and_the_totals():
         "s.same: unchanged",
         "s.daily: rebuilt",
         "  change      Query changed.",
-        "  computed by batch/recompute",
+        "  computed by incremental/recompute",
+        "  kept by     stream/append",
+        "  because     ROW_WISE: one row",
+        "  because     LOG_SOURCE: a log",
         "  keeps       history",
         "  note        a note",
         "  drift       the comment was removed; set it",

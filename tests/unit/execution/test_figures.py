@@ -31,6 +31,7 @@ def test_a_refreshed_table():
         "Status": "ACTIVATED",
         "Lag": "7 seconds at 1970-01-01 01:01:00 Europe/Berlin",
         "Last refresh": "1970-01-01 01:00:40 Europe/Berlin",
+        "Strategy": "recompute",
         "Rows": "3",
         "Declared by": "model.p.m",
     }
@@ -38,5 +39,7 @@ def test_a_refreshed_table():
 
 def test_what_nobody_knows_is_left_out():
     figures = shown(StoredTable(DEFINITION, 1, 1, (), None, replace(REFRESH, rows=None)), None)
-    assert figures.keys() == {"Freshness", "Refresh mode", "Start mode", "Status", "Last refresh"}
+    assert figures.keys() == {
+        *("Freshness", "Refresh mode", "Start mode", "Status", "Last refresh", "Strategy")
+    }
     assert shown(StoredTable(DEFINITION, 1, 1, (), None, None), replace(ENTRY, lag_seconds=None))

@@ -29,6 +29,9 @@ from dbt.adapters.spark_mt.planning.steps import (
     VerifyRows,
     WriteBatch,
 )
+from dbt.adapters.spark_mt.planning.summary import summarize
+from dbt.adapters.spark_mt.resolution.engines import Engine
+from dbt.adapters.spark_mt.resolution.reasons import Reason
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
 DEFINITION = stored(resolve(AskedDefinition(QUERY)))
@@ -85,6 +88,19 @@ def test_the_rows_name_sources_engine_and_reason():
     assert "by default" in reason
     ((_, _, effect, *_),) = explain(Plan(TABLE, (Fill(FULL, FillMode.CREATE, 1, RUN),)))
     assert "batch/recompute" in effect
+
+
+def test_every_reason_for_the_engine_is_a_row_behind_the_steps():
+    reasons = (Reason("ROW_WISE", "", "one row"), Reason("LOG_SOURCE", "s.k", "a log"))
+    engine = Engine("stream", "append", reasons)
+    plan = Plan(TABLE, (STEPS["create"],), warnings=("careful",), engine=engine)
+    _, first, second, note = explain(plan)
+    assert first == ("engine", "", "kept by stream/append", "", "", "ROW_WISE: one row")
+    assert second == ("engine", "s.k", "kept by stream/append", "", "", "LOG_SOURCE: a log")
+    assert note[0] == "note"
+    summary = summarize(plan)
+    assert (summary.strategy, summary.engine) == ("incremental/recompute", "stream/append")
+    assert summary.reasons == ("ROW_WISE: one row", "LOG_SOURCE: a log")
 
 
 def test_a_query_without_sources():

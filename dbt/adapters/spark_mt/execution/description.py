@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.refresh_handler import JsonRefreshHandlerSerializer
 from dbt.adapters.spark_mt.execution.show_create import evaluated, instant, shown_option
-from dbt.adapters.spark_mt.planning.strategies import engine_of
+from dbt.adapters.spark_mt.resolution.engines import INCREMENTAL
 from dbt.adapters.spark_mt.resolution.options import read_options
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.start_mode import StartMode
     from dbt.adapters.spark_mt.definition.state_retention import StateRetention
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.resolution.engines import Engine
 
 Row = tuple[str, str]
 
@@ -45,7 +46,14 @@ def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> I
         yield "Clustered by", ", ".join(asked.clustered_by)
     for option, value in asked.options:
         yield f"Option {option}", shown_option(option, value, confs)
-    yield "Engine", _engine(definition)
+
+
+def engine_rows(definition: StoredDefinition, engine: Engine) -> Iterator[Row]:
+    """Yield how the table is brought up to date, and why."""
+    yield "Engine", _engine(definition, engine)
+    for reason in engine.reasons:
+        about = f" of {reason.subject}" if reason.subject else ""
+        yield f"Reason {reason.code}{about}", reason.text
 
 
 def state_rows(table: StoredTable, lag: int | None, confs: Mapping[str, str]) -> Iterator[Row]:
@@ -93,16 +101,21 @@ def _extent(definition: StoredDefinition) -> str:
     return f"scheduled runs: the partitions of their period ({listed}); otherwise the whole table"
 
 
-def _engine(definition: StoredDefinition) -> str:
-    engine = engine_of(definition.resolved)
+def _engine(definition: StoredDefinition, engine: Engine) -> str:
     baseline = definition.baseline
-    if baseline is None or engine.engine != "incremental":
-        return f"{engine.engine}, strategy {engine.strategy} ({engine.reason})"
+    if baseline is None or engine.engine != INCREMENTAL:
+        return f"{engine.engine}, strategy {engine.strategy}{_handed_over(engine)}"
     if baseline.is_adopted:
         strategies = "append, or merge by key, where the query allows it, else recompute"
         return f"{engine.engine}, strategy {strategies} (the table was adopted)"
     strategies = "append, or merge by key" if baseline.keeps_rows else "append, merge or window"
     return f"{engine.engine}, strategy {strategies} (what came since the baseline is applied)"
+
+
+def _handed_over(engine: Engine) -> str:
+    if not engine.key:
+        return ""
+    return f", a row replaces the row with the same {', '.join(engine.key)}"
 
 
 def _handler(definition: StoredDefinition) -> str:

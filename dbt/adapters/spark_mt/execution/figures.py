@@ -62,6 +62,7 @@ def _past(
     if (last := table.last_refresh) is not None:
         read_at = _moment(last.started_at_ms, confs)
         yield Figure("Last refresh", read_at, "When the sources were read for the table's rows.")
+        yield Figure("Strategy", last.strategy, "How the last refresh computed the rows.")
         if last.rows is not None:
             yield Figure("Rows", str(last.rows), "Rows that the last refresh wrote.")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.changes.drift import DriftKind
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.description import definition_rows, state_rows
+from dbt.adapters.spark_mt.execution.description import definition_rows, engine_rows, state_rows
 from dbt.adapters.spark_mt.execution.health import drift_of
 from dbt.adapters.spark_mt.execution.holds import initializing
 from dbt.adapters.spark_mt.execution.lag import lag_seconds
@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 from dbt.adapters.spark_mt.execution.results import ResultColumn, StatementResult
 from dbt.adapters.spark_mt.execution.show_create import create_text
 from dbt.adapters.spark_mt.execution.stored import stored_table
+from dbt.adapters.spark_mt.resolution.engines import choose_engine
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.job import Job
@@ -99,6 +100,7 @@ class Inspection:
         drifts = drift_of(self._env, table.name)
         return [
             *definition_rows(table.definition, confs),
+            *engine_rows(table.definition, choose_engine(table.definition.resolved, analyzed)),
             *state_rows(table, lag, confs),
             *(("Drift", str(drift)) for drift in drifts if drift.kind not in _SHOWN_BESIDE),
         ]

@@ -67,7 +67,7 @@ def plan_adoption(
     )
     sentences = ("table adopted", *(f"column {column} added, NULL in old rows" for column in new))
     warnings = (*resolution.warnings, *_warnings(resolution, positions))
-    return Plan(table.name, steps, sentences, warnings)
+    return Plan(table.name, steps, sentences, warnings, resolution.engine)
 
 
 def plan_release(table: StoredTable | Damaged | Unreadable) -> Plan:

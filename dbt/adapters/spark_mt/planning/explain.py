@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -19,13 +20,16 @@ from dbt.adapters.spark_mt.planning.steps import (
     Step,
     VerifyRows,
 )
-from dbt.adapters.spark_mt.planning.strategies import engine_of
 from dbt.adapters.spark_mt.planning.windows import Strategy
+from dbt.adapters.spark_mt.resolution.engines import BATCH, INCREMENTAL, RECOMPUTE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.resolution.engines import Engine
 
 ExplainRow = tuple[str, str, str, str, str, str]
 """step, change, effect, keeps, loses, reason."""
@@ -34,13 +38,21 @@ _KEEPS = "the old rows stay visible until the commit; table id, history, grants"
 
 
 def explain(plan: Plan) -> tuple[ExplainRow, ...]:
-    """Return the rows of EXPLAIN: every step, then every change that has no step of its own."""
+    """Return the rows of EXPLAIN: every step, why the engine was chosen, and what to know."""
     if not plan.steps:
         return (("none", "", "unchanged: nothing would be done", "everything", "nothing", ""),)
     changes = "; ".join(plan.changes)
     rows = [_row(step, changes) for step in plan.steps]
+    if plan.engine is not None:
+        rows += _reasons(plan.engine)
     rows += [("note", "", warning, "", "", "") for warning in plan.warnings]
     return tuple(rows)
+
+
+def _reasons(engine: Engine) -> Iterator[ExplainRow]:
+    """One row for each operator and each source that had a part in the choice."""
+    for reason in engine.reasons:
+        yield ("engine", reason.subject, f"kept by {engine.name}", "", "", str(reason))
 
 
 @singledispatch
@@ -61,13 +73,13 @@ def _(step: VerifyRows, changes: str) -> ExplainRow:  # noqa: ARG001 - one signa
 
 @_row.register
 def _(step: Fill, changes: str) -> ExplainRow:
-    engine = engine_of(step.definition.resolved)
     effect = f"computed by {computed_by(step)}: {_over(step)}; one commit"
+    reason = _freshness(step.definition.resolved)
     if step.mode is FillMode.CREATE:
-        return ("create", changes, effect, "", "nothing", _reason(step.definition.resolved))
+        return ("create", changes, effect, "", "nothing", reason)
     if step.mode is FillMode.REPLACE:
-        return ("replace", changes, effect, _KEEPS, "the old rows", engine.reason)
-    return ("fill", changes, effect, _KEEPS, "the old query's rows", engine.reason)
+        return ("replace", changes, effect, _KEEPS, "the old rows", reason)
+    return ("fill", changes, effect, _KEEPS, "the old query's rows", reason)
 
 
 @_row.register
@@ -111,11 +123,15 @@ def _over(step: Fill) -> str:
 
 
 def computed_by(step: Fill | ApplyChanges) -> str:
-    """Return the engine and strategy by which a step computes rows: `incremental/merge`."""
-    engine = engine_of(step.definition.resolved)
+    """Return the engine and strategy by which a step computes rows: `incremental/merge`.
+
+    Whatever keeps a table later on, a plan fills it by one query over one state of its sources.
+    """
+    full = step.definition.resolved.refresh_mode is RefreshMode.FULL
+    engine = BATCH if full else INCREMENTAL
     if isinstance(step, ApplyChanges):
-        return f"{engine.engine}/{step.method.value}"
-    return f"{engine.engine}/{engine.strategy if step.since is None else Strategy.WINDOW.value}"
+        return f"{engine}/{step.method.value}"
+    return f"{engine}/{RECOMPUTE if step.since is None else Strategy.WINDOW.value}"
 
 
 def _changes(step: ApplyChanges) -> str:
@@ -127,8 +143,6 @@ def _range(since: SourcePositions, upto: Positions) -> str:
     return "rows added to " + ", ".join(parts)
 
 
-def _reason(resolved: ResolvedDefinition) -> str:
-    engine = engine_of(resolved)
-    asked = resolved.asked
-    freshness = resolved.freshness.sql + ("" if asked.freshness else " by default")
-    return f"freshness {freshness}, {resolved.refresh_mode.value}; {engine.reason}"
+def _freshness(resolved: ResolvedDefinition) -> str:
+    freshness = resolved.freshness.sql + ("" if resolved.asked.freshness else " by default")
+    return f"freshness {freshness}, {resolved.refresh_mode.value}"

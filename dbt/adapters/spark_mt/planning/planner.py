@@ -59,6 +59,7 @@ def plan_create(
         ),
         changes=("table created",),
         warnings=resolution.warnings,
+        engine=resolution.engine,
     )
 
 
@@ -90,7 +91,7 @@ def plan_alter(
             *verification(before, definition),
             *definition_steps(table, definition, table.positions),
         )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings)
+    return Plan(table.name, steps, sentences(changes), resolution.warnings, resolution.engine)
 
 
 def plan_alter_suspended(
@@ -107,7 +108,7 @@ def plan_alter_suspended(
         *(preparation(definition) if appended else ()),
         *definition_steps(table, definition, None, appended),
     )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings)
+    return Plan(table.name, steps, sentences(changes), resolution.warnings, resolution.engine)
 
 
 def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str) -> Plan:
@@ -137,7 +138,8 @@ def plan_replace(
         publication(table, definition, schema_replaced=True),
         registration(definition, seq, run),
     )
-    return Plan(table.name, steps, ("table replaced",), resolution.warnings)
+    changes = ("table replaced",)
+    return Plan(table.name, steps, changes, resolution.warnings, resolution.engine)
 
 
 def plan_publish(table: StoredTable) -> Plan:

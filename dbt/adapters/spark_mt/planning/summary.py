@@ -33,6 +33,8 @@ class PlanSummary:
         warnings: Sentences that the user should read.
         condition: Of a refused statement: the error's condition.
         violations: Of a refused statement: every reason, with its remedy.
+        engine: How the table is kept from then on: `stream/append`.
+        reasons: Why it is kept so, each with its code.
     """
 
     table: str
@@ -44,6 +46,8 @@ class PlanSummary:
     warnings: tuple[str, ...] = ()
     condition: str = ""
     violations: tuple[str, ...] = ()
+    engine: str = ""
+    reasons: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return values that JSON knows."""
@@ -57,6 +61,7 @@ def summarize(plan: Plan) -> PlanSummary:
     pairs = zip(plan.steps, rows, strict=False)  # notes and a plan without steps have rows as well
     deciding = [row for step, row in pairs if step.phase is not Phase.AFTER]
     steps = [step for step in plan.steps if isinstance(step, Fill | ApplyChanges)]
+    engine = plan.engine
     return PlanSummary(
         table=str(plan.table),
         verdict=verdict,
@@ -65,6 +70,8 @@ def summarize(plan: Plan) -> PlanSummary:
         keeps=_distinct(row[3] for row in deciding or rows),
         loses=_distinct(row[4] for row in deciding or rows),
         warnings=plan.warnings,
+        engine=engine.name if engine else "",
+        reasons=tuple(map(str, engine.reasons)) if engine else (),
     )
 
 

@@ -89,7 +89,7 @@ def plan_start(
             publication(table, definition, schema_replaced=bool(appended)),
             registration(definition, table.seq + 1, run),
         )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings)
+    return Plan(table.name, steps, sentences(changes), resolution.warnings, resolution.engine)
 
 
 def plan_follow(

@@ -19,6 +19,10 @@ class Reason:
     subject: str
     text: str
 
+    def __str__(self) -> str:
+        """The reason with its code: `ROW_WISE: every row …`."""
+        return f"{self.code}: {self.text}"
+
 
 class NotAStreamError(Exception):
     """A part of a query keeps Structured Streaming from running it, or the table would be wrong.

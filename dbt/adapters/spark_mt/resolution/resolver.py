@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.definition.state_retention import KEEP_NONE
 from dbt.adapters.spark_mt.resolution.columns import ColumnList, Names, canonical_columns
 from dbt.adapters.spark_mt.resolution.cycles import SelfReferences
 from dbt.adapters.spark_mt.resolution.durations import describe_duration
+from dbt.adapters.spark_mt.resolution.engines import choose_engine
 from dbt.adapters.spark_mt.resolution.enrichers import EnrichmentContext, enrich
 from dbt.adapters.spark_mt.resolution.options import OptionScope, check_options
 from dbt.adapters.spark_mt.resolution.query_tokens import same_tokens
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         QueryAnalyzer,
         UpstreamDefinitions,
     )
+    from dbt.adapters.spark_mt.resolution.engines import Engine
     from dbt.adapters.spark_mt.resolution.settings import Settings
 
 
@@ -59,6 +61,11 @@ class Resolution:
     definition: ResolvedDefinition
     analyzed: AnalyzedQuery
     warnings: tuple[str, ...] = ()
+
+    @property
+    def engine(self) -> Engine:
+        """How the table is brought up to date."""
+        return choose_engine(self.definition, self.analyzed)
 
 
 @dataclass(frozen=True, slots=True)
