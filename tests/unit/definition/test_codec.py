@@ -24,7 +24,11 @@ from dbt.adapters.spark_mt.definition.definition import (
     StoredDefinition,
 )
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import (
+    BEFORE_ALL,
+    OffsetPosition,
+    VersionedPosition,
+)
 from dbt.adapters.spark_mt.definition.start_mode import ResolvedStartMode
 from tests.unit.builders import resolve, stored
 from tests.unit.statements import strategies as s
@@ -134,7 +138,8 @@ def test_another_format_is_refused_by_its_number():
 
 
 def test_a_baseline_comes_back_as_it_was():
-    positions = (("c.s.a", VersionedPosition(3, "x")), ("c.s.b", BEFORE_ALL))
+    log = OffsetPosition("kafka", '{"orders":{"0":12}}')
+    positions = (("c.s.a", VersionedPosition(3, "x")), ("c.s.b", BEFORE_ALL), ("c.s.c", log))
     for kept in (None, 4):
         definition = replace(SIMPLE, baseline=Baseline(positions, kept, "START_MODE = FROM_NOW"))
         assert decode_definition(encode_definition(definition), "t") == definition

@@ -5,6 +5,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
+    OffsetPosition,
     UnknownPosition,
     VersionedPosition,
 )
@@ -15,6 +16,8 @@ from tests.unit.builders import ORDERS, QUERY, TABLE, resolve, stored
 REFRESH = LastRefresh("r", "recompute", "REFRESH", 40_000, 41_000, 1)
 NAMES = {"orders": ORDERS, "products": TABLE}
 AT_3 = VersionedPosition(3, "id")
+AT_12 = OffsetPosition("kafka", '{"orders":{"0":12}}')
+LANDED = OffsetPosition("json", '{"logOffset":3}')
 
 
 class Sources:
@@ -24,7 +27,7 @@ class Sources:
         self.changes = {NAMES[name]: at for name, at in changes.items()}
 
     def first_change_after(self, source, position):
-        assert position == AT_3
+        assert position in (AT_3, AT_12)
         return self.changes.get(source)
 
 
@@ -43,6 +46,9 @@ def lag(positions, now=100_000, refresh=REFRESH, **changes):
         ({"orders": AT_3}, {"orders": 100_500}, 0),
         ({"orders": UnknownPosition()}, {}, 60),
         ({"orders": AT_3, "products": UnknownPosition()}, {"orders": 90_000}, 60),
+        ({"orders": AT_12}, {"orders": 90_000}, 10),
+        ({"orders": AT_12}, {}, 0),
+        ({"orders": LANDED}, {}, 60),
         ({"view": DefinitionPosition("x")}, {}, 0),
         ({"gone": AT_3}, {}, 0),
         ({}, {}, 0),

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.positions import FollowedPosition, UnknownPosition
+from dbt.adapters.spark_mt.definition.positions import (
+    FollowedPosition,
+    OffsetPosition,
+    UnknownPosition,
+)
+from dbt.adapters.spark_mt.resolution.analysis import FORMATS_WITH_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Position
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.ports import SourceReader
 
@@ -36,9 +42,16 @@ def lag_seconds(
     for key, position in table.positions.items():
         if key in looked_up:
             continue
-        if isinstance(position, FollowedPosition) and key in names:
+        if _is_uncounted(position):
+            starts += [table.last_refresh.started_at_ms] if table.last_refresh else []
+        elif isinstance(position, FollowedPosition) and key in names:
             changed = sources.first_change_after(names[key], position)
             starts += [] if changed is None else [changed]
-        elif isinstance(position, UnknownPosition) and table.last_refresh is not None:
-            starts.append(table.last_refresh.started_at_ms)
     return max(0, now_ms - min(starts)) // 1000 if starts else 0
+
+
+def _is_uncounted(position: Position) -> bool:
+    """Whether its source does not tell when it changed; a checkpoint alone counts files."""
+    if isinstance(position, OffsetPosition):
+        return position.format not in FORMATS_WITH_OFFSETS
+    return isinstance(position, UnknownPosition)

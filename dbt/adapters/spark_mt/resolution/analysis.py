@@ -21,6 +21,10 @@ class SourceKind(Enum):
     UNVERSIONED = "table without versions"
 
 
+FORMATS_WITH_OFFSETS = frozenset({"kafka"})
+"""Formats of tables whose position is where a log ends, which all who read it count alike."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A relation or persistent function that a query reads, directly or through views.
@@ -39,6 +43,11 @@ class Source:
     via: tuple[TableName, ...] = ()
     definition_text: str = ""
     format: str = ""
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether anybody can tell where it stands: by its versions, or by the ends of a log."""
+        return self.kind is SourceKind.VERSIONED or self.format in FORMATS_WITH_OFFSETS
 
 
 @dataclass(frozen=True, slots=True)

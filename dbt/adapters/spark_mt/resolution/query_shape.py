@@ -82,7 +82,7 @@ def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowSha
     followed = [s for s in tables if s.via or str(s.name).lower() not in static]
     names = tuple(sorted(str(s.name) for s in followed))
     views = _views(analyzed)
-    unversioned = tuple(str(s.name) for s in followed if s.kind is SourceKind.UNVERSIONED)
+    unversioned = tuple(str(s.name) for s in followed if not s.has_positions)
     try:
         _check_sources(analyzed)
         also = _named_in_views(analyzed) | views.keys()

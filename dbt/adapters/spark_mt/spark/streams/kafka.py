@@ -26,7 +26,7 @@ from dbt.adapters.spark_mt.spark.streams.kafka_offsets import (
     render,
 )
 from dbt.adapters.spark_mt.spark.streams.options import has_any, table_options, without
-from dbt.adapters.spark_mt.spark.streams.probe import Ends, ends_of
+from dbt.adapters.spark_mt.spark.streams.probe import Ends, NoAnswerError, ends_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -181,6 +181,9 @@ class KafkaSource:
         options = without(self._options, (*_STARTS, *_ENDS, *_LIMITS))
         try:
             return ends_of(self._spark, self._stream({**options, **start, **_NOTHING}))
+        except NoAnswerError as error:
+            problem = "it does not answer"
+            raise SourceNotFoundError(source=self._name, problem=problem) from error
         except Exception as error:
             if not is_spark_error(error):
                 raise

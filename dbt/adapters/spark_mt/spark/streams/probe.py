@@ -12,6 +12,13 @@ _CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
 _REMOVED = "spark.sql.streaming.forceDeleteTempCheckpointLocation"
 
 
+_PATIENCE_S = 60
+
+
+class NoAnswerError(Exception):
+    """A log could be asked, and said nothing for a minute."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ends:
     """Two offsets, each as JSON in the words of the source.
@@ -36,11 +43,14 @@ def ends_of(private: SparkSession, frame: DataFrame) -> Ends:
 
     Raises:
         pyspark.errors.StreamingQueryException: The source cannot be reached.
+        NoAnswerError: It did not answer in time.
     """
     private.conf.unset(_CHECKPOINTS)  # a directory of Spark's own is used, and removed
     private.conf.set(_REMOVED, "true")
     query = frame.writeStream.format("noop").trigger(availableNow=True).start()
-    query.awaitTermination()
+    if not query.awaitTermination(_PATIENCE_S):
+        query.stop()
+        raise NoAnswerError
     progress = query.lastProgress
     if progress is None:
         return Ends("null", "null")
