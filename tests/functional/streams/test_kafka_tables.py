@@ -1,0 +1,133 @@
+"""Materialized tables over Kafka by statements alone: every record arrives once, or is told of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.execution.baseline_errors import SourceHistoryGoneError
+from dbt.adapters.spark_mt.execution.results import RefreshResult
+from tests.functional.engine.oracle import own_commits, rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.kafka.topics import Topics
+
+QUERY = "SELECT CAST(value AS STRING) AS value FROM orders"
+
+
+@pytest.fixture
+def tables(session: SparkSession, schema: str, topics: Topics) -> MaterializedTables:
+    """Materialized tables in a schema with `orders`, a table over a topic of the schema's name."""
+    topics.create(schema, 2)
+    topics.table(session, "orders", schema)
+    return MaterializedTables(session)
+
+
+def create(tables: MaterializedTables, clauses: str = "", query: str = QUERY) -> None:
+    tables.execute(f"CREATE MATERIALIZED TABLE t {clauses} AS {query}")
+
+
+def arrived(tables: MaterializedTables) -> Counter[str]:
+    """How often each record's value is in the table."""
+    return Counter(row[0] for row in tables.sql("SELECT value FROM t").collect())
+
+
+def once(*values: object) -> Counter[str]:
+    return Counter(str(value) for value in values)
+
+
+def test_what_was_added_to_the_topic_is_added(tables, topics, schema):
+    topics.write(schema, range(3))
+    create(tables, "FRESHNESS = INTERVAL '1' MINUTE")
+    assert (arrived(tables), tables.refresh("t").status) == (
+        once(*range(3)),
+        RefreshResult.UP_TO_DATE,
+    )
+    topics.write(schema, range(3, 6), partition=1)
+    done = tables.refresh("t")
+    assert (done.strategy, done.rows, arrived(tables)) == ("append", 3, once(*range(6)))
+    offset = f'{{"{schema}":{{"0":3,"1":3}}}}'
+    source = f"spark_catalog.{schema}.orders"
+    assert done.positions_to == ((source, f"kafka offset {offset}"),)
+    newest = own_commits(tables, "t")[0]
+    assert newest["positions"] == {source: {"format": "kafka", "offset": offset}}
+
+
+def test_from_now_on(tables, topics, schema):
+    topics.write(schema, range(3))
+    create(tables, "FRESHNESS = INTERVAL '1' MINUTE START_MODE = FROM_NOW")
+    topics.write(schema, range(3, 6))
+    tables.refresh("t")
+    assert arrived(tables) == once(3, 4, 5)
+    topics.write(schema, ["lost"])
+    topics.expire(schema, 7)
+    topics.write(schema, ["kept"])
+    with pytest.raises(SourceHistoryGoneError) as caught:
+        tables.refresh("t")
+    assert caught.value.parameters["source"] == f"spark_catalog.{schema}.orders"
+    assert arrived(tables) == once(3, 4, 5)
+    for mode in ("RESUME_OR_FROM_NOW", "FROM_NOW"):  # as the error says
+        tables.execute(
+            "CREATE OR ALTER MATERIALIZED TABLE t FRESHNESS = INTERVAL '1' MINUTE "
+            f"START_MODE = {mode} AS {QUERY}"
+        )
+    topics.write(schema, ["again"])
+    tables.refresh("t")
+    assert arrived(tables) == once(3, 4, 5, "again")
+
+
+@pytest.mark.conformance
+def test_since_an_instant(tables, topics, schema):
+    topics.write(schema, range(3))
+    instant = tables.sql("SELECT max(timestamp) + INTERVAL '1' MILLISECOND FROM orders")
+    literal = instant.selectExpr("CAST(* AS STRING)").collect()[0][0]
+    topics.write(schema, range(3, 6))
+    start = f"FROM_TIMESTAMP(TIMESTAMP '{literal}')"
+    create(tables, f"FRESHNESS = INTERVAL '1' MINUTE START_MODE = {start}")
+    assert arrived(tables) == once(3, 4, 5)
+    topics.write(schema, range(6, 8), partition=1)
+    tables.refresh("t")
+    assert arrived(tables) == once(*range(3, 8))
+
+
+@pytest.mark.conformance
+def test_another_query_goes_on_where_the_rows_end(tables, topics, schema):
+    topics.write(schema, range(3))
+    create(tables, "FRESHNESS = INTERVAL '1' MINUTE")
+    topics.write(schema, range(3, 5))
+    changed = "SELECT concat('new ', CAST(value AS STRING)) AS value FROM orders"
+    tables.execute(
+        "CREATE OR ALTER MATERIALIZED TABLE t FRESHNESS = INTERVAL '1' MINUTE "
+        f"START_MODE = RESUME_OR_FROM_BEGINNING AS {changed}"
+    )
+    assert arrived(tables) == once(0, 1, 2, "new 3", "new 4")
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT `partition` AS p, count(*) AS n, max(`offset`) AS last FROM orders GROUP BY 1",
+        "SELECT a.value, b.`offset` AS other FROM orders a JOIN orders b ON a.value = b.value",
+        "SELECT o.value, p.name FROM behind o JOIN products p ON p.id = CAST(o.value AS INT)",
+    ],
+)
+def test_a_whole_table_equals_its_query_over_the_offsets_that_it_records(
+    tables, topics, schema, query
+):
+    tables.sql("CREATE VIEW behind AS SELECT CAST(value AS STRING) AS value FROM orders")
+    tables.sql("CREATE TABLE products USING delta AS SELECT 1 AS id, 'one' AS name")
+    topics.write(schema, range(3))
+    create(tables, "REFRESH_MODE = FULL", query)
+    before = rows(tables, query)
+    assert rows(tables, "SELECT * FROM t") == before
+    topics.write(schema, range(3), partition=1)
+    assert (rows(tables, "SELECT * FROM t"), rows(tables, query) != before) == (before, True)
+    assert tables.refresh("t").status is RefreshResult.REFRESHED
+    assert rows(tables, "SELECT * FROM t") == rows(tables, query)
+    assert tables.refresh("t").status is RefreshResult.UP_TO_DATE
