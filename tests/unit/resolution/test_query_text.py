@@ -131,6 +131,21 @@ def test_what_only_spark_reads_hides_no_relation(query: str, relations: list[str
     assert [query[r.start : r.end] for r in found.relations] == relations
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from t| where a",
+        "select * from t watermark ts delay of interval 1 day| x",
+        "select * from t with ('a' = 'b') watermark ts delay of interval 1 day|",
+        "select * from stream(t) watermark ts delay of interval '10 minutes'| as x",
+        "select * from (select * from t|) watermark ts delay of interval 1 day",
+    ],
+)
+def test_an_alias_goes_behind_the_clauses_of_a_relation(query: str) -> None:
+    (ref,) = shape_of(query.replace("|", "")).relations
+    assert ref.tail == query.index("|")
+
+
 def test_facts_of_a_relation() -> None:
     shape = shape_of(
         "select * from a, b as x, c version as of 3, d timestamp as of '2024-01-01' y, "

@@ -35,6 +35,7 @@ from tests.unit.builders import (
     stored,
     table_source,
 )
+from tests.unit.resolution.spark_plans import FILES, operators
 
 FULL = LogicalRefreshMode.FULL
 HIGH_VALUE = TABLE.name
@@ -163,8 +164,74 @@ def test_a_stream_cannot_be_refreshed_in_full(clauses):
     assert refused(asked(**clauses), streaming=True) == ["MATERIALIZED_TABLE_STREAM_IN_FULL_MODE"]
 
 
-def test_a_stream_is_refused_until_there_is_a_streaming_refresh():
-    assert refused(asked(), streaming=True) == ["MATERIALIZED_TABLE_STREAM_NOT_AVAILABLE"]
+def test_a_query_over_a_stream_is_run_as_one_or_refused():
+    rows = operators("stream_rows")
+    assert engine(streaming=True, operators=rows).resolve(asked()).engine.name == "stream/append"
+    over = operators("over")
+    assert refused(asked(), streaming=True, operators=over) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
+    assert refused(asked(), streaming=True) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
+
+
+def test_every_reason_against_a_stream_is_one_violation():
+    having = engine(streaming=True, operators=operators("agg_having"))
+    with pytest.raises(MaterializedTableError) as caught:
+        having.resolve(asked())
+    assert caught.value.parameters["code"] == "NO_WATERMARK, FILTER_AFTER_GROUPS"
+
+
+def test_watermarks_of_a_query_over_a_stream_stand_in_the_query():
+    clauses = {"options": (("watermark", "ts DELAY OF 1 minute"),)}
+    rows = operators("stream_rows")
+    assert refused(asked(**clauses), streaming=True, operators=rows) == [
+        "MATERIALIZED_TABLE_WATERMARK_IN_STREAM_QUERY"
+    ]
+
+
+def watermarked(text, **types):
+    """What is wrong with a watermark over `orders`, whose column `ts` has the type `types`."""
+    found = engine()
+    name = "`spark_catalog`.`sales`.`orders`"
+    for column, type_ in types.items():
+        found.knows(analyzed(f"SELECT `{column}` FROM {name}", f"{column} {type_}"))
+    with pytest.raises(MaterializedTableError) as caught:
+        found.resolve(asked(options=(("watermark", text),)))
+    return conditions(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("day DELAY OF 1 minute", "WATERMARK_COLUMN"),
+        ("sales.payments: ts DELAY OF 1 minute", "WATERMARK_SOURCE"),
+        ("ts DELAY OF 1 minute; orders: ts DELAY OF 2 minutes", "REPEATED_WATERMARK"),
+        ("ts DELAY OF 0 seconds", "INVALID_OPTION"),
+        ("ts DELAY OF soon", "INVALID_OPTION"),
+        ("ts", "INVALID_OPTION"),
+    ],
+)
+def test_a_watermark_that_fits_no_source_is_refused(text, condition):
+    assert watermarked(text, ts="TIMESTAMP", day="DATE") == [f"MATERIALIZED_TABLE_{condition}"]
+
+
+def test_a_watermark_without_effect_is_told():
+    found = engine()
+    found.knows(analyzed("SELECT `ts` FROM `spark_catalog`.`sales`.`orders`", "ts TIMESTAMP"))
+    for mode in (None, FULL):
+        wanted = asked(options=(("watermark", "ts DELAY OF 1 minute"),), refresh_mode=mode)
+        (warning,) = found.resolve(wanted).warnings
+        assert "watermark" in warning
+
+
+def test_a_stream_starts_at_an_instant_where_its_sources_have_positions():
+    rows = operators("stream_file")
+    files = Source(FILES, SourceKind.UNVERSIONED, format="parquet")
+    query = analyzed(QUERY, QUERY_COLUMNS, files, streaming=True, operators=rows)
+    with pytest.raises(MaterializedTableError) as caught:
+        Engine().knows(query).resolve(asked(start_mode=NOW_MODE))
+    assert conditions(caught.value) == ["MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"]
+    log = Source(FILES, SourceKind.UNVERSIONED, format="kafka")
+    query = analyzed(QUERY, QUERY_COLUMNS, log, streaming=True, operators=rows)
+    assert Engine().knows(query).resolve(asked(start_mode=NOW_MODE)).engine.is_stream
 
 
 NOW_MODE = StartMode(StartModeType.FROM_NOW)

@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.query_shape import Shape, pinned_names, row_shape
 from dbt.adapters.spark_mt.resolution.reasons import NotAStreamError, Reason
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
-from dbt.adapters.spark_mt.resolution.stream_shape import has_watermark, stream_shape
+from dbt.adapters.spark_mt.resolution.stream_shape import StreamShape, has_watermark, stream_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, Source
     from dbt.adapters.spark_mt.resolution.query_shape import RowShape
-    from dbt.adapters.spark_mt.resolution.stream_shape import StreamShape
 
 LOG_FORMATS = ("kafka", "rate", "parquet", "json", "csv", "orc", "avro", "text")
 """Formats of tables without versions that can be read as streams: logs, and folders of files."""
+
+WITH_POSITIONS = ("delta", "kafka")
+"""Formats of sources that can be read from any position on."""
 
 BATCH, INCREMENTAL, STREAM = "batch", "incremental", "stream"
 RECOMPUTE, APPEND, STATEFUL = "recompute", "append", "stateful"
@@ -90,6 +92,17 @@ def choose_engine(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> En
         return Engine(INCREMENTAL, RECOMPUTE, no.reasons)
 
 
+def keeps_checkpoint(engine: Engine, sources: Sequence[Source]) -> bool:
+    """Whether a stream cannot go on without the checkpoint in which it ran before.
+
+    It holds state, or what was read of a source that has no positions of its own.
+    """
+    if not engine.is_stream:
+        return False
+    followed = [source for source in sources if str(source.name) in engine.followed]
+    return engine.strategy == STATEFUL or any(s.format not in WITH_POSITIONS for s in followed)
+
+
 def stream_problems(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> tuple[Reason, ...]:
     """Return why a query that reads a STREAM cannot be run as one; empty if it can."""
     try:
@@ -146,11 +159,10 @@ class _Choice:
             text = "the table has a PRIMARY KEY, and rows of its sources may change"
             raise NotAStreamError(Reason("PRIMARY_KEY", "", text))
         rows = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")
+        stream = StreamShape(OutputMode.APPEND, (), False, (), shape.followed)  # noqa: FBT003 - readable
         if self.analyzed.operators is not None:
-            return self._engine(self._stream(followed, self._marks), (rows,), followed)
-        reasons = (rows, *_streamed(followed))
-        key = self._primary_key
-        return Engine(STREAM, APPEND, reasons, OutputMode.APPEND, key, shape.followed)
+            stream = self._stream(followed, self._marks)
+        return self._engine(stream, (rows,), followed)
 
     def _stateful(self, shape: RowShape, followed: Sequence[Source]) -> Engine:
         """A plain query over several rows at a time, which is kept by a stream's state."""

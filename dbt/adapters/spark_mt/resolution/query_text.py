@@ -8,7 +8,7 @@ reported as `readable=False`, and nothing in it is replaced.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import sqlglot
@@ -52,6 +52,8 @@ class RelationRef:
         sampled: Whether TABLESAMPLE follows; an alias would have to stand behind that.
         pinned: Whether the user wrote VERSION AS OF or TIMESTAMP AS OF.
         streamed: Whether it stands behind STREAM.
+        tail: Offset after the clauses of Spark behind it (WITH options, WATERMARK); an alias goes
+            there.
     """
 
     parts: tuple[str, ...]
@@ -61,6 +63,7 @@ class RelationRef:
     sampled: bool = False
     pinned: bool = False
     streamed: bool = False
+    tail: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,7 @@ def shape_of(query: str) -> QueryShape:
     """Find the relations of `query`; names of CTEs count only outside their scope."""
     tokens = tokens_of(query)
     streams = streams_of(tokens)
+    clauses = [(start, end) for start, end, word in unknown_words(tokens) if not word]
     try:
         tree = sqlglot.parse_one(_readable(query, tokens), read="spark")
     except (SqlglotError, RecursionError):
@@ -117,7 +121,7 @@ def shape_of(query: str) -> QueryShape:
         if not all(isinstance(part, exp.Identifier) for part in table.parts):
             opaque.append(table.this.name or table.this.key)
         elif (ref := _ref(query, table, streams)) is not None:
-            relations[ref.start] = ref
+            relations[ref.start] = replace(ref, tail=_tail(query, ref, clauses))
     return QueryShape(True, tuple(relations[k] for k in sorted(relations)), tuple(opaque))  # noqa: FBT003 - readable
 
 
@@ -238,6 +242,16 @@ def _ref(query: str, table: exp.Table, streams: Sequence[Token]) -> RelationRef 
             query[t.end + 1 : start].strip(" \t\r\n(") == "" for t in streams if t.end < start
         ),
     )
+
+
+def _tail(query: str, ref: RelationRef, clauses: Iterable[tuple[int, int]]) -> int:
+    """The offset after the clauses that follow a relation, or the parenthesis of STREAM(…)."""
+    tail = ref.end
+    for start, end in clauses:
+        between = query[tail:start].strip() if start >= tail else None
+        if between == "" or (between == ")" and ref.streamed and tail == ref.end):
+            tail = end
+    return tail
 
 
 def _unquoted(text: str) -> str:

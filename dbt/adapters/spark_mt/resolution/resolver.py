@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.start_mode import FROM_BEGINNING, ResolvedStartMode
 from dbt.adapters.spark_mt.definition.state_retention import KEEP_NONE
@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.resolution.durations import describe_duration
 from dbt.adapters.spark_mt.resolution.engines import choose_engine
 from dbt.adapters.spark_mt.resolution.enrichers import EnrichmentContext, enrich
 from dbt.adapters.spark_mt.resolution.options import OptionScope, check_options
+from dbt.adapters.spark_mt.resolution.query_shape import row_shape
 from dbt.adapters.spark_mt.resolution.query_tokens import same_tokens
 from dbt.adapters.spark_mt.resolution.rules import (
     check_first_start,
@@ -25,6 +26,11 @@ from dbt.adapters.spark_mt.resolution.rules import (
 )
 from dbt.adapters.spark_mt.resolution.start_modes import resolve_start_mode
 from dbt.adapters.spark_mt.resolution.violations import raise_violations
+from dbt.adapters.spark_mt.resolution.watermarks import (
+    WATERMARK,
+    check_watermarks,
+    parse_watermarks,
+)
 from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
 
 if TYPE_CHECKING:
@@ -139,7 +145,11 @@ class Resolver:
             refresh_mode=enriched.refresh_mode,
             derived_from=_derived_from(asked, self.settings),
         )
-        raise_violations(table, list(_check(table, definition, analyzed, new=False)))
+        errors = [
+            *_check(table, definition, analyzed, new=False),
+            *self._check_watermarks(table, definition, analyzed),
+        ]
+        raise_violations(table, errors)
         notes = tuple(warnings(definition, analyzed, new=False))
         return Resolution(definition, analyzed, notes)
 
@@ -192,8 +202,24 @@ class Resolver:
             derived_from=_derived_from(asked, self.settings),
             query_columns=tuple(c.name for c in query_columns),
         )
-        checked = _check(table, definition, analyzed, new=stored is None)
+        checked = list(_check(table, definition, analyzed, new=stored is None))
+        checked = [*checked, *self._check_watermarks(table, definition, analyzed)]
         return definition, [*errors, *start_errors, *checked]
+
+    def _check_watermarks(
+        self, table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery
+    ) -> Iterator[MaterializedTableError]:
+        """Yield what is wrong with watermarks that can be read, beside a query without STREAM."""
+        option = dict(definition.asked.options).get(WATERMARK)
+        if option is None or analyzed.streaming:
+            return
+        try:
+            watermarks = parse_watermarks(option)
+        except InvalidValueError:
+            return
+        names = row_shape(definition, analyzed).followed
+        followed = [source.name for source in analyzed.sources if str(source.name) in names]
+        yield from check_watermarks(table, watermarks, followed, self.analyzer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,11 @@ from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMo
 from dbt.adapters.spark_mt.definition.start_mode import StartModeType
 from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
 from dbt.adapters.spark_mt.resolution.columns import listed
+from dbt.adapters.spark_mt.resolution.engines import STATEFUL, choose_engine, stream_problems
 from dbt.adapters.spark_mt.resolution.missing_commas import missing_comma
 from dbt.adapters.spark_mt.resolution.query_shape import row_shape
 from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
+from dbt.adapters.spark_mt.resolution.watermarks import WATERMARK, WatermarkInStreamQueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,17 +101,17 @@ class StreamInFullModeError(InvalidDefinitionError):
     )
 
 
-class StreamNotAvailableError(InvalidDefinitionError):
-    """A query over a STREAM needs a streaming refresh, which this release does not have."""
+class StreamQueryError(InvalidDefinitionError):
+    """A query over a STREAM that Structured Streaming cannot run, or not so that rows are right."""
 
-    condition = "MATERIALIZED_TABLE_STREAM_NOT_AVAILABLE"
+    condition = "MATERIALIZED_TABLE_STREAM_QUERY"
     text = (
-        "The query of materialized table {table} reads a STREAM, and this release refreshes tables "
-        "by computing their query as a whole."
+        "The query of materialized table {table} reads a STREAM, and it cannot be run as a stream "
+        "({code}): {problem}."
     )
     remedy = (
-        "Read the table without STREAM: each refresh then computes the whole table, and the result "
-        "is the same for a query without a watermark."
+        "Read the table without STREAM: each refresh then computes what it must, at the cost of "
+        "reading more. docs/refresh.md tells which queries can be streams."
     )
 
 
@@ -165,11 +167,23 @@ def check_modes(
             functions = ", ".join(f"{name}()" for name in query.nondeterministic)
             yield NondeterministicQueryError(table=table, functions=functions)
         if query.streaming:
-            yield StreamNotAvailableError(table=table)
+            yield from _check_stream(table, definition, query)
     elif query.streaming:
         asked = definition.asked.logical_refresh_mode is LogicalRefreshMode.FULL
         reason = "as asked" if asked else f"its freshness of {definition.freshness} asks for that"
         yield StreamInFullModeError(table=table, reason=reason)
+
+
+def _check_stream(
+    table: str, definition: ResolvedDefinition, query: AnalyzedQuery
+) -> Iterator[MaterializedTableError]:
+    """A query that reads a STREAM is run as one, or not at all."""
+    if reasons := stream_problems(definition, query):
+        code = ", ".join(reason.code for reason in reasons)
+        problem = ", and ".join(reason.text for reason in reasons)
+        yield StreamQueryError(table=table, code=code, problem=problem)
+    if WATERMARK in dict(definition.asked.options):
+        yield WatermarkInStreamQueryError(table=table)
 
 
 def check_first_start(
@@ -181,15 +195,27 @@ def check_first_start(
     """
     mode = definition.start_mode.mode
     beginning = mode.type.fallback is StartModeType.FROM_BEGINNING
-    if definition.refresh_mode is not RefreshMode.CONTINUOUS or beginning or query.streaming:
+    if definition.refresh_mode is not RefreshMode.CONTINUOUS or beginning:
         return
+    problem = _start_problem(definition, query)
+    if problem:
+        yield UnsupportedStartModeError(table=table, startMode=mode.sql, problem=problem)
+
+
+def _start_problem(definition: ResolvedDefinition, query: AnalyzedQuery) -> str:
+    """Why nobody can tell which rows came after an instant; empty where that can be told."""
+    if query.streaming:
+        names = choose_engine(definition, query).followed
+        timeless = [s for s in query.sources if str(s.name) in names and not s.has_positions]
+        return _unknown_changes(tuple(str(source.name) for source in timeless))
     shape = row_shape(definition, query)
     if shape.can_be_limited:
-        return
-    problem = f"of the query, {shape.problem}"
-    if shape.unversioned:
-        problem = f"nobody can tell what changes in {', '.join(shape.unversioned)}"
-    yield UnsupportedStartModeError(table=table, startMode=mode.sql, problem=problem)
+        return ""
+    return _unknown_changes(shape.unversioned) or f"of the query, {shape.problem}"
+
+
+def _unknown_changes(sources: tuple[str, ...]) -> str:
+    return f"nobody can tell what changes in {', '.join(sources)}" if sources else ""
 
 
 def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool) -> Iterator[str]:
@@ -199,8 +225,17 @@ def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool)
             yield f"The query uses {name}(): each refresh may compute other rows."
         if definition.asked.start_mode is not None:
             yield "START_MODE is stored and has no effect in mode FULL."
+    yield from _unused_watermark(definition, query)
     for name in query.time_dependent:
         yield f"The query uses {name}(), which has one value for each refresh: it is never skipped."
     retention = definition.asked.state_retention
     if retention is not None and retention.type is not StateRetentionType.NONE and new:
         yield f"STATE_RETENTION = {retention.sql} has no effect on a new table: it has no state."
+
+
+def _unused_watermark(definition: ResolvedDefinition, query: AnalyzedQuery) -> Iterator[str]:
+    if WATERMARK not in dict(definition.asked.options):
+        return
+    engine = choose_engine(definition, query)
+    if engine.strategy != STATEFUL:
+        yield f"Option '{WATERMARK}' has no effect ({engine.name}): {engine.reason}."

@@ -1,0 +1,193 @@
+"""Which table is kept by which engine, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import PrimaryKey
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.resolution.engines import LOG_FORMATS, choose_engine
+from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from tests.unit.builders import Engine, analyzed
+from tests.unit.resolution.spark_plans import DELTA, FILES, OTHER, PLANS, columns, operators
+
+ON_TS = {"options": (("watermark", "ts DELAY OF INTERVAL 10 SECONDS"),)}
+TYPE = {"window": "STRUCT<start: TIMESTAMP, end: TIMESTAMP>"}
+
+
+def delta(name=DELTA):
+    return Source(name, SourceKind.VERSIONED, format="delta")
+
+
+def log(format_="parquet"):
+    return Source(FILES, SourceKind.UNVERSIONED, format=format_)
+
+
+def chosen(name, *sources, key="", query="", facts=None, **clauses):
+    """The engine of a table over one of the plans."""
+    text = query or PLANS[name]["query"]
+    ddl = "; ".join(f"{column} {TYPE.get(column, 'STRING')}" for column in columns(name))
+    given = {
+        "operators": operators(name),
+        "streaming": "modes" in PLANS[name],
+        "expanded": text.replace(" s.", " spark_catalog.s."),
+        **(facts or {}),
+    }
+    found = analyzed(text, ddl, *sources, **given)
+    constraints = (PrimaryKey(tuple(key.split()), None),) if key else ()
+    asked = AskedDefinition(text, constraints=constraints, **clauses)
+    plain = AskedDefinition(text)
+    definition = Engine().knows(analyzed(text, ddl, *sources)).resolve(plain).definition
+    return choose_engine(_with(definition, asked, given["expanded"]), found)
+
+
+def _with(definition, asked, expanded):
+    mode = (
+        definition.refresh_mode.__class__(asked.refresh_mode.value) if asked.refresh_mode else None
+    )
+    return replace(
+        definition,
+        asked=asked,
+        expanded_query=expanded,
+        refresh_mode=mode or definition.refresh_mode,
+    )
+
+
+def codes(engine):
+    return [reason.code for reason in engine.reasons]
+
+
+def test_mode_full_is_computed_as_a_whole():
+    engine = chosen("batch_rows", delta(), refresh_mode=LogicalRefreshMode.FULL)
+    assert (engine.name, codes(engine)) == ("batch/recompute", ["FULL_MODE"])
+
+
+def test_rows_of_tables_with_versions_are_added():
+    engine = chosen("batch_rows", delta())
+    assert engine.name == "stream/append"
+    assert engine.is_stream
+    assert (engine.output_mode, engine.key) == (OutputMode.APPEND, ())
+    assert engine.followed == (str(DELTA),)
+    assert codes(engine) == ["ROW_WISE", "VERSIONED_SOURCE"]
+    assert engine.reasons[-1].subject == str(DELTA)
+
+
+@pytest.mark.parametrize("format_", LOG_FORMATS)
+def test_rows_of_logs_are_added_or_replace_rows_of_the_same_key(format_):
+    engine = chosen(
+        "batch_distinct", log(format_), facts={"operators": None}, query="SELECT c FROM s.f"
+    )
+    assert (engine.name, engine.key) == ("stream/append", ())
+    facts = {"operators": None}
+    keyed = chosen("batch_distinct", log(format_), facts=facts, query="SELECT c FROM s.f", key="c")
+    assert (keyed.name, keyed.key, "UPSERT" in codes(keyed)) == ("stream/append", ("c",), True)
+
+
+def test_a_declared_key_over_rows_that_may_change_is_computed():
+    engine = chosen("batch_rows", delta(), key="id")
+    assert (engine.name, codes(engine)) == ("incremental/recompute", ["PRIMARY_KEY"])
+
+
+@pytest.mark.parametrize("format_", ["hive", "jdbc", ""])
+def test_a_source_that_no_stream_follows_is_read_as_a_whole(format_):
+    facts = {"operators": None}
+    engine = chosen("batch_distinct", log(format_), facts=facts, query="SELECT c FROM s.f")
+    assert (engine.name, codes(engine)) == ("incremental/recompute", ["NOT_A_STREAM"])
+    assert engine.reasons[0].subject == str(FILES)
+
+
+def test_groups_of_tables_with_versions_are_computed_unless_a_watermark_asks_for_a_stream():
+    engine = chosen("batch_window", delta())
+    assert engine.name == "incremental/recompute"
+    engine = chosen("batch_window", delta(), **ON_TS)
+    assert (engine.name, engine.output_mode) == ("stream/stateful", OutputMode.UPDATE)
+    assert engine.key == ("ws", "c")
+    assert [(name, mark.column) for name, mark in engine.watermarks] == [(str(DELTA), "ts")]
+    assert "WATERMARK_ASKED" in codes(engine)
+
+
+def test_a_watermark_in_a_plain_query_asks_for_a_stream_as_well():
+    engine = chosen("batch_wm_view", delta())
+    assert (engine.name, engine.key) == ("stream/stateful", ("ws",))
+
+
+def test_groups_of_logs_are_kept_as_state():
+    engine = chosen("batch_file_window", log())
+    assert (engine.name, engine.key) == ("stream/stateful", ("ws", "c"))
+    assert codes(engine)[0] == "ONLY_LOGS"
+    assert codes(engine)[-1] == "LOG_SOURCE"
+
+
+@pytest.mark.parametrize(
+    ("name", "reasons"),
+    [
+        ("batch_having", ["NO_WATERMARK", "FILTER_AFTER_GROUPS", "READ_WHOLE"]),
+        ("batch_over", ["WINDOW_FUNCTION", "READ_WHOLE"]),
+        ("multi_distinct", ["DISTINCT_AGGREGATE", "READ_WHOLE"]),
+    ],
+)
+def test_logs_of_which_no_stream_can_be_made_are_read_as_a_whole(name, reasons):
+    engine = chosen(name, log())
+    assert (engine.name, codes(engine)) == ("incremental/recompute", reasons)
+
+
+def test_a_declared_key_is_what_is_grouped_by_or_there_is_no_stream():
+    assert chosen("batch_file_window", log(), key="c ws").key == ("c", "ws")
+    for key in ("c", "c n", "c ws n"):
+        engine = chosen("batch_file_window", log(), key=key)
+        assert codes(engine) == ["KEY_IS_NOT_GROUP", "READ_WHOLE"]
+
+
+def test_the_key_goes_by_the_start_or_the_end_of_a_window():
+    stream = chosen("window_both", delta())
+    assert (stream.name, stream.key) == ("stream/stateful", ("ws", "c"))
+    assert chosen("window_both", delta(), key="c we").key == ("c", "we")
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"pinnable": False}, "NOT_PINNABLE"),
+        ({"operators": None}, "NO_PLAN"),
+        ({"time_dependent": ("now",)}, "TIME_DEPENDENT"),
+        ({"nondeterministic": ("rand",)}, "NONDETERMINISTIC"),
+    ],
+)
+def test_what_keeps_a_plain_query_from_being_a_stream(facts, code):
+    engine = chosen("batch_file_window", log(), facts=facts)
+    assert engine.name == "incremental/recompute"
+    assert codes(engine)[0] == code
+
+
+def test_a_sort_keeps_rows_from_being_streamed():
+    facts = {"streaming": False}
+    query = "SELECT id FROM s.o ORDER BY id"
+    engine = chosen("orderby", delta(), facts=facts, query=query)
+    assert (engine.name, codes(engine)) == ("incremental/recompute", ["SORT"])
+
+
+def test_a_query_that_says_stream_itself():
+    engine = chosen("stream_static", delta(), delta(OTHER))
+    assert (engine.name, engine.followed) == ("stream/append", (str(DELTA),))
+    assert codes(engine) == ["STREAM_QUERY", "STATIC_SIDE", "VERSIONED_SOURCE"]
+    keyed = chosen("stream_static", delta(), delta(OTHER), key="id")
+    assert keyed.key == ("id",)
+    timed = chosen("stream_rows", delta(), facts={"time_dependent": ("current_date",)})
+    assert "TIME_OF_BATCH" in codes(timed)
+    assert chosen("agg_having", delta()).name == "incremental/recompute"
+
+
+def test_a_source_at_a_fixed_version_beside_itself_is_no_stream():
+    query = "SELECT c, count(*) AS n FROM s.f JOIN s.f VERSION AS OF 1 USING (c) GROUP BY c"
+    engine = chosen("batch_file_agg", log(), query=query)
+    assert codes(engine) == ["VERSION", "READ_WHOLE"]
+
+
+def test_reasons_are_told_for_people_and_for_machines():
+    engine = chosen("batch_rows", delta())
+    assert str(engine.reasons[0]).startswith("ROW_WISE: every row")
+    assert engine.reason.count(";") == 1
