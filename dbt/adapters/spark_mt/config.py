@@ -22,10 +22,12 @@ from dbt.adapters.spark_mt.config_values import (
     read_freshness,
     read_names,
     read_options,
+    read_watermark,
     read_word,
 )
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
 from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
+from dbt.adapters.spark_mt.resolution.watermarks import WATERMARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -134,7 +136,7 @@ def _read_settings(reader: _Reader, warnings: tuple[str, ...]) -> ModelSettings:
         state_retention=reader.read("state_retention", read_clause("STATE_RETENTION"), ""),
         partitioned_by=reader.read("partition_by", read_names, ()),
         clustered_by=reader.read("cluster_by", read_names, ()),
-        options=reader.read("options", read_options, ()),
+        options=_options(reader),
         primary_key=reader.read("primary_key", read_names, ()),
         refresh_on_run=reader.read("refresh_on_run", read_word(_REFRESH_ON_RUN), "auto"),
         on_configuration_change=reader.read(
@@ -143,6 +145,16 @@ def _read_settings(reader: _Reader, warnings: tuple[str, ...]) -> ModelSettings:
         adopt=reader.read("adopt", read_adopt, STAYS),
         warnings=warnings,
     )
+
+
+def _options(reader: _Reader) -> Pairs:
+    """The options, and the keys that stand for one."""
+    none: Pairs = ()
+    options = reader.read("options", read_options, none)
+    watermark = reader.read(WATERMARK, read_watermark, "")
+    if watermark and WATERMARK in dict(options):
+        reader.violations.append(f"{WATERMARK} is given by itself and among the options.")
+    return (*options, (WATERMARK, watermark)) if watermark else options
 
 
 def _spellings(key: str) -> tuple[str, ...]:

@@ -46,6 +46,13 @@ CONFIG_KEYS = (
     ConfigKey("options", "none", "A mapping, as in WITH (...).", ("tblproperties",)),
     ConfigKey("primary_key", "none", "A column or a list of columns.", ("unique_key",)),
     ConfigKey(
+        "watermark",
+        "none",
+        "How late rows of a source may come: `ts DELAY OF INTERVAL 10 SECONDS`, "
+        "`{column: ts, delay: 10 seconds}` (with `source: s.orders` where several have the "
+        "column), or a list of these. The option `watermark` below.",
+    ),
+    ConfigKey(
         "on_configuration_change",
         "apply",
         "What to do when the config changed but the query did not: `apply`, `continue` or `fail`.",
@@ -69,7 +76,6 @@ CONFIG_KEYS = (
 
 LATER_KEYS = {
     "wait": "refreshes in the background",
-    "watermark": "streams",
 }
 """Keys of features that do not exist yet, and of which; set to something, they are refused."""
 

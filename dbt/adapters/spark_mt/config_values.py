@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
-from dbt.adapters.spark_mt.definition.identifier import quote_text
+from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
 from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
+from dbt.adapters.spark_mt.resolution.watermarks import parse_watermarks
 from dbt.adapters.spark_mt.resolution.zones import parse_timestamp
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.nodes import CreateTable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _QUERY = "SELECT 1"
 _PERIODS = {"count", "period"}
+_MARK = {"column", "delay", "source"}
 _NO_ZONE = timezone(timedelta(0), "the session's")
 
 
@@ -81,6 +83,32 @@ def read_options(value: Any) -> Pairs:  # noqa: ANN401
     if not plain:
         raise InvalidValueError(detail=f"is a mapping of keys to texts, but was: {value!r}.")
     return tuple((str(key), _option_text(each)) for key, each in value.items())
+
+
+def read_watermark(value: Any) -> str:  # noqa: ANN401
+    """Read a text, `{column, delay}` with or without `source`, or a list of these, as an option.
+
+    Raises:
+        InvalidValueError: It is none of these.
+    """
+    marks = value if isinstance(value, list | tuple) else [value]
+    text = "; ".join(_mark(each) for each in marks)
+    parse_watermarks(text)
+    return text
+
+
+def _mark(value: object) -> str:
+    if isinstance(value, str):
+        return value.strip().removesuffix(";")
+    if not isinstance(value, dict) or not {"column", "delay"} <= set(value) <= _MARK:
+        detail = f"is a text or {{column: ts, delay: 10 seconds}}, but was: {value!r}."
+        raise InvalidValueError(detail=detail)
+    source = f"{value['source']}: " if value.get("source") else ""
+    return f"{source}{_identifier(str(value['column']))} DELAY OF {value['delay']}"
+
+
+def _identifier(column: str) -> str:
+    return column if column.isidentifier() else quote(column)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,38 @@ def test_freshness(value, sql):
 
 
 @pytest.mark.parametrize(
+    ("value", "option"),
+    [
+        ("ts DELAY OF INTERVAL 10 SECONDS;", "ts DELAY OF INTERVAL 10 SECONDS"),
+        ({"column": "ts", "delay": "10 seconds"}, "ts DELAY OF 10 seconds"),
+        ({"column": "a b", "delay": "1 h", "source": "s.t"}, "s.t: `a b` DELAY OF 1 h"),
+        (
+            [{"column": "ts", "delay": "1 m", "source": "a"}, "b: at DELAY OF 2 m"],
+            "a: ts DELAY OF 1 m; b: at DELAY OF 2 m",
+        ),
+    ],
+)
+def test_a_watermark_is_an_option(value, option):
+    assert settings(watermark=value).options == (("watermark", option),)
+    both = settings(watermark=value, options={"a": "b"}).options
+    assert both == (("a", "b"), ("watermark", option))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["ts", "ts DELAY OF 0 s", {"column": "ts"}, {"column": "ts", "delay": "1", "x": 1}, 5, [[]]],
+)
+def test_a_watermark_that_is_none(value):
+    assert [v.partition(":")[0] for v in violations(watermark=value)] == ["watermark"]
+
+
+def test_a_watermark_is_given_once():
+    given = {"watermark": "ts DELAY OF 1 s", "options": {"watermark": "ts DELAY OF 1 s"}}
+    (violation,) = violations(**given)
+    assert violation.startswith("watermark")
+
+
+@pytest.mark.parametrize(
     "value", ["0 minutes", "-1 day", "1.5 hours", "abc", 5, {"count": 1}, {"warn_after": {}}, []]
 )
 def test_freshness_that_is_none(value):
