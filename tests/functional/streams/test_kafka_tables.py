@@ -84,8 +84,8 @@ def test_from_now_on(tables, topics, schema):
 @pytest.mark.conformance
 def test_since_an_instant(tables, topics, schema):
     topics.write(schema, range(3))
-    instant = tables.sql("SELECT max(timestamp) + INTERVAL '1' MILLISECOND FROM orders")
-    literal = instant.selectExpr("CAST(* AS STRING)").collect()[0][0]
+    later = "CAST(max(timestamp) + INTERVAL '0.001' SECOND AS STRING)"
+    literal = rows(tables, f"SELECT {later} FROM orders")[0][0]
     topics.write(schema, range(3, 6))
     start = f"FROM_TIMESTAMP(TIMESTAMP '{literal}')"
     create(tables, f"FRESHNESS = INTERVAL '1' MINUTE START_MODE = {start}")

@@ -10,14 +10,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-INPUTS = ("pyproject.toml", "constraints.txt", "tools/setup.sh", "tools/fetch_jars.py")
+INPUTS = (
+    "pyproject.toml",
+    "constraints.txt",
+    "tools/setup.sh",
+    "tools/fetch_jars.py",
+    "tests/kafka/ivy.xml",
+)
 
 
 @pytest.fixture
 def checkout(tmp_path):
     """As much of a checkout as the script reads, without a .venv."""
     for name in INPUTS:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
