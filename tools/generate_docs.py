@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.changes.catalogue import CHANGES
 from dbt.adapters.spark_mt.config_keys import CONFIG_KEYS, LATER_KEYS
 from dbt.adapters.spark_mt.credentials import SparkMTCredentials
+from dbt.adapters.spark_mt.resolution.engines import LOG_FORMATS
 from dbt.adapters.spark_mt.resolution.enrichers import ENRICHERS
 from dbt.adapters.spark_mt.resolution.options import OPTIONS
+from dbt.adapters.spark_mt.resolution.reason_catalogue import ENGINES, REASONS, About
 from dbt.adapters.spark_mt.resolution.settings import SETTINGS
 from dbt.adapters.spark_mt.statements.catalogue import CLAUSES, STATEMENTS
 from tools import error_catalogue
@@ -136,6 +138,36 @@ def summary(documented: object) -> str:
     return re.sub(r" \([^()]*\b(?:seed|semantics) \d[^()]*\)", "", text)
 
 
+def engines() -> str:
+    """Every engine with its strategy."""
+    rows = ((f"`{e.name}`", e.when, e.how, e.cost) for e in ENGINES)
+    return table(("kept by", "which tables", "what it does", "what an update costs"), rows)
+
+
+def stream_formats() -> str:
+    """The formats of sources that streams can follow."""
+    return f"\nDelta tables, and tables without versions of the formats {listed(LOG_FORMATS)}.\n\n"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as code, the last one behind "and"."""
+    quoted = [f"`{name}`" for name in names]
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def reasons() -> str:
+    """Every reason for an engine, by what it is about."""
+    groups = (
+        f"\n### {about.value}\n\n"
+        + table(
+            ("code", "meaning"),
+            ((f"`{doc.code}`", doc.meaning) for doc in REASONS if doc.about is about),
+        )
+        for about in About
+    )
+    return "".join(groups) + "\n"
+
+
 def changes() -> str:
     """What each kind of change does to a table."""
     header = ("what you change", "what happens in place", "kept", "lost")
@@ -183,6 +215,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "options": options,
     "settings": settings,
     "enrichers": enrichers,
+    "engines": engines,
+    "stream-formats": stream_formats,
+    "reasons": reasons,
     "changes": changes,
     "errors": errors,
 }
