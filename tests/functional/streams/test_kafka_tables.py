@@ -57,6 +57,14 @@ def test_what_was_added_to_the_topic_is_added(tables, topics, schema):
     newest = own_commits(tables, "t")[0]
     assert newest["positions"] == {source: {"format": "kafka", "offset": offset}}
 
+    topics.write(schema, ["lost", "left"])
+    topics.expire(schema, 4)
+    with pytest.raises(SourceHistoryGoneError):
+        tables.refresh("t")
+    described = tables.execute("DESC MATERIALIZED TABLE EXTENDED t")
+    status = next(row[1] for row in described.rows if row[0] == "Status")
+    assert (status[:9], arrived(tables)) == ("SUSPENDED", once(*range(6)))
+
 
 def test_from_now_on(tables, topics, schema):
     topics.write(schema, range(3))

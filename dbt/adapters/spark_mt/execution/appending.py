@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
-from dbt.adapters.spark_mt.execution.follow import defined_anew, read_ranges
+from dbt.adapters.spark_mt.execution.follow import defined_anew, read_ranges, suspend_if_lost
 from dbt.adapters.spark_mt.planning.window_plans import plan_follow
 from dbt.adapters.spark_mt.planning.windows import ChangeKind, Strategy, positions_of, strategy_of
 from dbt.adapters.spark_mt.resolution.query_shape import row_shape
@@ -40,12 +40,16 @@ def plan_appended(
     Returns:
         The plan, and the run with its strategy; None where all rows must be computed: the positions
         are unknown or can no longer be read, rows were removed, or a view was defined anew.
+
+    Raises:
+        BaselineBrokenError: A log dropped what the table has not read; the table was suspended.
     """
     since = _known_positions(table, analyzed)
     if since is None or defined_anew(table, run):
         return None
-    kinds = read_ranges(environment, table.name, run, since).kinds
-    if not set(kinds.values()) <= {ChangeKind.NONE, ChangeKind.ADDED}:
+    ranges = read_ranges(environment, table.name, run, since)
+    suspend_if_lost(environment, table, ranges)
+    if not set(ranges.kinds.values()) <= {ChangeKind.NONE, ChangeKind.ADDED}:
         return None
     run = replace(run, strategy=Strategy.APPEND.value)
     return plan_follow(table, run, Strategy.APPEND, since), run

@@ -58,7 +58,8 @@ class SourceHistoryGoneError(BaselineBrokenError):
     )
     remedy = (
         _REMEDY + " From then on, refresh more often than the source's delta.logRetentionDuration "
-        "and delta.deletedFileRetentionDuration, or make these longer."
+        "and delta.deletedFileRetentionDuration, for a topic of Kafka retention.ms, or make these "
+        "longer."
     )
     reason_text = "what happened to {source} after {after} can no longer be read"
 

@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     DefinitionPosition,
     FollowedPosition,
+    OffsetPosition,
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.execution.baseline_errors import (
@@ -150,6 +151,22 @@ def plan_changes(
         raise
     run = replace(run, strategy=strategy.value)
     return plan_follow(table, run, strategy, since), run
+
+
+def suspend_if_lost(environment: Environment, table: StoredTable, ranges: Ranges) -> None:
+    """Suspend a table whose log no longer holds what the table has not read.
+
+    What the log dropped before is in the table alone: computing all rows again would lose it.
+
+    Raises:
+        BaselineBrokenError: That is so; the table was suspended.
+    """
+    logs = tuple((name, at) for name, at in ranges.since if isinstance(at, OffsetPosition))
+    try:
+        replace(ranges, since=logs).raise_unless(ChangeKind.NONE, ChangeKind.ADDED)
+    except BaselineBrokenError as error:
+        _suspend(environment, table, error.reason)
+        raise
 
 
 def has_moved(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
