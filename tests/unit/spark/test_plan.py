@@ -127,3 +127,43 @@ def test_a_failed_analysis_has_no_plan(explained: str) -> None:
 )
 def test_names_as_spark_prints_them(name: str, parts: tuple[str, ...]) -> None:
     assert parts_of(name) == parts
+
+
+def test_the_tree_tells_inputs_from_plans_inside_expressions() -> None:
+    plan = read_plan(
+        plan_of(
+            "   +- ~Filter exists#1 [id#2L]",
+            "      :  +- Project [1 AS 1#3]",
+            "      :     +- SubqueryAlias spark_catalog.S.p",
+            "      :        +- Relation spark_catalog.s.p[id#4L] parquet",
+            "      +- ~Join Inner, (id#2L = id#5L)",
+            "         :- ~SubqueryAlias o",
+            "         :  +- ~SubqueryAlias spark_catalog.s.o",
+            "         :     +- StreamingRelation delta, [id#2L], name=<Unassigned>",
+            "         +- LocalRelation [id#5L]",
+        )
+    )
+    assert plan is not None
+    root = plan.operators
+    assert root is not None
+    (query,), (join,) = root.subqueries, root.children
+    assert (root.name, root.detail, root.streaming) == ("Filter", "exists#1 [id#2L]", True)
+    assert (query.name, query.streaming) == ("Project", False)
+    assert query.children[0].relation == "spark_catalog.s.p"
+    left, right = join.children
+    assert (left.relation, left.children[0].relation) == ("", "spark_catalog.s.o")
+    assert left.children[0].children[0].streaming
+    assert (right.name, right.children, right.streaming) == ("LocalRelation", (), False)
+
+
+def test_a_text_with_a_line_end_belongs_to_its_operator() -> None:
+    plan = read_plan(plan_of("   +- Project [a", "b AS c#1]", "      +- LocalRelation [x#2]"))
+    assert plan is not None
+    assert plan.operators is not None
+    assert plan.operators.detail == "[a\nb AS c#1]"
+
+
+def test_a_plan_that_is_no_single_tree_has_no_operators() -> None:
+    plan = read_plan(plan_of("   +- Project [a", "+- Filter (b)", "   +- LocalRelation [x#2]"))
+    assert plan is not None
+    assert plan.operators is None

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, Source
     from dbt.adapters.spark_mt.resolution.query_shape import RowShape
 
-LOG_FORMATS = ("kafka", "rate", "parquet", "json", "csv", "orc", "avro", "text")
+_FILES = ("parquet", "json", "csv", "orc", "avro", "text", "xml")
+LOG_FORMATS = ("kafka", "rate", "rate-micro-batch", *_FILES)
 """Formats of tables without versions that can be read as streams: logs, and folders of files."""
 
 WITH_POSITIONS = ("delta", "kafka")
