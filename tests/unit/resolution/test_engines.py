@@ -101,8 +101,9 @@ def test_a_source_that_no_stream_follows_is_read_as_a_whole(format_):
 
 
 def test_groups_of_tables_with_versions_are_computed_unless_a_watermark_asks_for_a_stream():
-    engine = chosen("batch_window", delta())
-    assert engine.name == "incremental/recompute"
+    for key in ("", "c", "c ws"):
+        engine = chosen("batch_window", delta(), key=key)
+        assert (engine.name, codes(engine)) == ("incremental/recompute", ["GROUPS"])
     engine = chosen("batch_window", delta(), **ON_TS)
     assert (engine.name, engine.output_mode) == ("stream/stateful", OutputMode.UPDATE)
     assert engine.key == ("ws", "c")

@@ -180,6 +180,30 @@ def test_a_watermark_of_another_source_or_column_changes_nothing(mark):
     assert shape_of("batch_window", DELTA, watermarks=(mark,)) == shape_of("batch_window", DELTA)
 
 
+def wide(*sources):
+    """A join of tables of which the plan does not show every column."""
+    sides = tuple(
+        PlanOperator(
+            "SubqueryAlias",
+            str(source),
+            (PlanOperator("Relation", f"{source}[a#{i}1,... 30 more fields] parquet"),),
+            relation=str(source),
+        )
+        for i, source in enumerate(sources)
+    )
+    return PlanOperator("Join", "Inner, (a#01 = a#11)", sides) if len(sides) > 1 else sides[0]
+
+
+def test_a_watermark_on_a_column_that_the_plan_does_not_show_is_kept():
+    (mark,) = stream_shape(wide(DELTA), ("a",), [DELTA], [ON_TS]).watermarks
+    assert mark == (str(DELTA), ON_TS)
+    named = Watermark(DELTA, "ts", timedelta(seconds=10))
+    both = stream_shape(wide(DELTA, OTHER), ("a", "b"), [DELTA, OTHER], [named])
+    assert both.watermarks == ((str(DELTA), named),)
+    with pytest.raises(NotAStreamError):
+        stream_shape(wide(DELTA, OTHER), ("a", "b"), [DELTA, OTHER], [ON_TS])
+
+
 def test_a_watermark_on_rows_that_wait_for_nothing_has_no_effect():
     found = shape_of("batch_rows", DELTA, watermarks=(ON_TS,))
     assert [reason.code for reason in found.reasons] == ["WATERMARK_UNUSED"]

@@ -234,8 +234,12 @@ _NEVER_STREAMED = frozenset({"TIME_DEPENDENT", "FUNCTION", "LOOKED_UP_AND_FOLLOW
 """Shapes that no stream can have, whatever its state."""
 
 
+_GROUPS = frozenset({"NO_KEY", "KEY_IS_NOT_GROUP", "STAR"})
+"""What keeps grouped rows from being followed by their key is no matter without a key to go by."""
+
+
 def _shape_reason(shape: RowShape) -> Reason:
-    if shape.shape is Shape.KEYED:
+    if shape.shape is Shape.KEYED or shape.reason in _GROUPS:
         return Reason("GROUPS", "", "it groups rows, and no watermark asks for a stream")
     return Reason(shape.reason, "", shape.problem)
 

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.resolution.analysis import PlanOperator
+    from dbt.adapters.spark_mt.resolution.plan_items import Item
 
 _TRANSPARENT = frozenset(
-    {"SubqueryAlias", "View", "CTERelationDef", "Repartition", "RepartitionByExpression"}
+    {"SubqueryAlias", "View", "CTERelationDef", "ResolvedHint"}
+    | {"Repartition", "RepartitionByExpression"}
 )
 _PROBLEMS = {
     "Window": ("WINDOW_FUNCTION", "it uses a window function"),
@@ -175,15 +177,32 @@ class _Walk:
         lists = lists_of(leaf.detail)
         output = items_of(lists[-1]) if lists else ()
         flow = Flow(streaming=True, output=output, followed=(node.relation,))
-        name = self.followed.get(node.relation)
-        for mark in self.watermarks if name is not None else ():
-            ids = [item.id for item in output if item.name.lower() == mark.column.lower()]
-            if name is not None and mark.is_of(name) and ids:
-                self.found[node.relation] = mark
-                return replace(flow, times=Times(frozenset(ids))).because(
-                    late_rows(mark.column, describe_duration(mark.delay), node.relation)
-                )
-        return flow
+        mark = self._mark(node.relation, output)
+        if mark is None:
+            return flow
+        self.found[node.relation] = mark
+        ids = (item.id for item in output if item.name.lower() == mark.column.lower())
+        delay = describe_duration(mark.delay)
+        late = late_rows(mark.column, delay, node.relation)
+        return replace(flow, times=Times(frozenset(ids))).because(late)
+
+    def _mark(self, relation: str, output: tuple[Item, ...]) -> Watermark | None:
+        """The watermark of a relation that has the column, or that must have it.
+
+        Where the plan does not show all columns, a watermark that names no source cannot be given
+        to one of several.
+        """
+        name = self.followed.get(relation)
+        marks = [mark for mark in self.watermarks if name is not None and mark.is_of(name)]
+        columns = {item.name.lower() for item in output if item.id}
+        for mark in marks:
+            if mark.column.lower() in columns:
+                return mark
+        if not marks or (output and all(item.id for item in output)):
+            return None
+        if len(self.followed) > 1 and any(mark.source is None for mark in marks):
+            raise NotAStreamError(UNCLEAR)
+        return marks[0]
 
 
 def _leaf(node: PlanOperator) -> Flow:

@@ -31,6 +31,8 @@ _OTHER_METASTORE = (
 DELTA_CONFS = {_EXTENSIONS_KEY: _EXTENSION, _CATALOG_KEY: _CATALOG}
 """What makes Delta Lake work in a session."""
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
+_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000"}
+"""Plans show all columns: what is left out of them cannot tell how a wide table is refreshed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ def session_confs(asked: Mapping[str, str], home: Path) -> SessionConfs:
         _CATALOG_KEY: _CATALOG,
         _WAREHOUSE_KEY: str(home / "spark-warehouse"),
         **_QUIET,
+        **_WHOLE_PLANS,
     }
     if known.get("spark.master", "local").startswith("local"):
         added |= {"spark.master": "local[*]", "spark.databricks.delta.snapshotPartitions": "2"}
