@@ -56,8 +56,21 @@ class Host:
         """
         return self._hosting(name).table.progress
 
-    def await_positions(self, name: TableName, wanted: Positions, timeout_s: float) -> HostProgress:
+    def await_positions(
+        self,
+        name: TableName,
+        wanted: Positions,
+        timeout_s: float,
+        are_comparable: Callable[[Positions], bool] = lambda _: True,
+    ) -> HostProgress:
         """Wait until a table reflects some positions of its sources.
+
+        Args:
+            name: The table.
+            wanted: The positions.
+            timeout_s: The longest time to wait, in seconds.
+            are_comparable: Whether positions are those of the same sources as the wanted ones: the
+                versions of a table that was made anew count from zero again.
 
         Raises:
             NotHostedError: It is not kept fresh here.
@@ -68,7 +81,8 @@ class Host:
         hosting.wake()
         for _ in range(max(1, int(timeout_s / _WAITING_S))):
             progress = hosting.table.progress
-            if reaches(progress.positions, wanted):
+            positions = progress.positions
+            if positions and reaches(positions, wanted) and are_comparable(positions):
                 return progress
             looked_since = hosting.ticks > ticks + 1 or not hosting.is_alive
             if looked_since and progress.phase in {HostPhase.SUSPENDED, HostPhase.ENDED}:
