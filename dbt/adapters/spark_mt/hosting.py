@@ -5,6 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.positions import FollowedPosition
 from dbt.adapters.spark_mt.execution.host import Host
 from dbt.adapters.spark_mt.execution.hosting import HostedTable
 from dbt.adapters.spark_mt.execution.hosting_errors import HostingOverConnectError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.hosting import HostProgress
 
 
@@ -87,7 +89,16 @@ class TableHosting:
         followed = row_shape(resolved, analyzed).followed
         now = environment.sources.positions(analyzed.sources)
         wanted = {source: now[source] for source in followed}
-        return self._hosting().await_positions(table, wanted, timeout)
+        names = {source.name for source in analyzed.sources if str(source.name) in wanted}
+
+        def are_of_these_sources(positions: Positions) -> bool:
+            return all(
+                environment.sources.is_readable(source, position)
+                for source in names
+                if isinstance(position := positions[str(source)], FollowedPosition)
+            )
+
+        return self._hosting().await_positions(table, wanted, timeout, are_of_these_sources)
 
     def _full_name(self, name: str) -> TableName:
         return self._environment.value.store.full_name(parse_name(name))
@@ -95,13 +106,12 @@ class TableHosting:
     def _hosting(self) -> Host:
         with self._making_host:
             if self._host is None:
-                if type(self._spark).__module__.startswith("pyspark.sql.connect"):
+                if self._environment.value.streams is None:
                     raise HostingOverConnectError
                 self._host = Host(self._hosted)
             return self._host
 
     def _hosted(self, name: TableName) -> HostedTable:
         """A table has ports of its own: what one remembers is nothing to the others."""
-        environment = SparkEnvironment(self._spark)
-        value = environment.value
-        return HostedTable(name, value, Refreshes(value), environment.streams())
+        value = SparkEnvironment(self._spark).value
+        return HostedTable(name, value, Refreshes(value))

@@ -27,7 +27,6 @@ from dbt.adapters.spark_mt.planning.steps import (
     Step,
     Unregister,
     VerifyRows,
-    WriteBatch,
 )
 from dbt.adapters.spark_mt.planning.summary import summarize
 from dbt.adapters.spark_mt.resolution.engines import Engine
@@ -52,7 +51,6 @@ STEPS = {
     "register": Register(DEFINITION, 1, {}, None),
 }
 NEVER_EXPLAINED = {
-    WriteBatch,
     FillPartitions,
     RecordJob,
     DropTable,

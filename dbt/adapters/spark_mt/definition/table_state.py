@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.commit_facts import StreamFacts
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.definition.identifier import TableName
@@ -130,6 +131,7 @@ class StoredTable:
         published: What the properties hold, where the newest definition, or what follows from it,
             must still be written to them; None where nothing is left to do.
         foreign_commits: Data changes by others since our newest refresh, oldest first.
+        stream: The batch of the stream that wrote the newest rows; None where no stream did.
     """
 
     definition: StoredDefinition
@@ -140,6 +142,7 @@ class StoredTable:
     last_refresh: LastRefresh | None = None
     published: StoredDefinition | None = None
     foreign_commits: tuple[ForeignCommit, ...] = field(default=())
+    stream: StreamFacts | None = None
 
     @property
     def name(self) -> TableName:

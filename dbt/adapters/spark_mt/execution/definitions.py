@@ -94,7 +94,8 @@ class Definitions:
             if statement.if_exists:
                 return StatementOutcome(str(name), Action.UNCHANGED, message="does not exist")
             raise TableNotFoundError(table=name)
-        result = perform(plan_drop(name), self._env)
+        table_id = found.table_id if isinstance(found, Unreadable) else found.definition.table_id
+        result = perform(plan_drop(name, table_id), self._env)
         return StatementOutcome(
             str(name), Action.DROPPED, ("table dropped",), warnings=result.warnings
         )

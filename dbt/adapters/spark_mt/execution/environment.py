@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.execution.recent import Recent
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
+from dbt.adapters.spark_mt.resolution.engines import choose_engine
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         StepRunner,
         TableStore,
     )
+    from dbt.adapters.spark_mt.execution.streams import StreamRunner
     from dbt.adapters.spark_mt.resolution.analysis import (
         AnalyzedQuery,
         QueryAnalyzer,
@@ -62,6 +64,7 @@ class Environment:
         conduct: How statements are carried out and told.
         observer: Compares tables with their queries.
         recent: What the statement before found.
+        streams: Runs streams in this process; None where that is impossible.
     """
 
     store: TableStore
@@ -79,6 +82,7 @@ class Environment:
     observer: TableObserver
     owner: Callable[[], Pairs] = tuple
     recent: Recent = field(default_factory=Recent)
+    streams: StreamRunner | None = None
 
     def now_ms(self) -> int:
         """The current instant in milliseconds since the epoch, UTC."""
@@ -97,8 +101,18 @@ class Environment:
         resolver = Resolver(self.analyzer, self.upstream, self.settings(), self.clock)
         return resolver.resolve_clauses(stored.name, asked, stored, analyzed)
 
-    def run(self, trigger: str, analyzed: AnalyzedQuery) -> RefreshRun:
-        """Name a refresh and read where its sources stand."""
+    def run(
+        self, trigger: str, analyzed: AnalyzedQuery, definition: ResolvedDefinition | None = None
+    ) -> RefreshRun:
+        """Name a refresh and read where its sources stand.
+
+        Args:
+            trigger: What asks for it.
+            analyzed: The query.
+            definition: What it shall fill; the run then tells by which engine.
+        """
         started = self.now_ms()
         positions = self.sources.positions(analyzed.sources)
-        return RefreshRun(self.new_id(), trigger, positions, started, analyzed.sources)
+        engine = choose_engine(definition, analyzed) if definition else None
+        run = RefreshRun(self.new_id(), trigger, positions, started, analyzed.sources)
+        return replace(run, engine=engine)

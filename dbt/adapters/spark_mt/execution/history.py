@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.definition.table_state import ForeignCommit, LastRefr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
+    from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, StreamFacts
 
 _FENCED = frozenset(
     {CommitKind.CONTENT, CommitKind.PARTITION, CommitKind.DEFINITION, CommitKind.ADOPTION}
@@ -93,6 +93,12 @@ class History:
     def is_ours(self) -> bool:
         """Whether a commit of ours says that this is a materialized table."""
         return self.newest is not None or (self.is_unsure and self.seq > 0)
+
+    @property
+    def stream(self) -> StreamFacts | None:
+        """The batch of the stream that wrote the newest rows."""
+        facts = self.written.facts if self.written else None
+        return facts.stream if facts else None
 
     def is_known(self, published_generation: int) -> bool:
         """Whether nothing older can matter to a table with this published definition."""

@@ -6,44 +6,72 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import OffsetPosition, VersionedPosition
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
-from dbt.adapters.spark_mt.execution.appending import appends
 from dbt.adapters.spark_mt.execution.follow import defined_anew
 from dbt.adapters.spark_mt.execution.jobs import JobTeller, job_of
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.streams import StreamTask
 from dbt.adapters.spark_mt.planning.planner import plan_registration
-from dbt.adapters.spark_mt.planning.steps import HOSTED
-from dbt.adapters.spark_mt.planning.windows import Strategy
-from dbt.adapters.spark_mt.resolution.query_shape import row_shape
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.streams import BatchDone, Stream
-    from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+
+
+FOLLOWED = (VersionedPosition, OffsetPosition)
+"""Positions from which a source can be read on."""
 
 
 def stream_task(
-    environment: Environment, table: StoredTable, analyzed: AnalyzedQuery, every_ms: int
+    environment: Environment, table: StoredTable, run: RefreshRun, every_ms: int | None = None
 ) -> StreamTask | None:
-    """Return what a stream has to do for a table; None where refreshes do it.
+    """Return what a stream has to do for a table; None where a refresh must do it.
 
-    A stream needs a query that adds rows for rows, one followed source, and positions from which it
-    can go on. Several sources are followed by refreshes: their states are then ones that existed at
-    the same moment, which the sources of a stream do not tell.
+    A stream goes on from the positions of the table's rows, or in the checkpoint out of which they
+    came. Several sources without state are followed by refreshes: their states are then ones that
+    existed at the same moment, which a stream does not tell.
+
+    Args:
+        environment: The ports.
+        table: The table.
+        run: The refresh, with the engine.
+        every_ms: As that of `StreamTask`.
     """
-    if table.positions is None or not appends(table, analyzed):
+    engine, streams = run.engine, environment.streams
+    if engine is None or not engine.is_stream or table.positions is None or streams is None:
         return None
-    followed = row_shape(table.definition.resolved, analyzed).followed
-    if len(followed) != 1 or not isinstance(table.positions.get(followed[0]), VersionedPosition):
-        return None
-    run = environment.run(HOSTED, analyzed)
     if defined_anew(table, run):
         return None
-    run = replace(run, strategy=Strategy.APPEND.value)
-    return StreamTask(table, run, followed[0], every_ms)
+    task = StreamTask(table, replace(run, strategy=engine.strategy), None, every_ms)
+    if run.keeps_checkpoint:
+        stream = table.stream
+        resumes = stream is not None and streams.can_resume(table.definition.table_id, stream)
+        return replace(task, resumes=stream) if resumes else None
+    return task if _has_positions(task) and _are_readable(environment, task) else None
+
+
+def _are_readable(environment: Environment, task: StreamTask) -> bool:
+    """Whether the sources are those that the positions name.
+
+    A table that was made anew has other rows behind a version's number, and no stream can tell.
+    """
+    positions = task.table.positions or {}
+    return all(
+        environment.sources.is_readable(source.name, position)
+        for source in task.run.sources
+        if str(source.name) in task.followed
+        and isinstance(position := positions[str(source.name)], FOLLOWED)
+    )
+
+
+def _has_positions(task: StreamTask) -> bool:
+    """Whether a stream without a checkpoint can go on from what the table says."""
+    positions = task.table.positions or {}
+    known = all(isinstance(positions.get(name), FOLLOWED) for name in task.followed)
+    return len(task.followed) == 1 and known and task.table.definition.baseline is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +153,13 @@ class HostedStream:
 
     def _is_elsewhere(self, found: StoredTable) -> bool:
         """A batch that was committed a moment ago has this stream's own name."""
-        if found.definition.generation != self.task.table.definition.generation:
+        ours, there = self.task.table.definition, found.definition
+        if (there.table_id, there.generation) != (ours.table_id, ours.generation):
             return True
         done = self._stream.done
         seq = done.table.seq if done else self.task.table.seq
-        ours = found.last_refresh and found.last_refresh.refresh_id == self.task.run.refresh_id
-        return found.seq > seq and not ours
+        last = found.last_refresh
+        return found.seq > seq and not (last and last.refresh_id == self.task.run.refresh_id)
 
     def _beat(self) -> None:
         self._teller.beat()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.refreshes import Refreshes
-    from dbt.adapters.spark_mt.execution.streams import StreamRunner, StreamTask
+    from dbt.adapters.spark_mt.execution.streams import StreamTask
 
 
 class HostPhase(Enum):
@@ -104,7 +104,6 @@ class HostedTable:
         name: The table's full name.
         environment: The ports.
         refreshes: Brings the table up to date where no stream can.
-        streams: Starts streams.
         policy: How it spends its time.
     """
 
@@ -113,13 +112,11 @@ class HostedTable:
         name: TableName,
         environment: Environment,
         refreshes: Refreshes,
-        streams: StreamRunner,
         policy: HostPolicy = HostPolicy(),
     ) -> None:
         self._name = name
         self._env = environment
         self._refreshes = refreshes
-        self._streams = streams
         self._policy = policy
         self._stream: HostedStream | None = None
         self._must_refresh = False
@@ -165,7 +162,8 @@ class HostedTable:
         """Start a stream, or refresh where no stream can be started."""
         every_ms = self._trigger_ms(table.definition)
         analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
-        task = stream_task(self._env, table, analyzed, every_ms)
+        run = self._env.run(HOSTED, analyzed, table.definition.resolved)
+        task = stream_task(self._env, table, run, every_ms)
         if task is None or self._must_refresh:
             self._refresh()
         if task is None:
@@ -177,9 +175,10 @@ class HostedTable:
 
     def _stream_begun(self, task: StreamTask) -> bool:
         """Start a stream, if the source has moved and the task is not that before a refresh."""
-        if self.progress.positions != task.table.positions or not self._streams.is_ready(task):
+        streams = self._env.streams
+        if self.progress.positions != task.table.positions or streams is None:
             return False
-        self._stream = HostedStream(self._env, self._streams.start(task), task)
+        self._stream = HostedStream(self._env, streams.start(task), task)
         self._note(phase=HostPhase.STREAMING)
         return True
 
@@ -220,7 +219,7 @@ class HostedTable:
             if stream.is_overtaken():
                 self._stop_stream()
                 return 0
-            return min(stream.task.every_ms, self._policy.look)
+            return min(stream.task.every_ms or self._policy.look, self._policy.look)
         failure = stream.failure
         self._stop_stream()
         if failure is None or isinstance(failure, CommitConflictError):

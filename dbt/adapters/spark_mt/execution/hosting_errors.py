@@ -62,3 +62,31 @@ class NotContinuousError(MaterializedTableError):
         "ALTER MATERIALIZED TABLE … SET REFRESH_MODE = CONTINUOUS, which computes no row; or let a "
         "scheduler run its refreshes."
     )
+
+
+class CheckpointLostError(MaterializedTableError):
+    """The checkpoint of a stream is not the one that the table's rows came out of."""
+
+    condition = "MATERIALIZED_TABLE_CHECKPOINT_LOST"
+    text = (
+        "The stream of materialized table {table} cannot go on: its checkpoint {checkpoint} is "
+        "gone, or holds another state than that of the table's rows."
+    )
+    remedy = (
+        "ALTER MATERIALIZED TABLE {table} REFRESH builds rows and state together again, at the "
+        "cost of reading all source data."
+    )
+
+
+class StreamsOverConnectError(MaterializedTableError):
+    """A Connect client cannot bring a table up to date whose rows come out of a stream."""
+
+    condition = "MATERIALIZED_TABLE_STREAMS_OVER_CONNECT"
+    text = (
+        "The rows of materialized table {table} come out of a stream with a checkpoint ({reason}), "
+        "and a session of Spark Connect cannot run it: streams run in the driver itself."
+    )
+    remedy = (
+        "Use a classic session (method: session in the profile), or a host in the driver; or write "
+        "a query that can be computed as a whole, over Delta tables."
+    )

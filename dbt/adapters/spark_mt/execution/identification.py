@@ -139,6 +139,7 @@ def _judged(
         last_refresh=history.last_refresh(),
         published=published,
         foreign_commits=history.foreign,
+        stream=history.stream,
     )
 
 

@@ -94,7 +94,7 @@ def _plan_rows(
         _raise_if_rewriting(table, changes)
         counted = replace(table, definition=replace(definition, baseline=None))
         return Planned(plan_alter_suspended(counted, wanted, changes), Action.ALTERED)
-    run = begun.run if begun else environment.run("ALTER", resolution.analyzed)
+    run = begun.run if begun else _run(environment, resolution)
     return Planned(plan_alter(table, wanted, changes, run), Action.ALTERED, run)
 
 
@@ -159,6 +159,10 @@ def carry_out(environment: Environment, planned: Planned, found: Found) -> State
 def _changed_by(who: Pairs, definition: StoredDefinition, *, declares: bool) -> StoredDefinition:
     owner = who if declares and who else definition.owner
     return replace(definition, owner=owner, changed_by=None if who == owner else who)
+
+
+def _run(environment: Environment, resolution: Resolution) -> RefreshRun:
+    return environment.run("ALTER", resolution.analyzed, resolution.definition)
 
 
 def _raise_if_rewriting(table: StoredTable, changes: Sequence[Change]) -> None:

@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     same_positions,
 )
 from dbt.adapters.spark_mt.execution.appending import appends, plan_appended
+from dbt.adapters.spark_mt.execution.catching_up import CaughtUp, catch_up
 from dbt.adapters.spark_mt.execution.errors import (
     InvalidPartitionValueError,
     PositionsNotReadableError,
@@ -27,6 +28,7 @@ from dbt.adapters.spark_mt.execution.follow import (
 )
 from dbt.adapters.spark_mt.execution.jobs import perform, record_skipped
 from dbt.adapters.spark_mt.execution.outcomes import shown
+from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.execution.stored import stored_table
@@ -34,6 +36,7 @@ from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
 from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_refresh
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from dbt.adapters.spark_mt.planning.windows import Strategy
+from dbt.adapters.spark_mt.resolution.engines import STATEFUL
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.result_columns import result_problems
 from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.ports import StepResult
     from dbt.adapters.spark_mt.planning.periods import Partition
     from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun
     from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
@@ -114,13 +116,26 @@ class Refreshes:
             return self._partitions(table, (wanted,), asked.trigger)
         resolved = table.definition.resolved
         analyzed = recent[1] if recent else self._env.stored_analyzer.analyze_stored(resolved)
-        run = self._env.run(asked.trigger, analyzed)
+        run = self._env.run(asked.trigger, analyzed, resolved)
         if not asked.force and not _must_run(table, analyzed, run):
             return self._up_to_date(table, run)
         _raise_if_unfit(table, analyzed)
+        if run.keeps_checkpoint and not asked.force:
+            caught_up = catch_up(self._env, table, run)
+            if isinstance(caught_up, CaughtUp):
+                return self._caught_up(table, run, caught_up)
         table, plan, run = self._planned(table, analyzed, run, force=asked.force)
         result = perform(plan, self._env)
         return self._outcome(table, run, result, (), _overwritten(table, run))
+
+    def _caught_up(self, table: StoredTable, run: RefreshRun, found: CaughtUp) -> RefreshOutcome:
+        """Tell what a stream did that had nothing more to read."""
+        done = found.done
+        if done is None:
+            return self._up_to_date(table, run)
+        run = replace(run, strategy=STATEFUL)
+        result = StepResult(done.rows, done.committed_at_ms, done.table.positions, found.warnings)
+        return self._outcome(table, run, result, (), ())
 
     def _planned(
         self, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun, *, force: bool

@@ -70,7 +70,7 @@ def begin(environment: Environment, name: TableName, resolution: Resolution, tri
     Raises:
         StartModeChangeError: The sources changed since the start in a way that cannot be followed.
     """
-    run = environment.run(trigger, resolution.analyzed)
+    run = environment.run(trigger, resolution.analyzed, resolution.definition)
     fallback = resolution.definition.start_mode.mode.type.fallback
     if not _acts(resolution) or fallback is StartModeType.FROM_BEGINNING:
         return Begun(resolution, run)
@@ -95,7 +95,7 @@ def begin_again(
     start_type = resolution.definition.start_mode.mode.type
     if not _acts(resolution) or start_type is StartModeType.FROM_BEGINNING:
         return None
-    run = environment.run("ALTER", resolution.analyzed)
+    run = environment.run("ALTER", resolution.analyzed, resolution.definition)
     asked = any(isinstance(c, StartModeChanged) and c.effect is Effect.CONTENT for c in changes)
     reason = "the start mode changed" if asked else "the query changed"
     if not start_type.resumes:

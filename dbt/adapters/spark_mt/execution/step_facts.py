@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, RefreshFacts
+from dbt.adapters.spark_mt.planning.batches import WriteBatch
 from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
@@ -17,7 +18,6 @@ from dbt.adapters.spark_mt.planning.steps import (
     Publish,
     Recluster,
     Step,
-    WriteBatch,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @singledispatch
-def facts_of(step: Step, token: str) -> CommitFacts:
+def facts_of(step: Step | WriteBatch, token: str) -> CommitFacts:
     """Return the facts for the commit of `step`, which must be a step that commits to the table.
 
     Args:

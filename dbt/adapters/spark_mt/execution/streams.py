@@ -14,20 +14,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StreamTask:
-    """A stream that shall follow a table's source from the positions of the table's rows on.
+    """A stream that shall bring a table on from the state that its rows have.
 
     Args:
         table: The table as it is.
-        run: What the commits say about the refresh; its positions are those of what is not
-            followed: views, functions, tables that are looked up.
-        followed: Full name of the source.
-        every_ms: From the start of one batch to that of the next, if there is anything to do.
+        run: What the commits say about the refresh, and the engine; its positions are those of what
+            is not followed: views, functions, tables that are looked up.
+        resumes: The batch behind which the stream goes on in the checkpoint that it kept; None for
+            a stream that begins at the positions of the table's rows.
+        every_ms: From the start of one batch to that of the next, if there is anything to do; None
+            for a stream that reads what is there and ends.
     """
 
     table: StoredTable
     run: RefreshRun
-    followed: str
-    every_ms: int
+    resumes: StreamFacts | None = None
+    every_ms: int | None = None
+
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """Full names of the sources that are streams."""
+        return self.run.engine.followed if self.run.engine else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,10 @@ class Stream(Protocol):
         """What it has committed so far."""
         ...
 
+    def wait(self) -> None:
+        """Wait until a stream has ended that only reads what is there."""
+        ...
+
     def stop(self) -> None:
         """End it between two batches; it has ended when this returns. May be called again."""
         ...
@@ -78,12 +89,12 @@ class Stream(Protocol):
 class StreamRunner(Protocol):
     """Starts streams."""
 
-    def is_ready(self, task: StreamTask) -> bool:
-        """Whether the source has moved, without which some sources cannot be opened."""
+    def can_resume(self, table_id: str, stream: StreamFacts) -> bool:
+        """Whether a checkpoint is there and has the batch, and no later one is complete in it."""
         ...
 
     def start(self, task: StreamTask) -> Stream:
-        """Follow the source; each batch is one fenced commit of what it added.
+        """Follow the sources; each batch is one fenced commit.
 
         Raises:
             MaterializedTableError: The query cannot be run as a stream.

@@ -188,9 +188,9 @@ def plan_partitions(
     return Plan(table.name, (step,))
 
 
-def plan_drop(name: TableName) -> Plan:
+def plan_drop(name: TableName, table_id: str = "") -> Plan:
     """Plan the end of a table."""
-    return Plan(name, (DropTable(name), Unregister(name)), ("table dropped",))
+    return Plan(name, (DropTable(name, table_id), Unregister(name)), ("table dropped",))
 
 
 def _fill_steps(

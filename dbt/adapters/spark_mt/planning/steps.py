@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
 from dbt.adapters.spark_mt.planning.phase import Phase
+from dbt.adapters.spark_mt.resolution.engines import keeps_checkpoint
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.commit_facts import StreamFacts
     from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.job import Job
@@ -51,6 +51,7 @@ class RefreshRun:
         positions: The newest state of every source when the refresh was planned.
         started_at_ms: When the positions were read, milliseconds since the epoch, UTC.
         fixed: Whether the rows must be computed at just these positions, not at later ones.
+        engine: How the table is kept; None where nobody asked.
     """
 
     refresh_id: str
@@ -60,6 +61,12 @@ class RefreshRun:
     sources: tuple[Source, ...] = ()
     strategy: str = "recompute"
     fixed: bool = False
+    engine: Engine | None = None
+
+    @property
+    def keeps_checkpoint(self) -> bool:
+        """Whether the rows come out of a stream that cannot go on without its checkpoint."""
+        return self.engine is not None and keeps_checkpoint(self.engine, self.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,22 +162,6 @@ class ApplyChanges:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteBatch:
-    """Add the rows that a batch of a stream gives.
-
-    Args:
-        run: The refresh; its positions are those behind the batch.
-        stream: Which batch it is.
-    """
-
-    definition: StoredDefinition
-    seq: int
-    run: RefreshRun
-    stream: StreamFacts
-    phase: ClassVar[Phase] = Phase.COMMIT
-
-
-@dataclass(frozen=True, slots=True)
 class CommitDefinition:
     """Store a definition whose change leaves the rows alone.
 
@@ -249,9 +240,10 @@ class RecordJob:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """Remove metadata and data."""
+    """Remove metadata and data, and the checkpoints of the table that has this identity."""
 
     name: TableName
+    table_id: str = ""
     phase: ClassVar[Phase] = Phase.COMMIT
 
 
@@ -269,7 +261,6 @@ Step = (
     | Fill
     | FillPartitions
     | ApplyChanges
-    | WriteBatch
     | CommitDefinition
     | Publish
     | Recluster

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
+from dbt.adapters.spark_mt.execution.hosting_errors import StreamsOverConnectError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
 from dbt.adapters.spark_mt.planning.guard import guarded, outside_duplicates_query
 from dbt.adapters.spark_mt.planning.properties import location_of, properties_of
@@ -18,6 +19,7 @@ from dbt.adapters.spark_mt.spark.merge_sql import computed_rows, merge_statement
 from dbt.adapters.spark_mt.spark.orphans import next_seq
 from dbt.adapters.spark_mt.spark.publishing import listed
 from dbt.adapters.spark_mt.spark.query_rows import QueryRows
+from dbt.adapters.spark_mt.spark.streams.filler import StreamFiller
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 from dbt.adapters.spark_mt.spark.write_errors import WriteErrors
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.streams.parts import StreamParts
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
     from dbt.adapters.spark_mt.spark.write_errors import Attempt
 
@@ -47,12 +50,14 @@ class ContentWriter:
         sources: SparkSourceReader,
         log: DeltaLog,
         details: TableDetails,
+        streams: StreamParts | None,
     ) -> None:
         self._sessions = sessions
         self._rows = QueryRows(sources, log, details)
         self._log = log
         self._details = details
         self._errors = WriteErrors(log, details)
+        self._filler = StreamFiller(sessions, streams, self._errors) if streams else None
 
     def fill(self, step: Fill, facts: CommitFacts) -> StepResult:
         """Replace all rows.
@@ -64,6 +69,9 @@ class ContentWriter:
             RefreshFailedError: Spark could not compute or write the rows.
         """
         definition = step.definition
+        if step.run.keeps_checkpoint:
+            version, positions = self._fill_from_stream(step, facts)
+            return self._result(definition, version, positions)
         opened = self._sessions.open(definition.resolved.context)
         with opened as session, self._errors.explaining(session, step) as attempt:
             attempt.content, positions = self._content(session, step)
@@ -71,6 +79,12 @@ class ContentWriter:
             rows = guarded(attempt.content, definition.resolved)
             version = self._write(session, step, facts, rows)
         return self._result(definition, version, positions)
+
+    def _fill_from_stream(self, step: Fill, facts: CommitFacts) -> tuple[int, Positions]:
+        if self._filler is None:
+            reason = step.run.engine.reason if step.run.engine else ""
+            raise StreamsOverConnectError(table=step.definition.name, reason=reason)
+        return self._filler.fill(step, facts, self._write)
 
     def fill_partitions(self, step: FillPartitions, facts: CommitFacts) -> StepResult:
         """Replace the rows of some partitions; raises as `fill` does."""

@@ -15,14 +15,13 @@ from dbt.adapters.spark_mt.spark.content import ContentWriter
 from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.observer import SparkTableObserver
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions, is_connect
 from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
 from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.store import SparkTableStore
-from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter
+from dbt.adapters.spark_mt.spark.streams.parts import stream_parts
 from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner
-from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
 from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
 from dbt.adapters.spark_mt.spark.system_table import SystemTable
 from dbt.adapters.spark_mt.spark.table_details import TableDetails
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.definition import Pairs, ResolvedDefinition
     from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
+    from dbt.adapters.spark_mt.spark.streams.parts import StreamParts
 
 _SHOWN = ("spark.sql.session.timeZone", "spark.redaction.regex")
 
@@ -64,18 +64,17 @@ class SparkEnvironment:
         self.sessions = PrivateSessions(spark)
         log = DeltaLog(spark)
         self.details = TableDetails(spark, log)
-        self._log = log
         store = SparkTableStore(spark, log, self.details)
         sources = SparkSourceReader(log, self.details, self.sessions)
         system = SystemTable(spark, PrivateSessions(spark))
-        self._sources = sources
-        told = SparkSystemLog(spark, system, lambda: int(clock().timestamp() * 1000))
-        content = ContentWriter(self.sessions, sources, log, self.details)
+        told = SparkSystemLog(spark, system, lambda: _ms(clock()))
+        parts = self._parts((sources, log, self.details), lambda: _ms(clock()))
+        content = ContentWriter(self.sessions, sources, log, self.details, parts)
         self.value = Environment(
             store=store,
             upstream=store,
             sources=sources,
-            runner=SparkStepRunner(self.sessions, content, told, self.details),
+            runner=SparkStepRunner(self.sessions, content, told, self.details, parts),
             registry=told,
             analyzer=SparkQueryAnalyzer(spark),
             stored_analyzer=SparkStoredQueryAnalyzer(self.sessions),
@@ -88,15 +87,16 @@ class SparkEnvironment:
                 spark, self.sessions, QueryRows(sources, log, self.details), log, self.details
             ),
             owner=owner,
+            streams=SparkStreamRunner(self.sessions, parts) if parts else None,
         )
 
-    def streams(self) -> SparkStreamRunner:
-        """Return what runs streams in this process; the session must be a classic one."""
-        files, now_ms = DriverFiles(self._spark), self.value.now_ms
-        writer = BatchWriter(self._log, self.details, files, now_ms)
-        return SparkStreamRunner(
-            self._spark, self.sessions, self._sources, writer, self.value.settings
-        )
+    def _parts(
+        self, reading: tuple[SparkSourceReader, DeltaLog, TableDetails], now_ms: Callable[[], int]
+    ) -> StreamParts | None:
+        """What streams are made of; none over Connect, as they run in the driver's process."""
+        if is_connect(self._spark):
+            return None
+        return stream_parts(self._spark, reading, self._settings, now_ms)
 
     def _settings(self) -> Settings:
         return Settings.from_confs(dict(self._set_confs(PREFIX)))
@@ -108,6 +108,10 @@ class SparkEnvironment:
     def _set_confs(self, prefix: str) -> list[tuple[str, str]]:
         rows = self._spark.sql("SET").collect()
         return [(row["key"], row["value"]) for row in rows if row["key"].startswith(prefix)]
+
+
+def _ms(instant: datetime) -> int:
+    return int(instant.timestamp() * 1000)
 
 
 def is_cancellation(error: BaseException) -> bool:

@@ -39,7 +39,9 @@ class Inspection:
         plan: Spark's answer.
         shape: sqlglot's answer.
         matched: The relations of the text that are relations of the plan, with their full names.
-        gap: Why the text does not account for all that the plan reads; empty if it does.
+        gap: Why the text does not account for all that the plan reads at one version each; empty if
+            it does.
+        hidden: The same but for streams, which have no versions.
     """
 
     text: str
@@ -47,12 +49,24 @@ class Inspection:
     shape: QueryShape
     matched: tuple[tuple[RelationRef, TableName], ...]
     gap: str
+    hidden: str
 
-    def rewritten(self, name_of: Callable[[RelationRef, TableName], str]) -> str:
-        """Replace every matched name by what `name_of` makes of it."""
-        return replace_at(
-            self.text, ((ref.start, ref.end, name_of(ref, name)) for ref, name in self.matched)
+    def rewritten(
+        self,
+        name_of: Callable[[RelationRef, TableName], str],
+        alias_of: Callable[[RelationRef, TableName], str] | None = None,
+    ) -> str:
+        """Replace every matched name by what `name_of` makes of it.
+
+        Args:
+            name_of: Returns what stands in the place of a name.
+            alias_of: Returns what is added where a relation's alias goes: behind its clauses.
+        """
+        names = ((ref.start, ref.end, name_of(ref, name)) for ref, name in self.matched)
+        aliases = (
+            (ref.tail, ref.tail, alias_of(ref, name)) for ref, name in self.matched if alias_of
         )
+        return replace_at(self.text, (*names, *aliases))
 
 
 def as_subquery(query: str) -> str:
@@ -113,7 +127,11 @@ def match_names(text: str, plan: Plan, via: tuple[Parts, ...], context: QueryCon
         for ref in shape.relations
         if (full := _full_name(ref, context)) in names and 1 <= len(full) <= 3
     )
-    return Inspection(text, plan, shape, matched, _gap(shape, plan, via, matched))
+    hidden = _hidden(plan, via, matched)
+    if not shape.readable:
+        hidden = "the query's text cannot be taken apart"
+    gap = "the query reads a stream" if shape.readable and plan.streaming else hidden
+    return Inspection(text, plan, shape, matched, gap, hidden)
 
 
 def table_name(parts: Parts) -> TableName:
@@ -137,19 +155,6 @@ def _full_name(ref: RelationRef, context: QueryContext) -> Parts:
 
 def _folded(parts: Parts) -> Parts:
     return tuple(part.lower() for part in parts)
-
-
-def _gap(
-    shape: QueryShape,
-    plan: Plan,
-    via: tuple[Parts, ...],
-    matched: tuple[tuple[RelationRef, TableName], ...],
-) -> str:
-    if not shape.readable:
-        return "the query's text cannot be taken apart"
-    if plan.streaming:
-        return "the query reads a stream"
-    return _hidden(plan, via, matched)
 
 
 def _hidden(

@@ -42,11 +42,13 @@ class Pins:
             views.
         replaced: The temporary view to read in the place of a source, by full name.
         label: Tells the temporary views of this query from those of others in the same session.
+        streams: Whether the query may read streams; what stands for these are streams then.
     """
 
     versions: Mapping[str, int]
     replaced: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
+    streams: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class _Pinner:
         self._versions = {name.lower(): version for name, version in pins.versions.items()}
         self._replaced = {name.lower(): view for name, view in pins.replaced.items()}
         self._label = pins.label
+        self._streams = pins.streams
         self._inlined: dict[TableName, str] = {}
 
     def pinned(self, text: str, context: QueryContext) -> str:
@@ -117,14 +120,15 @@ class _Pinner:
         inspection = inspect(self._spark, text, context)
         if inspection is None:
             raise _NotPinnableError("Spark shows no plan of it")  # noqa: TRY003, EM101
-        if inspection.gap:
-            raise _NotPinnableError(inspection.gap)
+        gap = inspection.hidden if self._streams else inspection.gap
+        if gap:
+            raise _NotPinnableError(gap)
         self._refuse_unknown(inspection)
         views = {r.name for r in inspection.plan.relations if r.kind == "view" and not r.via}
         for _, name in inspection.matched:
             if name.parts in views and name not in self._inlined:
                 self._inlined[name] = self._inline(describe_view(self._spark, name))
-        return inspection.rewritten(self._place)
+        return inspection.rewritten(self._place, self._alias)
 
     def _refuse_unknown(self, inspection: Inspection) -> None:
         """A Delta table without a given version would be read at another time than the rest."""
@@ -136,15 +140,25 @@ class _Pinner:
                 raise _NotPinnableError(f"no version of {name} is given")  # noqa: TRY003, EM102
 
     def _place(self, ref: RelationRef, name: TableName) -> str:
-        view = self._inlined.get(name) or self._replaced.get(str(name).lower())
-        if view is not None and not ref.pinned:
-            if ref.aliased:
-                return view
-            if ref.sampled:
-                raise _NotPinnableError(f"the view {name} is sampled without an alias")  # noqa: TRY003, EM102
-            return f"{view} AS {quote(name.name)}"
+        view = self._view(ref, name)
+        if view is not None:
+            return view
         version = self._versions.get(str(name).lower())
         return name.sql if ref.pinned or version is None else f"{name.sql} VERSION AS OF {version}"
+
+    def _alias(self, ref: RelationRef, name: TableName) -> str:
+        """The query's columns may be qualified by the name of what a view stands for."""
+        if self._view(ref, name) is None or ref.aliased:
+            return ""
+        if ref.sampled:
+            raise _NotPinnableError(f"the view {name} is sampled without an alias")  # noqa: TRY003, EM102
+        return f" AS {quote(name.name)}"
+
+    def _view(self, ref: RelationRef, name: TableName) -> str | None:
+        """The temporary view that stands for a relation; None where it stands for itself."""
+        return (
+            None if ref.pinned else self._inlined.get(name) or self._replaced.get(str(name).lower())
+        )
 
     def _inline(self, view: ViewDefinition) -> str:
         """Make a temporary view with the content of `view` at the versions, and return its name."""

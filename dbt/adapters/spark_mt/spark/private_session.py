@@ -125,12 +125,13 @@ class PrivateSession:
             self.spark.conf.set(_AUTO_MERGE, "false")
 
 
-def _is_connect(spark: SparkSession) -> bool:
+def is_connect(spark: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect, whose driver is another process."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def _new_session(spark: SparkSession) -> SparkSession:
-    if _is_connect(spark):
+    if is_connect(spark):
         clone: SparkSession = spark.cloneSession()  # type: ignore[attr-defined]
         return clone
     return spark.newSession()
@@ -142,13 +143,13 @@ def _close(session: SparkSession) -> None:
     Not by `stop()`: PySpark 4.2 fails in it for a cloned session, and with a local server it would
     stop that.
     """
-    if _is_connect(session):
+    if is_connect(session):
         session.client.release_session()
         session.client.close()
 
 
 def _copy_confs(source: SparkSession, target: SparkSession) -> None:
-    if _is_connect(source):
+    if is_connect(source):
         return
     for key, value in source.sql("SET").collect():
         copied = key.startswith(_COPIED) and not key.startswith(_NEVER_COPIED)

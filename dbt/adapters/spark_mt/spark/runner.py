@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.content import ContentWriter
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
+    from dbt.adapters.spark_mt.spark.streams.parts import StreamParts
     from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
@@ -67,7 +68,9 @@ class SparkStepRunner:
         content: ContentWriter,
         log: SparkSystemLog,
         details: TableDetails,
+        streams: StreamParts | None = None,
     ) -> None:
+        self._streams = streams
         self._sessions = sessions
         self._content = content
         self._log = log
@@ -204,6 +207,8 @@ class SparkStepRunner:
     def _(self, step: DropTable) -> StepResult:
         with self._sessions.open() as session:
             session.spark.sql(f"DROP TABLE IF EXISTS {step.name.sql}")
+        if self._streams is not None and step.table_id:
+            self._streams.checkpoints.remove_others(step.table_id)
         return StepResult()
 
     @_run.register

@@ -16,12 +16,8 @@ from dbt.adapters.spark_mt.spark.table_details import NoTable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dbt.adapters.spark_mt.planning.steps import (
-        ApplyChanges,
-        Fill,
-        FillPartitions,
-        WriteBatch,
-    )
+    from dbt.adapters.spark_mt.planning.batches import WriteBatch
+    from dbt.adapters.spark_mt.planning.steps import ApplyChanges, Fill, FillPartitions
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession

@@ -6,17 +6,18 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.commit_facts import StreamFacts
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.identifier import quote
 from dbt.adapters.spark_mt.definition.table_state import LastRefresh
+from dbt.adapters.spark_mt.execution.hosting_errors import CheckpointLostError
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.step_facts import facts_of
 from dbt.adapters.spark_mt.execution.streams import BatchDone
+from dbt.adapters.spark_mt.planning.batches import WriteBatch
 from dbt.adapters.spark_mt.planning.guard import guarded
-from dbt.adapters.spark_mt.planning.steps import WriteBatch
 from dbt.adapters.spark_mt.spark.commits import fenced
 from dbt.adapters.spark_mt.spark.delta_log import first_commit
 from dbt.adapters.spark_mt.spark.private_session import PrivateSession
-from dbt.adapters.spark_mt.spark.streams.offsets import delta_version, source_offsets
+from dbt.adapters.spark_mt.spark.table_details import NoTable
 from dbt.adapters.spark_mt.spark.write_errors import WriteErrors
 
 if TYPE_CHECKING:
@@ -24,110 +25,171 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.history import Commit
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.streams.checkpoints import Checkpoint, Checkpoints
+    from dbt.adapters.spark_mt.spark.streams.ends import BatchEnds
     from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
 _BATCH = "__materialized_table_batch"
+_MERGE_CONFS = {"spark.databricks.delta.merge.materializeSource": "auto"}
+"""Delta keeps the rows of a batch while it merges them, and refuses those that we keep."""
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaBatches:
-    """Where the batches of a stream over one Delta source are told.
+class BatchContext:
+    """What the batches of one stream have in common.
 
     Args:
-        checkpoint: The directory of the stream's checkpoint.
-        name: How commits call it.
-        followed: The source's full name.
-        location: Where the source lives.
-        run: The refresh, with the positions of what is not followed.
+        run: The refresh, with the positions of what is not followed, and the engine.
+        checkpoint: Where Spark notes what each batch reads.
+        ends: Tells positions from that.
+        last: The batch that was committed before the stream started; -1 for none.
     """
 
-    checkpoint: str
-    name: str
-    followed: str
-    location: str
     run: RefreshRun
+    checkpoint: Checkpoint
+    ends: BatchEnds
+    last: int = -1
 
 
 class BatchWriter:
-    """Writes batches into tables."""
+    """Writes batches into tables.
+
+    Args:
+        log: Reads Delta logs.
+        details: What the catalog says about tables.
+        files: The file systems of the driver.
+        checkpoints: Reads checkpoints.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+    """
 
     def __init__(
         self,
         log: DeltaLog,
         details: TableDetails,
         files: DriverFiles,
+        checkpoints: Checkpoints,
         now_ms: Callable[[], int],
     ) -> None:
         self._errors = WriteErrors(log, details)
         self._details = details
         self._files = files
+        self._checkpoints = checkpoints
         self._now_ms = now_ms
 
+    def positions(self, context: BatchContext, number: int) -> Positions:
+        """Return up to where the rows of a table reflect its sources behind a batch."""
+        offsets = self._checkpoints.offsets(context.checkpoint, number)
+        return {**context.run.positions, **context.ends.positions(offsets)}
+
     def write(
-        self, frame: DataFrame, number: int, batches: DeltaBatches, table: StoredTable
-    ) -> BatchDone:
+        self, frame: DataFrame, number: int, context: BatchContext, table: StoredTable
+    ) -> BatchDone | None:
         """Commit a batch to the table as it was behind the batch before.
+
+        Spark runs a batch again whose end it did not note. If the table has it already, its rows
+        are computed only for the state that they leave behind.
+
+        Returns:
+            None for a batch that the table has.
 
         Raises:
             CommitConflictError: Another commit of ours came first.
+            CheckpointLostError: A batch between this one and the table's last is missing.
             ConstraintViolatedError: The rows break a declared rule.
             RefreshSchemaError: The rows no longer fit the table.
             RefreshFailedError: Spark could not compute or write them.
         """
-        started = self._now_ms()
-        definition = table.definition
-        positions = {**batches.run.positions, batches.followed: self._end(batches, number)}
-        run = replace(batches.run, positions=positions, started_at_ms=started)
-        facts = StreamFacts(batches.name, number)
-        step = WriteBatch(definition, table.seq + 1, run, facts)
+        last = table.stream.batch if table.stream and context.checkpoint.is_kept else context.last
+        if context.checkpoint.is_kept and number <= last:
+            frame.write.format("noop").mode("overwrite").save()
+            return None
+        if context.checkpoint.is_kept and number != last + 1:
+            raise CheckpointLostError(table=table.name, checkpoint=context.checkpoint.name)
+        return self._commit(frame, number, context, table)
+
+    def _commit(
+        self, frame: DataFrame, number: int, context: BatchContext, table: StoredTable
+    ) -> BatchDone:
+        self._raise_if_made_anew(table)
+        positions = self.positions(context, number)
+        run = replace(context.run, positions=positions, started_at_ms=self._now_ms())
+        facts = context.checkpoint.facts(number)
+        step = WriteBatch(table.definition, table.seq + 1, run, facts)
         session = PrivateSession(frame.sparkSession)
         frame.createOrReplaceTempView(_BATCH)
         with self._errors.explaining(session, step) as attempt:
             attempt.content = f"SELECT * FROM {_BATCH}"
-            statement = (
-                f"INSERT INTO {definition.name.sql}\n"
-                f"{guarded(attempt.content, definition.resolved)}"
-            )
-            commit_facts = facts_of(step, secrets.token_hex(8))
-            version = fenced(
-                session, definition.name, commit_facts, lambda: session.spark.sql(statement)
-            )
-        rows = self._commit(self._location(table), version).rows
-        return self._done(table, step, version, positions, rows)
+            statement = self._statement(session, step, attempt.content)
+            told = facts_of(step, secrets.token_hex(8))
+            version = fenced(session, table.name, told, lambda: session.spark.sql(statement))
+        return self._done(table, step, version)
 
-    def _done(
-        self,
-        table: StoredTable,
-        step: WriteBatch,
-        version: int,
-        positions: Positions,
-        rows: int | None,
-    ) -> BatchDone:
+    def _statement(self, session: PrivateSession, step: WriteBatch, content: str) -> str:
+        definition = step.definition
+        rows = guarded(content, definition.resolved)
+        key = step.run.engine.key if step.run.engine else ()
+        if not key:
+            return f"INSERT INTO {definition.name.sql}\n{rows}"
+        session.configure(_MERGE_CONFS)
+        return _upsert(definition, rows, key)
+
+    def _done(self, table: StoredTable, step: WriteBatch, version: int) -> BatchDone:
         now, run = self._now_ms(), step.run
+        rows = self._rows(table, version)
         refresh = LastRefresh(
             run.refresh_id, run.strategy, run.trigger, run.started_at_ms, now, rows
         )
         after = replace(
-            table, seq=step.seq, version=version, positions=positions, last_refresh=refresh
+            table,
+            seq=step.seq,
+            version=version,
+            positions=run.positions,
+            last_refresh=refresh,
+            stream=step.stream,
         )
         return BatchDone(after, step.stream, 1, rows or 0, now)
 
-    def _end(self, batches: DeltaBatches, number: int) -> VersionedPosition:
-        """The version behind a batch, as the checkpoint's log of offsets has it."""
-        text = self._files.read(f"{batches.checkpoint}/offsets/{number}")
-        offset = next(each for each in source_offsets(text) if each is not None)
-        version = delta_version(offset)
-        return VersionedPosition(version, self._commit(batches.location, version).identity)
+    def _rows(self, table: StoredTable, version: int) -> int | None:
+        commit = self._read(table, version)
+        return commit.rows if commit else None
 
-    def _location(self, table: StoredTable) -> str:
+    def _raise_if_made_anew(self, table: StoredTable) -> None:
+        """A table that was dropped and created has a fence that knows nothing of our numbers.
+
+        Raises:
+            CommitConflictError: The version that the table had is not in its log, or another's.
+        """
+        commit = self._read(table, table.version)
+        known = {"", table.definition.table_id}
+        if commit is None or (commit.facts and commit.facts.table_id not in known):
+            raise CommitConflictError(table=table.name)
+
+    def _read(self, table: StoredTable, version: int) -> Commit | None:
         detail = self._details.of(table.name)
-        return str(getattr(detail, "location", ""))
+        if isinstance(detail, NoTable):
+            return None
+        path = f"{detail.location}/_delta_log/{version:020}.json"
+        if (text := self._files.read_if_there(path)) is None:
+            return None
+        return first_commit(version, text)
 
-    def _commit(self, location: str, version: int) -> Commit:
-        return first_commit(version, self._files.read(f"{location}/_delta_log/{version:020}.json"))
+
+def _upsert(definition: StoredDefinition, rows: str, key: tuple[str, ...]) -> str:
+    """Rows of a batch take the place of those that have the same key."""
+    columns = [quote(column.name) for column in definition.resolved.columns]
+    same = " AND ".join(f"t.{quote(column)} <=> s.{quote(column)}" for column in key)
+    changed = ", ".join(f"t.{column} = s.{column}" for column in columns)
+    listed = ", ".join(columns)
+    values = ", ".join(f"s.{column}" for column in columns)
+    return (
+        f"MERGE INTO {definition.name.sql} AS t USING (\n{rows}\n) AS s ON {same}\n"
+        f"WHEN MATCHED THEN UPDATE SET {changed}\n"
+        f"WHEN NOT MATCHED THEN INSERT ({listed}) VALUES ({values})"
+    )

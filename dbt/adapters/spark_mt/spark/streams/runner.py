@@ -1,134 +1,140 @@
-"""Starts streams over Delta sources: each batch is one fenced commit (design section 3)."""
+"""Runs streams of tables in the driver's own process: each batch is one fenced commit."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.hosting_errors import StreamNotStartedError
-from dbt.adapters.spark_mt.resolution.content import content_query
-from dbt.adapters.spark_mt.resolution.run_options import session_confs
-from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
-from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
-from dbt.adapters.spark_mt.spark.streams.batches import DeltaBatches
-from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
-from dbt.adapters.spark_mt.spark.streams.stream import SparkStream
+from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.streams.batches import BatchContext
+from dbt.adapters.spark_mt.spark.streams.ends import BatchEnds
+from dbt.adapters.spark_mt.spark.streams.stream import BatchQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pyspark.sql import DataFrame
 
-    from pyspark.sql import DataFrame, SparkSession
+    from dbt.adapters.spark_mt.definition.commit_facts import StreamFacts
+    from dbt.adapters.spark_mt.definition.positions import Position
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.execution.streams import BatchDone, StreamTask
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+    from dbt.adapters.spark_mt.spark.streams.parts import StreamParts
 
-    from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.execution.streams import Stream, StreamTask
-    from dbt.adapters.spark_mt.resolution.settings import Settings
-    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
-    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-    from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter
-
-_WHOLE_VERSIONS = "2147483647"
-"""So many files that a batch never ends inside a version of its source."""
-_FOLLOWED, _LOOKED_UP = "__materialized_table_stream", "__materialized_table_lookup_"
-_CONFS = {"spark.sql.streaming.minBatchesToRetain": "2"}
-"""A restart begins from the table's own positions, so that old batches are of no use."""
-_CHECKPOINTS = ".materialized-table-checkpoints"
+OUTPUT_MODES = {OutputMode.APPEND: "append", OutputMode.UPDATE: "update"}
 
 
 class SparkStreamRunner:
-    """Runs streams of tables in the driver's own process.
+    """Starts streams that go on from the state of their tables.
 
     Args:
-        spark: A classic session.
-        sessions: Opens the session in which a stream runs.
-        sources: Tells where sources live.
-        writer: Writes batches.
-        settings: Reads the settings in force.
+        sessions: Opens the sessions in which streams run.
+        parts: What streams are made of.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        sessions: PrivateSessions,
-        sources: SparkSourceReader,
-        writer: BatchWriter,
-        settings: Callable[[], Settings],
-    ) -> None:
-        self._spark = spark
+    def __init__(self, sessions: PrivateSessions, parts: StreamParts) -> None:
         self._sessions = sessions
-        self._sources = sources
-        self._settings = settings
-        self._writer = writer
-        self._files = DriverFiles(spark)
-        self._log = DeltaLog(spark)
+        self._parts = parts
 
-    def is_ready(self, task: StreamTask) -> bool:
-        """Whether the source has a version after that of the table's rows."""
-        source, after = self._followed(task)
-        newest = self._log.versions(self._sources.location(source))
-        return bool(newest) and newest[-1] > after.version
+    def can_resume(self, table_id: str, stream: StreamFacts) -> bool:
+        """Whether a checkpoint is there and has the batch, and no later one is complete in it."""
+        return self._parts.checkpoints.can_resume(table_id, stream)
 
-    def start(self, task: StreamTask) -> Stream:
-        """Follow the source from the first version that the table's rows do not reflect.
+    def start(self, task: StreamTask) -> SparkStream:
+        """Follow the sources behind what the table's rows reflect.
 
         Raises:
             StreamNotStartedError: Spark cannot run the query as a stream.
         """
-        source, after = self._followed(task)
-        name = f"stream-{uuid4().hex[:12]}"
-        checkpoint = f"{self._root()}/{task.table.definition.table_id}/{name}"
+        parts, definition = self._parts, task.table.definition
+        resumes = task.resumes
+        name = resumes.checkpoint if resumes else f"stream-{uuid4().hex[:12]}"
+        checkpoint = parts.checkpoints.of(definition.table_id, name, is_kept=resumes is not None)
         with ExitStack() as stack:
-            session = stack.enter_context(
-                self._sessions.open(task.table.definition.resolved.context)
-            )
-            frame = self._frame(session, task, source, after)
-            batches = DeltaBatches(
-                checkpoint, name, task.followed, self._sources.location(source), task.run
-            )
-            stream = SparkStream(
-                task.table, batches, self._writer, lambda: self._files.delete(checkpoint)
-            )
-            stream.start(frame, task.every_ms, str(task.table.name))
-            stream.keep(stack.pop_all())
+            if resumes is None:
+                stack.callback(parts.checkpoints.remove, checkpoint)
+            session = stack.enter_context(self._sessions.open(definition.resolved.context))
+            try:
+                frame, opened = parts.queries.open(session, definition, task.run, _after(task))
+                ends = BatchEnds(task.run, opened, parts.sources, parts.details, parts.files)
+                context = BatchContext(task.run, checkpoint, ends)
+                stream = SparkStream(task, context, parts, stack.pop_all())
+                stream.start(frame)
+            except Exception as error:
+                if not is_spark_error(error):
+                    raise
+                failure = failure_of(error)
+                problem = f"[{failure.condition}] {failure.message}"
+                raise StreamNotStartedError(table=definition.name, problem=problem) from error
         return stream
 
-    def _frame(
-        self, session: PrivateSession, task: StreamTask, source: TableName, after: VersionedPosition
-    ) -> DataFrame:
-        """The query with a stream in the place of the source, in the table's columns."""
-        spark, definition = session.spark, task.table.definition
-        session.configure({**_CONFS, **session_confs(definition.run_options)})
-        reader = spark.readStream.format("delta").option("startingVersion", after.version + 1)
-        rows = reader.option("maxFilesPerTrigger", _WHOLE_VERSIONS).table(source.sql)
-        rows.createOrReplaceTempView(_FOLLOWED)
-        resolved = definition.resolved
-        replaced = {task.followed: _FOLLOWED, **self._looked_up(session, task)}
-        pins = Pins(dict.fromkeys(replaced, after.version), replaced)
-        pinned = pin_query(spark, resolved.expanded_query, resolved.context, pins)
-        if pinned.text is None:
-            raise StreamNotStartedError(table=definition.name, problem=pinned.reason)
-        return spark.sql(content_query(resolved, pinned.text))
 
-    def _looked_up(self, session: PrivateSession, task: StreamTask) -> dict[str, str]:
-        """Views that show other tables as they are when a batch reads them."""
-        views = {}
-        for number, (name, position) in enumerate(sorted(task.run.positions.items())):
-            if name == task.followed or not isinstance(position, VersionedPosition):
-                continue
-            found = next(each.name for each in task.run.sources if str(each.name) == name)
-            views[name] = f"{_LOOKED_UP}{number}"
-            session.spark.table(found.sql).createOrReplaceTempView(views[name])
-        return views
+class SparkStream:
+    """A stream that was started.
 
-    def _followed(self, task: StreamTask) -> tuple[TableName, VersionedPosition]:
-        source = next(each.name for each in task.run.sources if str(each.name) == task.followed)
-        after = (task.table.positions or {})[task.followed]
-        if not isinstance(after, VersionedPosition):
-            raise TypeError(after)
-        return source, after
+    Args:
+        task: What it has to do.
+        context: What its batches have in common.
+        parts: What streams are made of.
+        resources: Closed when it has ended.
+    """
 
-    def _root(self) -> str:
-        asked = self._settings().checkpoint_location
-        warehouse = self._spark.conf.get("spark.sql.warehouse.dir") or "spark-warehouse"
-        return asked or f"{warehouse.rstrip('/')}/{_CHECKPOINTS}"
+    def __init__(
+        self, task: StreamTask, context: BatchContext, parts: StreamParts, resources: ExitStack
+    ) -> None:
+        mode = task.run.engine.output_mode if task.run.engine else None
+        self._task = task
+        self._context = context
+        self._parts = parts
+        self._query = BatchQuery(self._on_batch, OUTPUT_MODES[mode or OutputMode.APPEND], resources)
+        self.done: BatchDone | None = None
+
+    def start(self, frame: DataFrame) -> None:
+        """Start the query."""
+        name = str(self._task.table.name)
+        self._query.start(frame, self._context.checkpoint.path, name, self._task.every_ms)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it goes on."""
+        return self._query.is_active
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why it ended by itself."""
+        return self._query.failure
+
+    def wait(self) -> None:
+        """Wait until it has ended by itself."""
+        self._query.wait()
+
+    def stop(self) -> None:
+        """End it between two batches."""
+        self._query.stop()
+
+    def _on_batch(self, frame: DataFrame, number: int) -> None:
+        before = self.done
+        table = before.table if before else self._table
+        done = self._parts.writer.write(frame, number, self._context, table)
+        if done is not None and before is not None:
+            done = replace(done, batches=before.batches + 1, rows=before.rows + done.rows)
+        self.done = done or self.done
+
+    @property
+    def _table(self) -> StoredTable:
+        """The table as it was, with the batch that it has of this very checkpoint."""
+        return replace(self._task.table, stream=self._task.resumes)
+
+
+def _after(task: StreamTask) -> dict[str, Position]:
+    """Positions behind which sources are read; those of a kept checkpoint are in it."""
+    if task.resumes is not None and task.resumes.batch >= 0:
+        return {}
+    known = task.table.positions or {}
+    if task.resumes is not None:
+        baseline = task.table.definition.baseline
+        return dict(baseline.positions) if baseline else {}
+    return {name: known[name] for name in task.followed if name in known}

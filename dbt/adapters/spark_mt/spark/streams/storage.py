@@ -38,6 +38,11 @@ class DriverFiles:
         finally:
             stream.close()
 
+    def read_if_there(self, path: str) -> str | None:
+        """Return the text of a file, or None where there is none."""
+        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        return self.read(path) if target.getFileSystem(self._conf).exists(target) else None
+
     def delete(self, path: str) -> None:
         """Remove a file or directory with all that is in it, if it is there."""
         target = self._jvm.org.apache.hadoop.fs.Path(path)

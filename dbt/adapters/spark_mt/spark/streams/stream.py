@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.spark.errors import is_spark_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,52 +14,49 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
-    from dbt.adapters.spark_mt.execution.streams import BatchDone
-    from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, DeltaBatches
+    OnBatch = Callable[[DataFrame, int], None]
+
+
+_WAITING_S = 1
 
 
 class _StoppedError(Exception):
     """A batch that begins while its stream is being stopped."""
 
 
-class SparkStream:
-    """A stream; its batches run in a thread of Spark's, everything else in the host's.
+class BatchQuery:
+    """A query whose batches run in a thread of Spark's, everything else in the caller's.
 
     Args:
-        table: The table as it is when the stream starts.
-        batches: Where its batches are told.
-        writer: Writes them.
-        clean_up: Removes the checkpoint.
+        on_batch: Called with each batch and its number.
+        output_mode: Which rows a batch hands over, in Spark's words.
+        resources: Closed when the query has ended.
     """
 
-    def __init__(
-        self,
-        table: StoredTable,
-        batches: DeltaBatches,
-        writer: BatchWriter,
-        clean_up: Callable[[], None],
-    ) -> None:
-        self._table = table
-        self._batches = batches
-        self._writer = writer
-        self._clean_up = clean_up
+    def __init__(self, on_batch: OnBatch, output_mode: str, resources: ExitStack) -> None:
+        self._on_batch = on_batch
+        self._output_mode = output_mode
+        self._resources = resources
         self._between_batches = Lock()
         self._is_stopping = False
         self._query: StreamingQuery | None = None
-        self._kept: ExitStack | None = None
         self._failed: Exception | None = None
-        self.done: BatchDone | None = None
 
-    def start(self, frame: DataFrame, every_ms: int, name: str) -> None:
-        """Start the query."""
-        writer = frame.writeStream.foreachBatch(self._on_batch).queryName(name)
-        writer = writer.option("checkpointLocation", self._batches.checkpoint)
-        self._query = writer.trigger(processingTime=f"{every_ms} milliseconds").start()
+    def start(self, frame: DataFrame, checkpoint: str, name: str, every_ms: int | None) -> None:
+        """Start the query.
 
-    def keep(self, resources: ExitStack) -> None:
-        """Hold what the query needs until it has ended."""
-        self._kept = resources
+        Args:
+            frame: Its rows, as a stream.
+            checkpoint: Its directory.
+            name: How Spark shows it.
+            every_ms: From one batch to the next; None to read what is there and end.
+        """
+        writer = frame.writeStream.foreachBatch(self._run).outputMode(self._output_mode)
+        writer = writer.queryName(name).option("checkpointLocation", checkpoint)
+        if every_ms is None:
+            self._query = writer.trigger(availableNow=True).start()
+        else:
+            self._query = writer.trigger(processingTime=f"{every_ms} milliseconds").start()
 
     @property
     def is_active(self) -> bool:
@@ -72,31 +70,29 @@ class SparkStream:
             return self._failed
         return self._query.exception()
 
+    def wait(self) -> None:
+        """Wait until it has ended by itself; a failure is told by `failure`."""
+        try:
+            while self.is_active and self._query is not None:
+                self._query.awaitTermination(_WAITING_S)
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+
     def stop(self) -> None:
-        """End it: a batch that has begun is committed first."""
+        """End it: a batch that has begun ends first."""
         self._is_stopping = True
         with self._between_batches:
             if self._query is not None:
                 self._query.stop()
-        if self._kept is not None:
-            self._kept.close()
-            self._kept = None
-            self._clean_up()
+        self._resources.close()
 
-    def _on_batch(self, frame: DataFrame, number: int) -> None:
+    def _run(self, frame: DataFrame, number: int) -> None:
         with self._between_batches:
             if self._is_stopping:
                 raise _StoppedError
             try:
-                self._write(frame, number)
+                self._on_batch(frame, number)
             except Exception as error:
                 self._failed = error
                 raise
-
-    def _write(self, frame: DataFrame, number: int) -> None:
-        before = self.done
-        table = before.table if before else self._table
-        done = self._writer.write(frame, number, self._batches, table)
-        if before is not None:
-            done = replace(done, batches=before.batches + 1, rows=before.rows + done.rows)
-        self.done = done

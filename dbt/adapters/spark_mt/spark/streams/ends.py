@@ -1,0 +1,90 @@
+"""Where a batch ends in its sources, read from the offsets that Spark wrote before it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.execution.source_errors import OffsetInsideCommitError
+from dbt.adapters.spark_mt.spark.delta_log import first_commit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dbt.adapters.spark_mt.definition.positions import Position, Positions
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.streams.source import StreamSource
+    from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
+    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+
+_BEHIND_COMMIT = -1
+
+
+class BatchEnds:
+    """Tells positions behind batches of one stream.
+
+    Args:
+        run: The refresh, with the formats of the sources.
+        opened: The sources, in the query's order.
+        sources: Tells where Delta tables live.
+        details: Tells Delta's identities of tables.
+        files: Reads their logs.
+    """
+
+    def __init__(
+        self,
+        run: RefreshRun,
+        opened: Mapping[str, StreamSource],
+        sources: SparkSourceReader,
+        details: TableDetails,
+        files: DriverFiles,
+    ) -> None:
+        self._formats = {str(source.name): source.format for source in run.sources}
+        self._opened = opened
+        self._files = files
+        self._locations: dict[str, str] = {}
+        self._by_delta_id: dict[str, str] = {}
+        tables = [s for s in run.sources if s.format == "delta" and str(s.name) in opened]
+        for source in tables:
+            self._locations[str(source.name)] = sources.location(source.name)
+            if len(tables) > 1:
+                self._by_delta_id[details.delta_id(source.name)] = str(source.name)
+
+    def positions(self, offsets: Sequence[Any]) -> Positions:
+        """Return the positions that an entry of the log of offsets means.
+
+        A Delta source is known by its identity there, a topic by its name. Of several sources of
+        other formats the first is the first in the query.
+
+        Raises:
+            OffsetInsideCommitError: The batch read a part of a commit.
+        """
+        found: dict[str, Position] = {}
+        for offset in offsets:
+            if offset is None:
+                continue
+            name = self._name(offset, [each for each in self._opened if each not in found])
+            found[name] = self._position(name, offset)
+        return found
+
+    def _name(self, offset: Any, left: list[str]) -> str:  # noqa: ANN401 - a source's own JSON
+        if isinstance(offset, dict) and "reservoirId" in offset:
+            return self._by_delta_id.get(offset["reservoirId"]) or self._first(left, "delta")
+        if isinstance(offset, dict) and "logOffset" in offset:
+            return next(name for name in left if self._formats[name] not in {"delta", "kafka"})
+        return self._first(left, "kafka" if isinstance(offset, dict) else "rate")
+
+    def _first(self, left: list[str], format_: str) -> str:
+        return next(name for name in left if self._formats[name] == format_)
+
+    def _position(self, name: str, offset: Any) -> Position:  # noqa: ANN401 - as above
+        location = self._locations.get(name)
+        if location is None:
+            return self._opened[name].position_of(json.dumps(offset))
+        if offset["index"] != _BEHIND_COMMIT:
+            raise OffsetInsideCommitError(source=name, offset=json.dumps(offset))
+        version = int(offset["reservoirVersion"]) - 1
+        text = self._files.read(f"{location}/_delta_log/{version:020}.json")
+        return VersionedPosition(version, first_commit(version, text).identity)

@@ -1,0 +1,124 @@
+"""A definition's query over streams: its followed sources are streams, all others tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.execution.hosting_errors import StreamNotStartedError
+from dbt.adapters.spark_mt.resolution.content import content_query
+from dbt.adapters.spark_mt.resolution.run_options import session_confs
+from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
+from dbt.adapters.spark_mt.spark.streams.source import stream_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.positions import Position
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.resolution.analysis import Source
+    from dbt.adapters.spark_mt.resolution.engines import Engine
+    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession
+    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.streams.source import StreamSource
+
+_FOLLOWED, _LOOKED_UP = "__materialized_table_stream_", "__materialized_table_lookup_"
+_STATE_STORE = "spark.sql.streaming.stateStore."
+_CONFS = {
+    f"{_STATE_STORE}providerClass": "org.apache.spark.sql.execution.streaming.state."
+    "RocksDBStateStoreProvider",
+    f"{_STATE_STORE}rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+}
+"""State outside of the heap, written as changes; few old batches (facts: spark.md 2.3, 6)."""
+_MOST_PARTITIONS = 8
+"""How many parts state has at most: their number is fixed with the first batch."""
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+class StreamQueries:
+    """Opens definitions as streaming frames."""
+
+    def __init__(self, sources: SparkSourceReader, log: DeltaLog) -> None:
+        self._sources = sources
+        self._log = log
+
+    def open(
+        self,
+        session: PrivateSession,
+        definition: StoredDefinition,
+        run: RefreshRun,
+        after: Mapping[str, Position],
+    ) -> tuple[DataFrame, dict[str, StreamSource]]:
+        """Return the query's rows in the table's columns as a stream, and the sources.
+
+        Args:
+            session: To which the frame belongs, in the definition's context.
+            definition: The query.
+            run: Tells the engine, and the other sources.
+            after: Positions behind which the followed sources are read; from the beginning of those
+                that are not named.
+
+        Raises:
+            StreamNotStartedError: The query cannot be opened as a stream.
+        """
+        engine = run.engine
+        if engine is None:
+            raise ValueError(run)
+        _configure(session, definition)
+        opened = {name: self._source(session, definition, run, name) for name in engine.followed}
+        views: dict[str, str] = {}
+        for number, (name, source) in enumerate(opened.items()):
+            frame = _watermarked(source.stream(after.get(name)), engine, name)
+            views[name] = f"{_FOLLOWED}{number}"
+            frame.createOrReplaceTempView(views[name])
+        views |= _looked_up(session, run, engine)
+        resolved = definition.resolved
+        pins = Pins(dict.fromkeys(views, 0), views, streams=True)
+        pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
+        if pinned.text is None:
+            raise StreamNotStartedError(table=definition.name, problem=pinned.reason)
+        return session.spark.sql(content_query(resolved, pinned.text)), opened
+
+    def _source(
+        self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun, name: str
+    ) -> StreamSource:
+        found = _found(run, name)
+        source = stream_source(session.spark, found.name, found.format, self._sources, self._log)
+        if source is None:
+            problem = f"{name}, a {found.format} table, is no source of streams"
+            raise StreamNotStartedError(table=definition.name, problem=problem)
+        return source
+
+
+def _configure(session: PrivateSession, definition: StoredDefinition) -> None:
+    partitions = int(session.spark.conf.get(_PARTITIONS) or _MOST_PARTITIONS)
+    session.configure({**_CONFS, _PARTITIONS: str(min(partitions, _MOST_PARTITIONS))})
+    session.configure(session_confs(definition.run_options))
+
+
+def _watermarked(frame: DataFrame, engine: Engine, name: str) -> DataFrame:
+    for source, mark in engine.watermarks:
+        if source == name:
+            late_ms = int(mark.delay.total_seconds() * 1000)
+            frame = frame.withWatermark(mark.column, f"{late_ms} milliseconds")
+    return frame
+
+
+def _looked_up(session: PrivateSession, run: RefreshRun, engine: Engine) -> dict[str, str]:
+    """Views that show other tables as they are when a batch reads them."""
+    views = {}
+    for number, (name, position) in enumerate(sorted(run.positions.items())):
+        if name not in engine.followed and isinstance(position, VersionedPosition):
+            views[name] = f"{_LOOKED_UP}{number}"
+            table = session.spark.table(_found(run, name).name.sql)
+            table.createOrReplaceTempView(views[name])
+    return views
+
+
+def _found(run: RefreshRun, name: str) -> Source:
+    return next(source for source in run.sources if str(source.name) == name)
