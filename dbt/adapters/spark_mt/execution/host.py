@@ -82,7 +82,7 @@ class Host:
         for _ in range(max(1, int(timeout_s / _WAITING_S))):
             progress = hosting.table.progress
             positions = progress.positions
-            if positions and reaches(positions, wanted) and are_comparable(positions):
+            if positions is not None and reaches(positions, wanted) and are_comparable(positions):
                 return progress
             looked_since = hosting.ticks > ticks + 1 or not hosting.is_alive
             if looked_since and progress.phase in {HostPhase.SUSPENDED, HostPhase.ENDED}:
