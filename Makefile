@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test unit functional conformance faults demo bench docs clean
+.PHONY: help setup lint format types test unit functional conformance faults soak demo bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own.
@@ -33,10 +33,13 @@ functional: setup ## the tests on real Spark and Delta
 	@tools/test.sh -m "not conformance" -- $(functional_suites)
 
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
-	@tools/test.sh -- tests/functional/adapter/ tests/functional/engine/
+	@tools/test.sh -- tests/functional/adapter/ tests/functional/engine/ tests/functional/streams/
 
-faults: setup ## kill processes, fill disks, pull tables away; seed: FAULTS_SEED=…; some 40 minutes
+faults: setup ## kill processes, fill disks, pull tables away; seed: FAULTS_SEED=…; some 50 minutes
 	@tools/test.sh -- tests/faults/
+
+soak: setup ## host a table while everything happens to it; 10 minutes, or SOAK_SECONDS=…; SOAK_SEED=…
+	@tools/test.sh -s -- tests/soak/
 
 demo: setup ## the flights example on real data, from start to end
 	@$(python) examples/flights/demo.py

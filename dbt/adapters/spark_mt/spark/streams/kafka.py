@@ -182,7 +182,7 @@ class KafkaSource:
         try:
             return ends_of(self._spark, self._stream({**options, **start, **_NOTHING}))
         except NoAnswerError as error:
-            problem = "it does not answer"
+            problem = "it gave no answer within a minute"
             raise SourceNotFoundError(source=self._name, problem=problem) from error
         except Exception as error:
             if not is_spark_error(error):
