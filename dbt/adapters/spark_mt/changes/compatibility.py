@@ -136,7 +136,22 @@ class ContradictoryRetentionError(DefinitionChangeError):
     )
     remedy = (
         "Use START_MODE = RESUME_OR_{startMode}, which goes on from where the rows stand; or "
-        "STATE_RETENTION = NONE: refreshes keep no state between runs, so nothing is lost by it."
+        "STATE_RETENTION = NONE, with which rows and state are built anew."
+    )
+
+
+class StateNotKeptError(DefinitionChangeError):
+    """The state of a stream does not fit to a changed query (seed 557, STATE_RETENTION)."""
+
+    condition = "MATERIALIZED_TABLE_STATE_NOT_KEPT"
+    text = (
+        "STATE_RETENTION = {stateRetention} cannot hold for the changed query of materialized "
+        "table {table}; nothing was stopped or changed:"
+    )
+    remedy = (
+        "Leave operators that keep state as they are and change what stands around them; or use "
+        "START_MODE = FROM_BEGINNING with STATE_RETENTION = NONE, which builds rows and state anew "
+        "at the cost of reading all source data."
     )
 
 

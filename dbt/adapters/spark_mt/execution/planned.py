@@ -15,6 +15,7 @@ from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.errors import WidenedWhileSuspendedError
 from dbt.adapters.spark_mt.execution.jobs import perform
+from dbt.adapters.spark_mt.execution.kept_state import plan_with_state
 from dbt.adapters.spark_mt.execution.outcomes import refresh_outcome
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.starts import begin_again
@@ -84,6 +85,8 @@ def _plan_rows(
 ) -> Planned:
     """Plan a change that reaches the rows: what its start mode asks for, or all of them."""
     definition = table.definition
+    if (kept := plan_with_state(environment, table, resolution, changes)) is not None:
+        return Planned(kept, Action.ALTERED)
     begun = begin_again(environment, table, resolution, changes)
     if begun is not None and begun.start is not None:
         plan = plan_start(table, begun.resolution, changes, begun.run, begun.start)

@@ -1,0 +1,139 @@
+"""Which operators of a query keep state between batches, and whether a changed query fits to it.
+
+Spark looks at that only when a batch runs, and lets a changed aggregate begin anew where there is
+no new data (facts: spark.md 2.3). So it is compared here, before anything is stopped: what an
+operator keeps is told by its keys, its aggregates, its condition and its watermark, and which
+operator has which state by their order.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.resolution.plan_items import ids_in, items_of, lists_of, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dbt.adapters.spark_mt.resolution.analysis import PlanOperator
+    from dbt.adapters.spark_mt.resolution.engines import Engine
+
+_KINDS = {
+    "Aggregate": "the aggregate",
+    "Distinct": "DISTINCT",
+    "Deduplicate": "the deduplication",
+    "DeduplicateWithinWatermark": "the deduplication",
+    "EventTimeWatermark": "the watermark",
+    "Join": "the join",
+}
+_ATTRIBUTE = re.compile(r"(?P<name>[\w.]+)#(?P<id>\d+)L?")
+_EXPRESSION_ID = re.compile(r",? ?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ALIAS = re.compile(r" AS [^,\[\]]+?#\d+L?$")
+_AGGREGATING = re.compile(r"\b[a-z_]\w*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class StatefulOperator:
+    """An operator with what decides about its state.
+
+    Args:
+        kind: What it is, for people.
+        keys: By what its state is found.
+        values: What is kept.
+    """
+
+    kind: str
+    keys: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """For people: the aggregate by k of sum(amount)."""
+        by = f" by {', '.join(self.keys)}" if self.keys else ""
+        of = f" of {', '.join(self.values)}" if self.values else ""
+        return f"{self.kind}{by}{of}"
+
+
+def stateful_operators(root: PlanOperator) -> tuple[StatefulOperator, ...]:
+    """Return a plan's operators that may keep state, from its root down."""
+    return tuple(_walk(root, _definitions(root)))
+
+
+def state_problems(
+    before: tuple[PlanOperator, Engine], after: tuple[PlanOperator, Engine]
+) -> tuple[str, ...]:
+    """Say what of a changed query does not fit to the state that the query before left.
+
+    Args:
+        before: The plan of the query before, and how it was kept.
+        after: The same of the changed query.
+
+    Returns:
+        One sentence per operator or source; empty if all of the state can be gone on with.
+    """
+    (old_root, old_engine), (new_root, new_engine) = before, after
+    problems = []
+    if old_engine.followed != new_engine.followed:
+        was, now = ", ".join(old_engine.followed), ", ".join(new_engine.followed)
+        problems.append(f"Its streams were {was}, and are {now} now.")
+    if old_engine.watermarks != new_engine.watermarks:
+        problems.append("The option watermark has another value.")
+    if old_engine.output_mode != new_engine.output_mode or old_engine.key != new_engine.key:
+        problems.append("Rows of its batches would take the place of other rows than before.")
+    return (*problems, *_differing(stateful_operators(old_root), stateful_operators(new_root)))
+
+
+def _differing(
+    old: tuple[StatefulOperator, ...], new: tuple[StatefulOperator, ...]
+) -> Iterator[str]:
+    for was, now in zip(old, new, strict=False):
+        if was != now:
+            yield f"State was kept for {was}, and is asked for {now}."
+    for gone in old[len(new) :]:
+        yield f"State was kept for {gone}, which is no longer there."
+    for added in new[len(old) :]:
+        yield f"There is no state for {added}, which was not there before."
+
+
+def _definitions(root: PlanOperator) -> dict[int, str]:
+    """What the attributes of a plan stand for that it computes itself (`window(ts, '1 hour')`)."""
+    found: dict[int, str] = {}
+    for child in root.children:
+        found |= _definitions(child)
+    for texts in lists_of(root.detail) if root.name in {"Project", "Aggregate"} else ():
+        found |= {i.id: i.expression for i in items_of(texts) if i.id not in ids_in(i.expression)}
+    return found
+
+
+def _walk(node: PlanOperator, definitions: Mapping[int, str]) -> Iterator[StatefulOperator]:
+    if node.name in _KINDS:
+        yield _operator(node, definitions)
+    for child in node.children:
+        yield from _walk(child, definitions)
+
+
+def _operator(node: PlanOperator, definitions: Mapping[int, str]) -> StatefulOperator:
+    def named(text: str) -> str:
+        return _named(text, definitions)
+
+    kind, lists = _KINDS[node.name], lists_of(node.detail)
+    if node.name == "Aggregate" and lists:
+        keys = tuple(map(named, lists[0]))
+        results = lists[1] if len(lists) > 1 else ()
+        values = (named(text) for text in results if _AGGREGATING.search(_ALIAS.sub("", text)))
+        return StatefulOperator(kind, keys, tuple(v for v in values if v not in keys))
+    if lists and node.name.startswith("Deduplicate"):
+        return StatefulOperator(kind, tuple(map(named, lists[0])))
+    return StatefulOperator(kind, (named(node.detail),))
+
+
+def _named(text: str, definitions: Mapping[int, str]) -> str:
+    """An expression over columns of sources, without what each analysis calls otherwise."""
+
+    def spelt(match: re.Match[str]) -> str:
+        meant = definitions.get(int(match["id"]))
+        return match["name"] if meant is None else _named(meant, definitions)
+
+    bare = _EXPRESSION_ID.sub("", _ALIAS.sub("", plain(text)))
+    return _ATTRIBUTE.sub(spelt, bare).strip()

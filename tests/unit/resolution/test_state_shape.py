@@ -1,0 +1,55 @@
+"""Whether state fits to a changed query, on plans as Spark prints them."""
+
+import pytest
+
+from dbt.adapters.spark_mt.resolution.engines import STATEFUL, STREAM, Engine
+from dbt.adapters.spark_mt.resolution.state_shape import state_problems, stateful_operators
+from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from tests.unit.resolution.spark_plans import operators
+
+ENGINE = Engine(STREAM, STATEFUL, (), OutputMode.UPDATE, ("k",), ("s.o",))
+
+
+def problems(before, after, engine=ENGINE):
+    return state_problems((operators(before), ENGINE), (operators(after), engine))
+
+
+@pytest.mark.parametrize(
+    "plan", ["agg", "window", "window_struct", "session", "distinct", "join_inner_wm", "agg_agg"]
+)
+def test_every_analysis_calls_columns_otherwise_and_means_the_same(plan):
+    assert problems(plan, plan) == ()
+    assert stateful_operators(operators(plan))
+
+
+def test_what_stands_around_an_operator_does_not_count():
+    """Another alias, a column of the result that is computed from the same, or none of a key."""
+    assert problems("window", "window_struct") == ()
+    assert problems("agg", "agg_renamed") == ()
+
+
+def test_the_width_of_a_window_is_part_of_the_key():
+    found = problems("window", "window_slide")
+    assert len(found) == 1
+    assert found[0].startswith("State was kept for the aggregate by ")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("agg", "agg_expr"), ("window", "window_nowm"), ("join_inner_wm", "join_left_wm")],
+)
+def test_other_operators_are_named(before, after):
+    assert problems(before, after)
+
+
+def test_operators_that_come_or_go_are_named():
+    gone = problems("agg_agg", "stream_rows")
+    assert all("which is no longer there" in text for text in gone)
+    added = problems("stream_rows", "agg_agg")
+    assert all(text.startswith("There is no state for ") for text in added)
+    assert len(gone) == len(added) == len(stateful_operators(operators("agg_agg")))
+
+
+def test_other_sources_modes_and_watermarks():
+    engine = Engine(STREAM, STATEFUL, (), OutputMode.APPEND, (), ("s.p",))
+    assert len(problems("agg", "agg", engine)) == 2
