@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dbt.adapters.spark_mt.resolution import engines
 from dbt.adapters.spark_mt.resolution.reason_catalogue import REASONS
-from dbt.adapters.spark_mt.resolution.stream_shape import _LATE, _PROBLEMS
+from dbt.adapters.spark_mt.resolution.stream_rows import LATE, PROBLEMS
 
 SOURCES = sorted(Path(engines.__file__).parent.glob("*.py"))
 
@@ -30,6 +30,6 @@ def given_codes():
 
 def test_every_code_is_documented_once():
     codes = [doc.code for doc in REASONS]
-    given = {*given_codes(), _LATE, *(code for code, _ in _PROBLEMS.values())}
+    given = {*given_codes(), LATE, *(code for code, _ in PROBLEMS.values())}
     assert len(codes) == len(set(codes))
     assert set(codes) == given

@@ -129,6 +129,10 @@ def test_what_is_no_stream_says_why(name, reasons):
         ("batch_file_window", FILES, ["ws", "c"]),
         ("batch_distinct", FILES, ["c"]),
         ("wide", FILES, ["c"]),
+        ("cte_chain", FILES, ["c"]),
+        ("cte_two", FILES, ["c"]),
+        ("cte_nested", FILES, ["k"]),
+        ("cte_renamed", FILES, ["x"]),
         ("batch_wm_view", DELTA, ["ws"]),
     ],
 )
@@ -141,6 +145,7 @@ def test_a_plain_query_is_judged_as_if_its_sources_were_streams(name, source, ke
     ("name", "sources", "reasons"),
     [
         ("batch_session", [FILES], ["NO_WATERMARK", "SESSION_WINDOW"]),
+        ("view_of_groups", [FILES], ["NO_WATERMARK", "KEY_NOT_IN_RESULT"]),
         ("batch_having", [FILES], ["NO_WATERMARK", "FILTER_AFTER_GROUPS"]),
         ("batch_over", [FILES], ["WINDOW_FUNCTION"]),
         ("batch_pivot", [FILES], ["NO_WATERMARK", "SECOND_STATE"]),

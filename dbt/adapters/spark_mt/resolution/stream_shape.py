@@ -12,18 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.resolution.durations import describe_duration
-from dbt.adapters.spark_mt.resolution.plan_items import (
-    attribute_id,
-    attribute_name,
-    items_of,
-    lists_of,
-    names,
-    plain,
-)
+from dbt.adapters.spark_mt.resolution.plan_items import items_of, lists_of, names
 from dbt.adapters.spark_mt.resolution.reasons import NotAStreamError, Reason
 from dbt.adapters.spark_mt.resolution.stream_flow import UNCLEAR, Flow, OutputMode, Times
 from dbt.adapters.spark_mt.resolution.stream_groups import aggregated, deduplicated
 from dbt.adapters.spark_mt.resolution.stream_joins import joined, united
+from dbt.adapters.spark_mt.resolution.stream_rows import EVENT_TIME, LATE, late_rows, row_by_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,21 +26,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.resolution.analysis import PlanOperator
     from dbt.adapters.spark_mt.resolution.plan_items import Item
-
-_TRANSPARENT = frozenset(
-    {"SubqueryAlias", "View", "CTERelationDef", "ResolvedHint"}
-    | {"Repartition", "RepartitionByExpression"}
-)
-_PROBLEMS = {
-    "Window": ("WINDOW_FUNCTION", "it uses a window function"),
-    "Sort": ("SORT", "it sorts its rows"),
-    "GlobalLimit": ("LIMIT", "it uses LIMIT"),
-    "LocalLimit": ("LIMIT", "it uses LIMIT"),
-    "Offset": ("OFFSET", "it uses OFFSET"),
-    "Sample": ("SAMPLE", "it takes a sample"),
-    "Intersect": ("INTERSECT", "it uses INTERSECT"),
-    "Except": ("EXCEPT", "it uses EXCEPT"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +82,13 @@ def stream_shape(
     if flow.state:
         reasons = (*flow.reasons, *(flow.lost if flow.key else ()), _APPENDS)
     else:
-        late = any(reason.code == _LATE for reason in flow.reasons)
-        reasons = tuple(reason for reason in flow.reasons if reason.code != _LATE)
-        reasons += (_NEVER_LATE,) if late else ()
+        late = any(reason.code == LATE for reason in flow.reasons)
+        reasons = tuple(reason for reason in flow.reasons if reason.code != LATE)
+        reasons += (_NEVERLATE,) if late else ()
     return StreamShape(OutputMode.APPEND, (), bool(flow.state), reasons, flow.followed, marks)
 
 
-_LATE = "WATERMARK"
-_NEVER_LATE = Reason(
+_NEVERLATE = Reason(
     "WATERMARK_UNUSED", "", "the watermark has no effect, because no row waits for others"
 )
 _UPDATES = Reason("UPDATE_MODE", "", "each batch replaces the rows that it changes")
@@ -131,10 +109,7 @@ def has_watermark(node: PlanOperator | None) -> bool:
     """Whether the query itself has a watermark, on a stream or on a table."""
     if node is None:
         return False
-    return node.name == _EVENT_TIME or any(map(has_watermark, node.children))
-
-
-_EVENT_TIME = "EventTimeWatermark"
+    return node.name == EVENT_TIME or any(map(has_watermark, node.children))
 
 
 @dataclass(slots=True)
@@ -152,7 +127,7 @@ class _Walk:
     def flow(self, node: PlanOperator) -> Flow:
         """Return what is known of the rows out of an operator."""
         if node.name == "CTERelationRef" and _number(node) in self.ctes:
-            return self.ctes[_number(node)]
+            return _referred(node, self.ctes[_number(node)])
         if not node.children:
             return _leaf(node)
         if node.relation and not node.children[0].children:
@@ -213,6 +188,18 @@ def _leaf(node: PlanOperator) -> Flow:
     return Flow(streaming=False)
 
 
+def _referred(node: PlanOperator, flow: Flow) -> Flow:
+    """The rows of a CTE in one of the places that name it: its columns have other ids there."""
+    lists = lists_of(node.detail)
+    items = items_of(lists[0]) if lists else ()
+    if not flow.streaming or len(items) != len(flow.output):
+        return flow
+    pairs = zip(items, flow.output, strict=True)
+    return flow.projected(
+        tuple(replace(item, expression=f"{column.name}#{column.id}") for item, column in pairs)
+    )
+
+
 def _operator(node: PlanOperator, inputs: list[Flow]) -> Flow:
     """What an operator does to rows of which some come from a stream."""
     flow = inputs[0]
@@ -229,60 +216,8 @@ def _operator(node: PlanOperator, inputs: list[Flow]) -> Flow:
         case "Distinct":
             result = deduplicated(flow)
         case _:
-            result = _row_by_row(node, flow)
+            result = row_by_row(node, flow)
     return result
-
-
-def _row_by_row(node: PlanOperator, flow: Flow) -> Flow:
-    """What an operator does that looks at each row for itself, and leaves its columns alone."""
-    if node.name in _TRANSPARENT:
-        return flow
-    if node.name == _EVENT_TIME:
-        return _watermarked(node, flow)
-    if node.name == "Filter":
-        text = "it filters groups: one that no longer fits would stay in the table"
-        return (
-            flow.without(OutputMode.UPDATE, Reason("FILTER_AFTER_GROUPS", "Filter", text))
-            if flow.changes
-            else flow
-        )
-    if node.name in {"Generate", "Expand"}:
-        return _multiplied(node, flow)
-    code, text = _PROBLEMS.get(node.name, ("OPERATOR", f"it uses the operator {node.name}"))
-    raise NotAStreamError(Reason(code, node.name, text))
-
-
-def _multiplied(node: PlanOperator, flow: Flow) -> Flow:
-    """A generator, or windows that overlap: a row becomes several."""
-    if flow.key is not None:
-        text = "it makes several rows of one that may change"
-        flow = flow.without(OutputMode.UPDATE, Reason("ROWS_OF_STATE", node.name, text))
-    lists = lists_of(node.detail)
-    if node.name == "Generate" or len(lists) < 2:
-        return replace(flow, output=())
-    output, computed = items_of(lists[-1]), lists_of(lists[0][0])
-    if not computed or len(output) != len(computed[0]):
-        return replace(flow, output=())
-    pairs = zip(output, computed[0], strict=True)
-    windows = tuple(replace(item, expression=plain(text)) for item, text in pairs)
-    return replace(flow, output=output, times=flow.times.passed_on(windows))
-
-
-def _watermarked(node: PlanOperator, flow: Flow) -> Flow:
-    """A watermark in the query: `<id>, ts#12: timestamp, 10 seconds`."""
-    parts = [part.strip() for part in node.detail.split(", ")]
-    event, delay = parts[1].partition(":")[0] if len(parts) > 2 else "", parts[-1]
-    if not attribute_id(event):
-        return flow
-    events = flow.times.events | {attribute_id(event)}
-    flow = replace(flow, times=replace(flow.times, events=events))
-    return flow.because(late_rows(attribute_name(event), delay, node.name))
-
-
-def late_rows(column: str, delay: str, subject: str) -> Reason:
-    """Return what a watermark means."""
-    text = f"rows that come more than {delay} late by {column} may be left out"
-    return Reason(_LATE, subject, text)
 
 
 def _number(cte: PlanOperator) -> str:
