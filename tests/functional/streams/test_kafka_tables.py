@@ -72,13 +72,20 @@ def test_from_now_on(tables, topics, schema):
     topics.write(schema, range(3, 6))
     tables.refresh("t")
     assert arrived(tables) == once(3, 4, 5)
+
+
+@pytest.mark.conformance
+def test_a_table_that_was_left_behind_starts_again_from_now(tables, topics, schema):
+    create(tables, "FRESHNESS = INTERVAL '1' MINUTE START_MODE = FROM_NOW")
+    topics.write(schema, range(3))
+    tables.refresh("t")
     topics.write(schema, ["lost"])
-    topics.expire(schema, 7)
+    topics.expire(schema, 4)
     topics.write(schema, ["kept"])
     with pytest.raises(SourceHistoryGoneError) as caught:
         tables.refresh("t")
     assert caught.value.parameters["source"] == f"spark_catalog.{schema}.orders"
-    assert arrived(tables) == once(3, 4, 5)
+    assert arrived(tables) == once(0, 1, 2)
     for mode in ("RESUME_OR_FROM_NOW", "FROM_NOW"):  # as the error says
         tables.execute(
             "CREATE OR ALTER MATERIALIZED TABLE t FRESHNESS = INTERVAL '1' MINUTE "
@@ -86,7 +93,7 @@ def test_from_now_on(tables, topics, schema):
         )
     topics.write(schema, ["again"])
     tables.refresh("t")
-    assert arrived(tables) == once(3, 4, 5, "again")
+    assert arrived(tables) == once(0, 1, 2, "again")
 
 
 @pytest.mark.conformance
