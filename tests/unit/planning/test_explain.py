@@ -1,5 +1,6 @@
 """A plan for people."""
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -99,6 +100,16 @@ def test_every_reason_for_the_engine_is_a_row_behind_the_steps():
     summary = summarize(plan)
     assert (summary.strategy, summary.engine) == ("incremental/recompute", "stream/append")
     assert summary.reasons == ("ROW_WISE: one row", "LOG_SOURCE: a log")
+
+
+def test_rows_and_state_of_a_stream_begin_together():
+    engine = Engine("stream", "stateful", ())
+    fill = Fill(DEFINITION, FillMode.CREATE, 1, replace(RUN, engine=engine))
+    ((_, _, effect, *_),) = explain(Plan(TABLE, (fill,)))
+    assert "computed by stream/stateful" in effect
+    added = replace(RUN, engine=Engine("stream", "append", ()))
+    ((_, _, effect, *_),) = explain(Plan(TABLE, (replace(fill, run=added),)))
+    assert "computed by incremental/recompute" in effect
 
 
 def test_a_query_without_sources():

@@ -125,8 +125,11 @@ def _over(step: Fill) -> str:
 def computed_by(step: Fill | ApplyChanges) -> str:
     """Return the engine and strategy by which a step computes rows: `incremental/merge`.
 
-    Whatever keeps a table later on, a plan fills it by one query over one state of its sources.
+    Whatever keeps a table later on, one query over one state of its sources fills it; unless its
+    rows come out of a stream that cannot go on without the checkpoint in which it began.
     """
+    if step.run.engine is not None and step.run.keeps_checkpoint and isinstance(step, Fill):
+        return step.run.engine.name
     full = step.definition.resolved.refresh_mode is RefreshMode.FULL
     engine = BATCH if full else INCREMENTAL
     if isinstance(step, ApplyChanges):
