@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.execution.memory.queries import MemoryQueries, Query
 from dbt.adapters.spark_mt.execution.memory.runner import MemoryStepRunner
 from dbt.adapters.spark_mt.execution.memory.sources import MemorySourceReader
 from dbt.adapters.spark_mt.execution.memory.store import MemoryTableStore
+from dbt.adapters.spark_mt.execution.memory.streams import MemoryStreamRunner, Ports
 from dbt.adapters.spark_mt.execution.memory.system_log import MemoryProcesses, MemorySystemLog
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE
@@ -44,6 +45,7 @@ class MemoryEnvironment:
         log: What was told about tables and refreshes.
         processes: Says which owners of refreshes are gone.
         heartbeat: Lets refreshes that are under way say so.
+        streams: Runs the streams of hosted tables.
         value: The ports.
     """
 
@@ -65,6 +67,7 @@ class MemoryEnvironment:
         self.log = MemorySystemLog(self.catalog, now_ms)
         self.processes = MemoryProcesses()
         self.heartbeat = ManualHeartbeat()
+        self.streams = MemoryStreamRunner(Ports(self.catalog, sources, self._content, now_ms))
         store = MemoryTableStore(self.catalog, lambda: self.context)
         self.value = Environment(
             store=store,
@@ -80,6 +83,7 @@ class MemoryEnvironment:
             new_id=lambda: uuid4().hex,
             conduct=Conduct(self.log, self.processes, self.heartbeat, in_turn, _is_interruption),
             observer=MemoryTableObserver(self.catalog, self._content),
+            streams=self.streams,
         )
 
     def register(
