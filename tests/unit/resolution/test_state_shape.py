@@ -53,3 +53,9 @@ def test_operators_that_come_or_go_are_named():
 def test_other_sources_modes_and_watermarks():
     engine = Engine(STREAM, STATEFUL, (), OutputMode.APPEND, (), ("s.p",))
     assert len(problems("agg", "agg", engine)) == 2
+
+
+def test_arithmetic_around_an_aggregate_keeps_nothing():
+    shown = [str(operator) for operator in stateful_operators(operators("agg_expr"))]
+    assert shown
+    assert all("*" not in text for text in shown)

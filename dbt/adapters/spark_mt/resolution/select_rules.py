@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dbt.adapters.spark_mt.resolution.aggregates import is_aggregate
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -15,22 +17,6 @@ _HARMLESS = frozenset(
     | {"by_name", "side", "wrapped"}
 )
 """Clauses that leave rows alone, and those that are looked at elsewhere."""
-
-_AGGREGATES = frozenset(
-    {"histogram_numeric", "try_sum", "try_avg", "bitmap_construct_agg", "bitmap_or_agg"}
-    | {"bitmap_and_agg", "count_min_sketch", "hll_sketch_agg", "hll_union_agg", "percentile"}
-    | {"try_mode", "mode", "regr_sxx", "regr_sxy", "regr_syy", "regr_count", "count_if", "product"}
-    | {"theta_sketch_agg", "theta_union_agg", "theta_intersection_agg", "schema_of_json_agg"}
-    | {"kll_sketch_agg_bigint", "kll_sketch_agg_float", "kll_sketch_agg_double", "measure"}
-    | {
-        "approx_top_k",
-        "approx_top_k_accumulate",
-        "approx_top_k_combine",
-        "vector_sum",
-        "vector_avg",
-    }
-)
-"""Aggregates of Spark that sqlglot takes for a function it does not know."""
 
 
 class NoShapeError(Exception):
@@ -163,7 +149,7 @@ def _within(parts: list[exp.Expr]) -> Iterator[exp.Expr]:
 
 def _is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _AGGREGATES
+        return is_aggregate(node.name)
     return isinstance(node, exp.AggFunc)
 
 

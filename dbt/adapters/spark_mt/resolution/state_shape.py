@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.resolution.aggregates import is_aggregate
 from dbt.adapters.spark_mt.resolution.plan_items import ids_in, items_of, lists_of, plain
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _KINDS = {
 _ATTRIBUTE = re.compile(r"(?P<name>[\w.]+)#(?P<id>\d+)L?")
 _EXPRESSION_ID = re.compile(r",? ?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ALIAS = re.compile(r" AS [^,\[\]]+?#\d+L?$")
-_AGGREGATING = re.compile(r"\b[a-z_]\w*\(")
+_CALL = re.compile(r"\b(?P<name>[a-z_]\w*)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +122,31 @@ def _operator(node: PlanOperator, definitions: Mapping[int, str]) -> StatefulOpe
     if node.name == "Aggregate" and lists:
         keys = tuple(map(named, lists[0]))
         results = lists[1] if len(lists) > 1 else ()
-        values = (named(text) for text in results if _AGGREGATING.search(_ALIAS.sub("", text)))
-        return StatefulOperator(kind, keys, tuple(v for v in values if v not in keys))
+        values = (named(call) for text in results for call in _aggregates(_ALIAS.sub("", text)))
+        return StatefulOperator(kind, keys, tuple(dict.fromkeys(values)))
     if lists and node.name.startswith("Deduplicate"):
         return StatefulOperator(kind, tuple(map(named, lists[0])))
     return StatefulOperator(kind, (named(node.detail),))
+
+
+def _aggregates(text: str) -> Iterator[str]:
+    """The calls of aggregate functions in an expression; what stands around them keeps nothing."""
+    at = 0
+    while (call := _CALL.search(text, at)) is not None:
+        at = call.end()
+        if is_aggregate(call["name"]):
+            at = _closing(text, at)
+            yield text[call.start() : at]
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the parenthesis ends that was opened before `start`."""
+    depth = 1
+    for place in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[place], 0)
+        if depth == 0:
+            return place + 1
+    return len(text)
 
 
 def _named(text: str, definitions: Mapping[int, str]) -> str:
