@@ -8,7 +8,7 @@ from dbt.adapters.spark_mt.execution.inspection import matches
 from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 from tests.behaviour.memory import MemoryTables
-from tests.behaviour.suite import DAILY, DAY_3, SUMS, create, prepare
+from tests.behaviour.suite import DAILY, DAY_3, KEYS, SUMS, create, prepare
 
 
 class Clock:
@@ -77,6 +77,26 @@ def test_describe_tells_what_was_asked_and_what_it_became(tables):
     assert found["Status"] == "ACTIVATED"
     assert found["Position of spark_catalog.default.orders"] == "version 0"
     assert found["Lag"] == "0 seconds"
+
+
+def test_describe_tells_the_engine_with_every_reason(tables):
+    create(tables)
+    found = information(tables)
+    assert found["Engine"] == "incremental, strategy recompute"
+    assert [label for label in found if label.startswith("Reason ")] == ["Reason GROUPS"]
+    tables.execute("DROP MATERIALIZED TABLE t")
+    create(tables, KEYS)
+    found = information(tables)
+    assert found["Engine"] == "stream, strategy append"
+    assert [label for label in found if label.startswith("Reason ")] == [
+        "Reason ROW_WISE",
+        "Reason VERSIONED_SOURCE of spark_catalog.default.orders",
+    ]
+    tables.execute("DROP MATERIALIZED TABLE t")
+    create(tables, clauses="REFRESH_MODE = FULL")
+    found = information(tables)
+    assert found["Engine"] == "batch, strategy recompute"
+    assert found["Reason FULL_MODE"]
 
 
 def test_describe_tells_keys_partitions_options_and_scheduled_runs(tables):
