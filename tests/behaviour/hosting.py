@@ -233,7 +233,6 @@ class Hosting:
         tables.append("events", [(4, 4, 4)])
         host.fresh()
         tables.execute("DROP MATERIALIZED TABLE t")
-        tables.append("events", [(5, 5, 5)])
         assert TableNotFoundError.condition in host.reaches(HostPhase.ENDED).problem
         assert host.tick() == -1
 
