@@ -132,8 +132,10 @@ def settle(spark: SparkSession, chance: Random) -> MaterializedTables:
     for name in _TABLES:
         found = difference(environment, TableName(name), 5)
         assert (found.rows, found.problem) == ((), ""), name
-        if statement := chance.choice(_STATEMENTS):
-            tables.execute(statement.format(name, name))
+    name = chance.choice(_TABLES)
+    if statement := chance.choice(_STATEMENTS):
+        tables.execute(statement.format(name, name))
+    for name in _TABLES:
         tables.start(name)
     for name in _TABLES:
         tables.await_fresh(name, _FRESH_S)
