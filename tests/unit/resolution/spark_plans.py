@@ -19,7 +19,12 @@ DELTA, OTHER, FILES, JSON = (TableName(name, "s", "spark_catalog") for name in "
 
 def operators(name: str) -> PlanOperator | None:
     """The tree of a plan."""
-    text = "\n".join(PLANS[name]["plan"])
+    return tree(PLANS[name]["plan"])
+
+
+def tree(lines: list[str]) -> PlanOperator | None:
+    """The tree of lines as EXPLAIN EXTENDED prints them."""
+    text = "\n".join(lines)
     plan = read_plan(f"== Analyzed Logical Plan ==\n{text}\n\n== Optimized Logical Plan ==\n")
     return plan.operators if plan else None
 

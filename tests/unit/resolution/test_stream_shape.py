@@ -11,7 +11,16 @@ from dbt.adapters.spark_mt.resolution.analysis import PlanOperator
 from dbt.adapters.spark_mt.resolution.reasons import NotAStreamError
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.resolution.stream_shape import has_watermark, stream_shape
-from tests.unit.resolution.spark_plans import DELTA, FILES, JSON, OTHER, PLANS, columns, operators
+from tests.unit.resolution.spark_plans import (
+    DELTA,
+    FILES,
+    JSON,
+    OTHER,
+    PLANS,
+    columns,
+    operators,
+    tree,
+)
 
 ON_TS = Watermark(None, "ts", timedelta(seconds=10))
 
@@ -309,3 +318,17 @@ def test_the_delay_of_a_watermark_in_the_query_is_told():
     (late,) = [r for r in shape_of("window").reasons if r.code == "WATERMARK"]
     assert "10 seconds" in late.text
     assert "ts" in late.text
+
+
+@pytest.mark.parametrize("name", sorted(PLANS))
+def test_a_plan_that_lost_a_line_or_a_bracket_is_judged_without_fail(name):
+    lines = PLANS[name]["plan"]
+    for place, line in enumerate(lines):
+        for instead in ([], [line.replace("[", "", 1)], [line.replace(", ", " ", 1)]):
+            root = tree([*lines[:place], *instead, *lines[place + 1 :]])
+            try:
+                found = root and stream_shape(root, columns(name), [DELTA, FILES, JSON, OTHER])
+            except NotAStreamError as no:
+                assert no.reasons  # noqa: PT017 - either will do
+            else:
+                assert found is None or found.followed

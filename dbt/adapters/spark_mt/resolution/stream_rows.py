@@ -25,6 +25,8 @@ _TRANSPARENT = frozenset(
     {"SubqueryAlias", "View", "CTERelationDef", "ResolvedHint"}
     | {"Repartition", "RepartitionByExpression"}
 )
+_MULTIPLYING = frozenset({"Generate", "Expand"})
+ROW_BY_ROW = _TRANSPARENT | _MULTIPLYING | {EVENT_TIME, "Filter"}
 PROBLEMS = {
     "Window": ("WINDOW_FUNCTION", "it uses a window function"),
     "Sort": ("SORT", "it sorts its rows"),
@@ -49,7 +51,7 @@ def row_by_row(node: PlanOperator, flow: Flow) -> Flow:
         return _watermarked(node, flow)
     if node.name == "Filter":
         return _filtered(flow)
-    if node.name in {"Generate", "Expand"}:
+    if node.name in _MULTIPLYING:
         return _multiplied(node, flow)
     code, text = PROBLEMS.get(node.name, ("OPERATOR", f"it uses the operator {node.name}"))
     raise NotAStreamError(Reason(code, node.name, text))

@@ -17,7 +17,13 @@ from dbt.adapters.spark_mt.resolution.reasons import NotAStreamError, Reason
 from dbt.adapters.spark_mt.resolution.stream_flow import UNCLEAR, Flow, OutputMode, Times
 from dbt.adapters.spark_mt.resolution.stream_groups import aggregated, deduplicated
 from dbt.adapters.spark_mt.resolution.stream_joins import joined, united
-from dbt.adapters.spark_mt.resolution.stream_rows import EVENT_TIME, LATE, late_rows, row_by_row
+from dbt.adapters.spark_mt.resolution.stream_rows import (
+    EVENT_TIME,
+    LATE,
+    ROW_BY_ROW,
+    late_rows,
+    row_by_row,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -200,8 +206,14 @@ def _referred(node: PlanOperator, flow: Flow) -> Flow:
     )
 
 
+_INPUTS = {"Join": 2, **dict.fromkeys(("Project", "Aggregate", "Distinct", *ROW_BY_ROW), 1)}
+"""How many inputs operators have; a plan that shows others was misread."""
+
+
 def _operator(node: PlanOperator, inputs: list[Flow]) -> Flow:
     """What an operator does to rows of which some come from a stream."""
+    if len(inputs) != _INPUTS.get(node.name, len(inputs)):
+        raise NotAStreamError(UNCLEAR)
     flow = inputs[0]
     match node.name:
         case "Project":

@@ -132,8 +132,8 @@ class _Reader:
 
     def relation(self, alias: str) -> str:
         """Return the full name of the relation that an alias names; empty for a query's own."""
-        name = self._folded(parts_of(alias))
-        return ".".join(name) if len(name) > 1 else ""
+        parts = parts_of(alias)
+        return ".".join(self._folded(parts)) if len(parts) > 1 else ""
 
     def _read_alias(self, depth: int, name: Parts) -> None:
         self._named_at = depth if len(name) > 1 else -1
