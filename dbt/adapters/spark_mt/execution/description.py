@@ -74,6 +74,8 @@ def state_rows(table: StoredTable, lag: int | None, confs: Mapping[str, str]) ->
         yield f"Run option {option}", shown_option(option, value, confs)
     for name, position in sorted((table.positions or {}).items()):
         yield f"Position of {name}", str(position)
+    if (stream := table.stream) is not None:
+        yield "Stream", f"batch {stream.batch} of the checkpoint {stream.checkpoint}"
     yield "Lag", "unknown" if lag is None else f"{lag} seconds"
     if (last := table.last_refresh) is not None:
         rows = "" if last.rows is None else f", {last.rows} rows"

@@ -160,6 +160,10 @@ class _Choice:
             text = "the table has a PRIMARY KEY, and rows of its sources may change"
             raise NotAStreamError(Reason("PRIMARY_KEY", "", text))
         rows = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")
+        if len(followed) > 1 and all(s.has_positions for s in followed) and not self._primary_key:
+            text = "what several sources gained is read over one state of all of them"
+            several = Reason("SEVERAL_SOURCES", "", text)
+            return Engine(INCREMENTAL, APPEND, (rows, several, *_streamed(followed)))
         stream = StreamShape(OutputMode.APPEND, (), False, (), shape.followed)  # noqa: FBT003 - readable
         if self.analyzed.operators is not None:
             stream = self._stream(followed, self._marks)

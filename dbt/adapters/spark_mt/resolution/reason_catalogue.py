@@ -90,6 +90,8 @@ def _docs(about: About, meanings: dict[str, str]) -> tuple[ReasonDoc, ...]:
 _CHOICE = {
     "FULL_MODE": "REFRESH_MODE is FULL: every refresh computes the query.",
     "ROW_WISE": "Every row of the result is made of one row of one source.",
+    "SEVERAL_SOURCES": "What several sources gained is added over one state of all of them, which "
+    "a stream does not tell: it looks at one after the other.",
     "UPSERT": "The table has a PRIMARY KEY, and its sources only add rows: a row replaces the one "
     "with the same key.",
     "PRIMARY_KEY": "The table has a PRIMARY KEY and a source whose rows may change, so that a row "
