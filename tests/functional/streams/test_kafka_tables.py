@@ -10,6 +10,7 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.execution.baseline_errors import SourceHistoryGoneError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
+from dbt.adapters.spark_mt.execution.source_errors import LogHistoryLostError
 from tests.functional.engine.oracle import own_commits, rows
 
 if TYPE_CHECKING:
@@ -146,3 +147,25 @@ def test_a_whole_table_equals_its_query_over_the_offsets_that_it_records(
     assert tables.refresh("t").status is RefreshResult.REFRESHED
     assert rows(tables, "SELECT * FROM t") == rows(tables, query)
     assert tables.refresh("t").status is RefreshResult.UP_TO_DATE
+
+
+def test_what_a_topic_has_dropped_is_not_lost_by_another_query(tables, topics, schema):
+    """Only whoever asks for the beginning in so many words gives older rows up."""
+    fresh = "FRESHNESS = INTERVAL '1' MINUTE"
+    topics.write(schema, range(3))
+    create(tables, fresh)
+    topics.expire(schema, 2)
+    wider = QUERY.replace(" FROM", ", offset FROM")
+    again = f"CREATE OR ALTER MATERIALIZED TABLE t {fresh} START_MODE AS {wider}"
+    with pytest.raises(LogHistoryLostError):
+        tables.execute(again.replace(" START_MODE", ""))
+    with pytest.raises(LogHistoryLostError):
+        tables.refresh("t", force=True)
+    assert arrived(tables) == once(*range(3))
+    tables.execute(again.replace("START_MODE", "START_MODE = RESUME_OR_FROM_BEGINNING"))
+    topics.write(schema, [3])
+    tables.refresh("t")
+    assert arrived(tables) == once(*range(4))
+    outcome = tables.execute(again.replace("START_MODE", "START_MODE = FROM_BEGINNING")).outcome
+    assert any("no longer has" in warning for warning in outcome.warnings)
+    assert arrived(tables) == once(2, 3)

@@ -35,8 +35,9 @@ from dbt.adapters.spark_mt.definition.start_mode import (
 from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.columns import Constraint
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition
@@ -109,6 +110,7 @@ def _stored(doc: Mapping[str, Any]) -> StoredDefinition:
             "run_options": _pairs(doc["run_options"]),
             "baseline": _baseline(doc["baseline"]),
             "fence": int(doc["fence"]),
+            "origin": _source_positions(doc["origin"]),
         }
     )
 
@@ -116,8 +118,11 @@ def _stored(doc: Mapping[str, Any]) -> StoredDefinition:
 def _baseline(doc: Mapping[str, Any] | None) -> Baseline | None:
     if doc is None:
         return None
-    positions = tuple((name, _followed(at)) for name, at in doc["positions"])
-    return Baseline(positions, doc["kept_version"], doc["reason"])
+    return Baseline(_source_positions(doc["positions"]), doc["kept_version"], doc["reason"])
+
+
+def _source_positions(doc: Sequence[Any]) -> SourcePositions:
+    return tuple((name, _followed(at)) for name, at in doc)
 
 
 def _followed(doc: Mapping[str, Any]) -> FollowedPosition:

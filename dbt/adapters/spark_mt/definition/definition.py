@@ -9,7 +9,7 @@ from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, Constra
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.baseline import Baseline
+    from dbt.adapters.spark_mt.definition.baseline import Baseline, SourcePositions
     from dbt.adapters.spark_mt.definition.freshness import Freshness
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.start_mode import ResolvedStartMode, StartMode
@@ -114,6 +114,8 @@ class StoredDefinition:
             of what the table is and end with the next SUSPEND or RESUME (semantics 8).
         baseline: From where its sources count; None where all of their rows do.
         fence: For an adopted table: the number that its log held before our first commit.
+        origin: From where logs were read when all rows were computed last: what a log has dropped
+            since then is in the table alone.
     """
 
     table_id: str
@@ -128,6 +130,7 @@ class StoredDefinition:
     run_options: Pairs = ()
     baseline: Baseline | None = None
     fence: int = 0
+    origin: SourcePositions = ()
 
     @property
     def asked(self) -> AskedDefinition:

@@ -94,12 +94,13 @@ class OffsetPosition:
     def reaches(self, other: Position) -> bool:
         """Whether no number in this offset is lower than the same one in `other`.
 
-        True of every offset that only counts up: entries of a log, offsets of partitions.
+        True of every offset that only counts up: entries of a log, offsets of partitions. A
+        partition that is not named here has given nothing yet.
         """
         if not isinstance(other, OffsetPosition) or other.format != self.format:
             return False
         here, there = _numbers(json.loads(self.offset)), _numbers(json.loads(other.offset))
-        return all(here.get(path, -1) >= number for path, number in there.items())
+        return all(here.get(path, 0) >= number for path, number in there.items())
 
     def __str__(self) -> str:
         """For people: `kafka offset {"orders":{"0":12}}`."""

@@ -16,8 +16,10 @@ from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.errors import WidenedWhileSuspendedError
 from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.execution.kept_state import plan_with_state
+from dbt.adapters.spark_mt.execution.loss_guard import loss_of, with_origin
 from dbt.adapters.spark_mt.execution.outcomes import refresh_outcome
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
+from dbt.adapters.spark_mt.execution.source_errors import LogHistoryLostError
 from dbt.adapters.spark_mt.execution.starts import begin_again
 from dbt.adapters.spark_mt.planning.planner import plan_alter, plan_alter_suspended, plan_publish
 from dbt.adapters.spark_mt.planning.steps import Plan
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
 
 
+_LOST = "Rows are lost that a log no longer has: {loss}."
 _DROPPED = (
     "The baseline is dropped: the next refresh computes all rows from all source data, in the "
     "place of those that are there."
@@ -98,7 +101,23 @@ def _plan_rows(
         counted = replace(table, definition=replace(definition, baseline=None))
         return Planned(plan_alter_suspended(counted, wanted, changes), Action.ALTERED)
     run = begun.run if begun else _run(environment, resolution)
+    run = with_origin(environment, wanted.definition, run)
+    wanted = _losing(table, wanted, run)
     return Planned(plan_alter(table, wanted, changes, run), Action.ALTERED, run)
+
+
+def _losing(table: StoredTable, wanted: Resolution, run: RefreshRun) -> Resolution:
+    """Warn of rows that are lost because somebody asked for the beginning.
+
+    Raises:
+        LogHistoryLostError: They would be lost, and nobody asked for it.
+    """
+    loss = loss_of(table, run)
+    if not loss:
+        return wanted
+    if wanted.definition.asked.start_mode is None:
+        raise LogHistoryLostError(table=table.name, loss=loss)
+    return replace(wanted, warnings=(*wanted.warnings, _LOST.format(loss=loss)))
 
 
 def _plan_beside_rows(

@@ -121,6 +121,14 @@ class SourceReader(Protocol):
         """Whether the source still has the very version that `position` names."""
         ...
 
+    def earliest(self, source: TableName) -> FollowedPosition | None:
+        """Return where a log begins now; None for a source that is no log.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+        ...
+
     def changes(
         self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeKind:

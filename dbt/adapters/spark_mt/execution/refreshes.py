@@ -27,15 +27,16 @@ from dbt.adapters.spark_mt.execution.follow import (
     plan_changes,
 )
 from dbt.adapters.spark_mt.execution.jobs import perform, record_skipped
+from dbt.adapters.spark_mt.execution.loss_guard import losing_nothing
 from dbt.adapters.spark_mt.execution.outcomes import shown
 from dbt.adapters.spark_mt.execution.ports import StepResult
+from dbt.adapters.spark_mt.execution.refresh_notes import foreign, note_of, overwritten
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.execution.stored import stored_table
 from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
 from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_refresh
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
-from dbt.adapters.spark_mt.planning.windows import Strategy
 from dbt.adapters.spark_mt.resolution.engines import STATEFUL
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.result_columns import result_problems
@@ -126,7 +127,7 @@ class Refreshes:
                 return self._caught_up(table, run, caught_up)
         table, plan, run = self._planned(table, analyzed, run, force=asked.force)
         result = perform(plan, self._env)
-        return self._outcome(table, run, result, (), _overwritten(table, run))
+        return self._outcome(table, run, result, (), overwritten(table, run))
 
     def _caught_up(self, table: StoredTable, run: RefreshRun, found: CaughtUp) -> RefreshOutcome:
         """Tell what a stream did that had nothing more to read."""
@@ -146,6 +147,7 @@ class Refreshes:
         appended = None if force else plan_appended(self._env, table, analyzed, run)
         if appended is not None:
             return table, *appended
+        run = losing_nothing(self._env, table, run)
         return _counted_whole(table), plan_refresh(table, run), run
 
     def _scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
@@ -225,8 +227,8 @@ class Refreshes:
             positions_from=positions,
             positions_to=positions,
             duration_ms=self._env.now_ms() - run.started_at_ms,
-            warnings=_foreign(table, "they stay, because no source has changed"),
-            note=_note(table),
+            warnings=foreign(table, "they stay, because no source has changed"),
+            note=note_of(table),
         )
 
     def _outcome(
@@ -248,7 +250,7 @@ class Refreshes:
             positions_to=shown(result.positions or run.positions),
             duration_ms=self._env.now_ms() - run.started_at_ms,
             warnings=(*result.warnings, *notes),
-            note=_note(table),
+            note=note_of(table),
         )
 
 
@@ -269,28 +271,9 @@ def _raise_if_unfit(table: StoredTable, analyzed: AnalyzedQuery) -> None:
         raise RefreshSchemaError(violations=problems, table=table.name)
 
 
-def _overwritten(table: StoredTable, run: RefreshRun) -> tuple[str, ...]:
-    if run.strategy in {Strategy.APPEND.value, Strategy.MERGE.value}:
-        return _foreign(table, "they stay, except in rows that this refresh computed")
-    return _foreign(table, "this refresh has overwritten them")
-
-
 def _counted_whole(table: StoredTable) -> StoredTable:
     """What a table is for its users whose rows were all computed."""
     return replace(table, definition=replace(table.definition, baseline=None))
-
-
-def _note(table: StoredTable) -> str:
-    """Name the baseline, by which the rows are not those of the query over all source data."""
-    baseline = table.definition.baseline
-    return baseline.describe() if baseline is not None else ""
-
-
-def _foreign(table: StoredTable, fate: str) -> tuple[str, ...]:
-    if not table.foreign_commits:
-        return ()
-    listed = ", ".join(f"{c.operation} in version {c.version}" for c in table.foreign_commits)
-    return (f"{table.name} has changes that are not ours ({listed}); {fate}.",)
 
 
 def _formatters(table: StoredTable) -> dict[str, str]:

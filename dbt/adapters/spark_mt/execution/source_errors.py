@@ -33,6 +33,21 @@ class SourceOnlyStreamsError(MaterializedTableError):
     )
 
 
+class LogHistoryLostError(MaterializedTableError):
+    """All rows shall be computed anew, and a log no longer has what made some of them."""
+
+    condition = "MATERIALIZED_TABLE_LOG_HISTORY_LOST"
+    text = (
+        "Computing all rows of materialized table {table} would lose those that its log has "
+        "dropped since: {loss}."
+    )
+    remedy = (
+        "START_MODE = RESUME_OR_FROM_BEGINNING keeps the rows and goes on from where they stand, "
+        "without any cost. To give the older rows up, say START_MODE = FROM_BEGINNING, or dbt run "
+        "--full-refresh: both read what the log still has."
+    )
+
+
 class OffsetInsideCommitError(MaterializedTableError):
     """A stream stopped in the middle of a commit of its source."""
 

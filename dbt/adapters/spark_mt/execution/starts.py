@@ -11,6 +11,8 @@ from dbt.adapters.spark_mt.definition.baseline import Baseline
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.start_mode import StartModeType
 from dbt.adapters.spark_mt.execution.follow import read_ranges
+from dbt.adapters.spark_mt.execution.loss_guard import with_origin
+from dbt.adapters.spark_mt.planning.window_advice import advice
 from dbt.adapters.spark_mt.planning.window_plans import Start, counted_from
 from dbt.adapters.spark_mt.planning.windows import ChangeKind, Strategy, positions_of, strategy_of
 from dbt.adapters.spark_mt.resolution.query_shape import row_shape
@@ -73,7 +75,7 @@ def begin(environment: Environment, name: TableName, resolution: Resolution, tri
     run = environment.run(trigger, resolution.analyzed, resolution.definition)
     fallback = resolution.definition.start_mode.mode.type.fallback
     if not _acts(resolution) or fallback is StartModeType.FROM_BEGINNING:
-        return Begun(resolution, run)
+        return Begun(resolution, with_origin(environment, resolution.definition, run))
     evaluated = _evaluated(environment, name, resolution)
     return _Starter(environment, name, evaluated, run, "the table is filled").fresh()
 
@@ -229,8 +231,11 @@ class _Starter:
         strategy = self._strategy(keeps_rows=kept is not None)
         self._check_changes(strategy, since)
         baseline = Baseline(since, kept.version if kept else None, f"START_MODE = {self._sql}")
-        advice = _advice(strategy, self.shape, since)
-        noted = (*self.resolution.warnings, *warnings, *advice)
+        noted = (
+            *self.resolution.warnings,
+            *warnings,
+            *advice(strategy, self.shape, since),
+        )
         resolution = replace(self.resolution, warnings=noted)
         run = replace(self.run, strategy=strategy.value)
         return Begun(resolution, run, Start(baseline, strategy))
@@ -280,21 +285,3 @@ class _Starter:
     @property
     def _sql(self) -> str:
         return self.resolution.definition.start_mode.mode.sql
-
-
-def _advice(strategy: Strategy, shape: RowShape, since: SourcePositions) -> tuple[str, ...]:
-    """What a table needs that is computed over all source rows since its start."""
-    if strategy is not Strategy.WINDOW or not since:
-        return ()
-    names = ", ".join(name for name, _ in since)
-    history = (
-        f"Each refresh reads what was added to {names} since the start: their "
-        "delta.logRetentionDuration (30 days by default) must reach back to it."
-    )
-    if shape.reason != "JOIN":
-        return (history,)
-    joined = (
-        f"Older rows of {names} take no part in its joins; a table that is joined FOR SYSTEM_TIME "
-        "AS OF proctime() is read whole."
-    )
-    return (history, joined)

@@ -49,7 +49,9 @@ def plan_create(
     name: TableName, table_id: str, resolution: Resolution, run: RefreshRun, owner: Pairs = ()
 ) -> Plan:
     """Plan a table that is not there: one commit holds its rows, columns and definition."""
-    definition = StoredDefinition(table_id, name, 1, resolution.definition, owner=owner)
+    definition = StoredDefinition(
+        table_id, name, 1, resolution.definition, owner=owner, origin=run.origin
+    )
     return Plan(
         name,
         (
@@ -130,7 +132,7 @@ def plan_replace(
     owner: Pairs = (),
 ) -> Plan:
     """Plan new rows, columns and definition in one commit; the table's identity stays."""
-    definition = _replacement(table, resolution, owner)
+    definition = replace(_replacement(table, resolution, owner), origin=run.origin)
     seq = table.seq + 1
     steps: tuple[Step, ...] = (
         *preparation(definition),
@@ -196,7 +198,8 @@ def plan_drop(name: TableName, table_id: str = "") -> Plan:
 def _fill_steps(
     table: StoredTable, definition: StoredDefinition, seq: int, run: RefreshRun
 ) -> tuple[Step, ...]:
-    before, definition = table.definition, replace(definition, baseline=None)
+    before = table.definition
+    definition = replace(definition, baseline=None, origin=run.origin)
     kept = [c.type for c in definition.resolved.columns][: len(before.resolved.columns)]
     widened = kept != [c.type for c in before.resolved.columns]
     mode = FillMode.REPLACE if widened else FillMode.OVERWRITE

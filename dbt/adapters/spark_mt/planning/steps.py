@@ -52,6 +52,7 @@ class RefreshRun:
         started_at_ms: When the positions were read, milliseconds since the epoch, UTC.
         fixed: Whether the rows must be computed at just these positions, not at later ones.
         engine: How the table is kept; None where nobody asked.
+        origin: Where the logs among the sources begin, for a run that computes all rows.
     """
 
     refresh_id: str
@@ -62,6 +63,7 @@ class RefreshRun:
     strategy: str = "recompute"
     fixed: bool = False
     engine: Engine | None = None
+    origin: SourcePositions = ()
 
     @property
     def keeps_checkpoint(self) -> bool:

@@ -99,6 +99,10 @@ class SparkSourceReader:
             return False
         return self._log.commits([key])[key].identity == position.identity
 
+    def earliest(self, source: TableName) -> FollowedPosition | None:
+        """Return where a topic of Kafka begins now; None for any other source."""
+        return self._logs.earliest(source) if self._detail(source).format == KAFKA else None
+
     def location(self, source: TableName) -> str:
         """Return where a table lives.
 

@@ -57,6 +57,9 @@ class MemorySourceReader:
         table = self._table(source)
         return isinstance(position, VersionedPosition) and position.identity == table.identity
 
+    def earliest(self, source: TableName) -> None:
+        """There are no logs here."""
+
     def changes(
         self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeKind:

@@ -44,6 +44,12 @@ class LogReader:
                 found[str(name)] = source.latest() if followed else UnknownPosition()
         return found
 
+    def earliest(self, name: TableName) -> OffsetPosition | None:
+        """Return where a log begins now; None where its own options let it begin elsewhere."""
+        with self._kafka(name) as source:
+            found = source.earliest() if source.is_followable else None
+        return found if isinstance(found, OffsetPosition) else None
+
     def first_change_after(self, name: TableName, position: OffsetPosition) -> int | None:
         """Return the time of the first record behind a position, None where there is none.
 
