@@ -50,10 +50,17 @@ ENGINES = (
     ),
     EngineDoc(
         f"{STREAM}/{APPEND}",
-        "Each row of the result is made of one row of one source (projections, filters, UNION ALL, "
-        "explode, lookup joins, views of these), and every source that is followed can be read as "
-        "a stream. Without a PRIMARY KEY; or with one over logs alone, by which rows replace rows.",
+        "Each row of the result is made of one row of one source (projections, filters, explode, "
+        "lookup joins, views of these), and the source can be read as a stream. Without a PRIMARY "
+        "KEY; or with one over a log, by which rows replace rows.",
         "Adds what the query makes of new source rows, one commit a batch.",
+        "The new rows.",
+    ),
+    EngineDoc(
+        f"{INCREMENTAL}/{APPEND}",
+        "The same over several sources with versions or offsets (UNION ALL), without a PRIMARY "
+        "KEY.",
+        "Adds what the query makes of the rows that all sources gained up to one moment.",
         "The new rows.",
     ),
     EngineDoc(
