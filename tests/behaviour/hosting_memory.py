@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 
-from tests.behaviour.hosting_world import World
+from tests.behaviour.hosting_world import QUICK, World
+from tests.behaviour.memory import MemoryTables
 from tests.unit.builders import columns
 
 
 class MemoryWorld(World):
-    """Everything happens in one thread."""
+    """Everything happens in one thread, and time passes when a test lets streams work."""
 
     patience = 12
 
-    def __init__(self, tables) -> None:
-        super().__init__(tables)
-        self.streams = tables.memory.streams
+    def __init__(self) -> None:
+        self._now = datetime.now(tz=timezone.utc)
+        super().__init__(MemoryTables(clock=lambda: self._now))
+        self.streams = self.tables.memory.streams
 
     def ports(self):
         return self.tables.environment
 
     def wait(self) -> None:
+        self._now += QUICK.trigger_interval
         self.streams.pump()
 
     def update(self, name, id_, v) -> None:

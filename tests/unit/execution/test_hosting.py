@@ -18,12 +18,11 @@ from tests.behaviour.hosting import (
     prepare,
 )
 from tests.behaviour.hosting_memory import MemoryWorld
-from tests.behaviour.memory import MemoryTables
 
 
 @pytest.fixture
 def world():
-    return MemoryWorld(MemoryTables())
+    return MemoryWorld()
 
 
 class TestHosting(Hosting):

@@ -13,7 +13,6 @@ from dbt.adapters.spark_mt.execution.memory.streams import StreamBrokenError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from tests.behaviour.hosting import BIG, EVENTS, FIRST, LIVE, ROWS, assert_equals_query, prepare
 from tests.behaviour.hosting_memory import MemoryWorld
-from tests.behaviour.memory import MemoryTables
 
 _SEQUENCES, _THINGS = 40, 25
 _KEPT = {ROWS: lambda _: True, BIG: lambda row: row[2] > 10}
@@ -24,7 +23,7 @@ class AtRandom:
 
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)  # noqa: S311 - for the order, not for secrets
-        self.world = MemoryWorld(MemoryTables())
+        self.world = MemoryWorld()
         self.tables = self.world.tables
         prepare(self.tables)
         self.query = ROWS

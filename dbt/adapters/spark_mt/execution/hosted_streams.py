@@ -53,7 +53,7 @@ def stream_task(
     return task if _has_positions(task) and _are_readable(environment, task) else None
 
 
-def _are_readable(environment: Environment, task: StreamTask) -> bool:
+def _are_readable(environment: Environment, task: StreamTask, *, also_logs: bool = True) -> bool:
     """Whether the sources are those that the positions name.
 
     A table that was made anew has other rows behind a version's number, and no stream can tell.
@@ -63,7 +63,8 @@ def _are_readable(environment: Environment, task: StreamTask) -> bool:
         environment.sources.is_readable(source.name, position)
         for source in task.run.sources
         if str(source.name) in task.followed
-        and isinstance(position := positions[str(source.name)], FOLLOWED)
+        and isinstance(position := positions.get(str(source.name)), FOLLOWED)
+        and (also_logs or isinstance(position, VersionedPosition))
     )
 
 
@@ -96,6 +97,7 @@ class HostedStream:
         self._taken: BatchDone | None = None
         self._registered: BatchDone | None = None
         self._seen_version = task.table.version
+        self._looked_for, self._looked_at_ms = task.table.seq, environment.now_ms()
         self._beating = environment.conduct.heartbeat(self._beat)
 
     @property
@@ -122,8 +124,11 @@ class HostedStream:
     def is_overtaken(self) -> bool:
         """Whether somebody else changed the table in a way that concerns the stream.
 
-        Maintenance and changes of rows by users do not; what we commit elsewhere does.
+        Maintenance and changes of rows by users do not; what we commit elsewhere does, and so does
+        a source that was made anew: its stream may wait for a version that it already had.
         """
+        if self._has_lost_its_sources():
+            return True
         version = self._env.store.version(self.task.table.name)
         if version == max(self._seen_version, self._version()):
             return False
@@ -160,6 +165,18 @@ class HostedStream:
         seq = done.table.seq if done else self.task.table.seq
         last = found.last_refresh
         return found.seq > seq and not (last and last.refresh_id == self.task.run.refresh_id)
+
+    def _has_lost_its_sources(self) -> bool:
+        """Looked at once per batch that could have been, as long as there is none."""
+        done, now = self._stream.done, self._env.now_ms()
+        table = done.table if done else self.task.table
+        if table.seq != self._looked_for:
+            self._looked_for, self._looked_at_ms = table.seq, now
+            return False
+        if now - self._looked_at_ms < (self.task.every_ms or 0):
+            return False
+        self._looked_at_ms = now
+        return not _are_readable(self._env, replace(self.task, table=table), also_logs=False)
 
     def _beat(self) -> None:
         self._teller.beat()

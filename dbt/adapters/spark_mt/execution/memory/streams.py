@@ -88,8 +88,9 @@ class MemoryStreamRunner:
 class MemoryStream:
     """A stream over one source, which it knows by the identity that it had at the start.
 
-    Like Delta's, it opens whatever has the source's name at the number of a version, and breaks
-    when rows go, columns change or the source is made anew under it.
+    Like Delta's, it opens whatever has the source's name at the number of a version, waits for the
+    next number whoever's it is, and breaks when rows go, columns change, or the number is another
+    table's.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class MemoryStream:
     def _batch(self) -> bool:
         source = self._source()
         upto = VersionedPosition(source.version, source.identity)
-        if upto == self._read:
+        if upto.version <= self._read.version:
             return False
         self._raise_if_broken(source)
         started, rows = self._ports.now_ms(), self._added(upto)

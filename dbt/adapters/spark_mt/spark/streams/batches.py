@@ -118,6 +118,8 @@ class BatchWriter:
         self, frame: DataFrame, number: int, context: BatchContext, table: StoredTable
     ) -> BatchDone:
         self._raise_if_made_anew(table)
+        if not context.ends.are_of(table.positions or {}):
+            raise CommitConflictError(table=table.name)
         positions = self.positions(context, number)
         run = replace(context.run, positions=positions, started_at_ms=self._now_ms())
         facts = context.checkpoint.facts(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.execution.source_errors import OffsetInsideCommitError
 from dbt.adapters.spark_mt.spark.delta_log import first_commit
 
@@ -68,6 +68,22 @@ class BatchEnds:
             name = self._name(offset, [each for each in self._opened if each not in found])
             found[name] = self._position(name, offset)
         return found
+
+    def are_of(self, positions: Positions) -> bool:
+        """Whether positions before a batch are those of the tables that it was read from.
+
+        Delta reads on behind a number, also in the log of a table that was made anew.
+        """
+        known = ((each, positions.get(each)) for each in self._locations)
+        return all(
+            self._identity(name, position.version) == position.identity
+            for name, position in known
+            if isinstance(position, VersionedPosition) and position != BEFORE_ALL
+        )
+
+    def _identity(self, name: str, version: int) -> str | None:
+        text = self._files.read_if_there(f"{self._locations[name]}/_delta_log/{version:020}.json")
+        return None if text is None else first_commit(version, text).identity
 
     def _name(self, offset: Any, left: list[str]) -> str:  # noqa: ANN401 - a source's own JSON
         if isinstance(offset, dict) and "reservoirId" in offset:
