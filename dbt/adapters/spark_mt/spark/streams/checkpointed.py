@@ -11,9 +11,11 @@ from dbt.adapters.spark_mt.execution.source_errors import (
     SourceWithoutTimeError,
 )
 from dbt.adapters.spark_mt.planning.windows import ChangeKind
-from dbt.adapters.spark_mt.spark.streams.options import table_options
+from dbt.adapters.spark_mt.spark.streams.options import NO_LIMITS, only, table_options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 FILE_FORMATS = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
 RATE_FORMATS = frozenset({"rate", "rate-micro-batch"})
+
+
+_LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger")
 
 
 class _CheckpointedSource:
@@ -74,9 +79,14 @@ class _CheckpointedSource:
 class FilesSource(_CheckpointedSource):
     """A directory into which files land; they are added and never change."""
 
-    def stream(self, after: Position | None = None) -> DataFrame:  # noqa: ARG002 - the checkpoint
+    def stream(
+        self,
+        after: Position | None = None,  # noqa: ARG002 - the checkpoint tells
+        limits: Mapping[str, str] = NO_LIMITS,
+    ) -> DataFrame:
         """Open the source as a stream; what its checkpoint has read already is not read again."""
-        return self._spark.readStream.table(self._name.sql)
+        reader = self._spark.readStream.options(**only(limits, _LIMITS))
+        return reader.table(self._name.sql)
 
     def batch(self, after: Position | None, upto: Position) -> DataFrame:  # noqa: ARG002
         """Open all files that are there; positions do not tell which of them a stream has read."""
@@ -90,7 +100,11 @@ class RateSource(_CheckpointedSource):
     made here, of the table's options, does.
     """
 
-    def stream(self, after: Position | None = None) -> DataFrame:  # noqa: ARG002 - the checkpoint
+    def stream(
+        self,
+        after: Position | None = None,  # noqa: ARG002 - the checkpoint tells
+        limits: Mapping[str, str] = NO_LIMITS,  # noqa: ARG002 - its own options tell
+    ) -> DataFrame:
         """Open the source as a stream; its checkpoint goes on counting."""
         options = table_options(self._spark, self._name)
         return self._spark.readStream.format(self._format).options(**options).load()

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.execution.source_errors import OffsetInsideCommitError
 from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
+from dbt.adapters.spark_mt.spark.streams.options import NO_LIMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
@@ -72,10 +75,15 @@ class DeltaSource:
         begin = BEFORE_ALL if after is None else _versioned(after)
         return self._reader.changes(self._name, begin, _versioned(upto))
 
-    def stream(self, after: Position | None = None) -> DataFrame:
+    def stream(
+        self,
+        after: Position | None = None,
+        limits: Mapping[str, str] = NO_LIMITS,  # noqa: ARG002 - a commit is never divided
+    ) -> DataFrame:
         """Open the source as a stream of the commits behind a position.
 
-        Without one its first batch is the whole table as it is then. A batch ends behind a commit.
+        Without one its first batch is the whole table as it is then. A batch ends behind a commit,
+        whatever the limits.
         """
         self._spark.conf.set(_NOT_YET_WRITTEN, "true")
         reader = self._spark.readStream.options(**_WHOLE_COMMITS)

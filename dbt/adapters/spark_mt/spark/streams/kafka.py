@@ -25,10 +25,18 @@ from dbt.adapters.spark_mt.spark.streams.kafka_offsets import (
     reaches_back,
     render,
 )
-from dbt.adapters.spark_mt.spark.streams.options import has_any, table_options, without
+from dbt.adapters.spark_mt.spark.streams.options import (
+    NO_LIMITS,
+    has_any,
+    only,
+    table_options,
+    without,
+)
 from dbt.adapters.spark_mt.spark.streams.probe import Ends, NoAnswerError, ends_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
@@ -129,14 +137,16 @@ class KafkaSource:
         first = self._first_time(start, near)
         return first if first is not None or near == end else self._first_time(near, end)
 
-    def stream(self, after: Position | None = None) -> DataFrame:
+    def stream(
+        self, after: Position | None = None, limits: Mapping[str, str] = NO_LIMITS
+    ) -> DataFrame:
         """Open the source as a stream of what comes behind a position.
 
         Partitions that the position does not know are read from their oldest record. Without a
         position the stream begins where the table's own options say, else at the oldest records.
         """
         read = _read(after)
-        options = without(self._options, _ENDS)
+        options = {**without(self._options, _ENDS), **only(limits, _LIMITS[:1])}
         if read is None:
             return self._stream(_from_oldest(options))
         known = offsets_of(self.latest())

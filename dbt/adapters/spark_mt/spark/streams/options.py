@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     Options = Mapping[str, str]
 
+NO_LIMITS: Mapping[str, str] = MappingProxyType({})
+"""A batch takes all that is there."""
 _OPTION = "option."
 _SHOWING_ALL = {
     "spark.sql.legacy.setCommandRejectsSparkCoreConfs": "false",
@@ -51,6 +54,12 @@ def without(options: Options, keys: Collection[str]) -> dict[str, str]:
     """Return the options less some, whose names count without case as they do for Spark."""
     dropped = {key.lower() for key in keys}
     return {key: value for key, value in options.items() if key.lower() not in dropped}
+
+
+def only(options: Options, keys: Collection[str]) -> dict[str, str]:
+    """Return some of the options, whose names count without case as they do for Spark."""
+    kept = {key.lower() for key in keys}
+    return {key: value for key, value in options.items() if key.lower() in kept}
 
 
 def has_any(options: Options, keys: Collection[str]) -> bool:

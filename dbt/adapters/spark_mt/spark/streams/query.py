@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.hosting_errors import StreamNotStartedError
 from dbt.adapters.spark_mt.resolution.content import content_query
-from dbt.adapters.spark_mt.resolution.run_options import session_confs
+from dbt.adapters.spark_mt.resolution.run_options import RATE_LIMITS, session_confs
 from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
+from dbt.adapters.spark_mt.spark.streams.options import only
 from dbt.adapters.spark_mt.spark.streams.source import stream_source
 
 if TYPE_CHECKING:
@@ -72,8 +73,10 @@ class StreamQueries:
         _configure(session, definition)
         opened = {name: self._source(session, definition, run, name) for name in engine.followed}
         views: dict[str, str] = {}
+        limits = only(dict(definition.run_options), RATE_LIMITS)
         for number, (name, source) in enumerate(opened.items()):
-            frame = _watermarked(source.stream(after.get(name)), engine, name)
+            rows = source.stream(after.get(name), limits)
+            frame = _watermarked(rows, engine, name)
             views[name] = f"{_FOLLOWED}{number}"
             frame.createOrReplaceTempView(views[name])
         views |= _looked_up(session, run, engine)

@@ -13,8 +13,11 @@ from dbt.adapters.spark_mt.spark.streams.checkpointed import (
 from dbt.adapters.spark_mt.spark.streams.delta import DeltaSource
 from dbt.adapters.spark_mt.spark.streams.kafka import KafkaSource
 from dbt.adapters.spark_mt.spark.streams.kafka_offsets import KAFKA
+from dbt.adapters.spark_mt.spark.streams.options import NO_LIMITS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
@@ -55,8 +58,15 @@ class StreamSource(Protocol):
         """
         ...
 
-    def stream(self, after: Position | None = None) -> DataFrame:
-        """Open it as a stream of what comes behind a position; from its beginning for None."""
+    def stream(
+        self, after: Position | None = None, limits: Mapping[str, str] = NO_LIMITS
+    ) -> DataFrame:
+        """Open it as a stream of what comes behind a position; from its beginning for None.
+
+        Args:
+            after: The position.
+            limits: How much a batch takes at most; those of other formats have no effect.
+        """
         ...
 
     def batch(self, after: Position | None, upto: Position) -> DataFrame:
