@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -132,6 +134,24 @@ def test_a_checkpoint_that_is_gone_is_built_anew(tables, session, warehouse):
     add(session, 4)
     assert tables.refresh("t").strategy == "stateful"
     same(session, "t", WINDOWS)
+
+
+@pytest.mark.conformance
+def test_what_a_killed_stream_left_goes_after_a_week(tables, session, warehouse):
+    define(tables, "SELECT id FROM events", "FRESHNESS = INTERVAL '2' SECOND")
+    described = dict(row[:2] for row in tables.execute("DESC EXTENDED MATERIALIZED TABLE t").rows)
+    home = Path(warehouse) / ".materialized-table-checkpoints" / described["Table id"]
+    old, young = home / "stream-old", home / "stream-young"
+    for path in old, young:
+        (path / "offsets").mkdir(parents=True)
+    week = time.time() - 8 * 24 * 3600
+    for path in old / "offsets", old:
+        os.utime(path, (week, week))
+    tables.start("t")
+    add(session, 3)
+    tables.await_fresh("t", 60)
+    tables.stop("t")
+    assert (old.exists(), young.exists()) == (False, True)
 
 
 @pytest.mark.conformance

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.conduct import Conduct, ThreadedHeartbeat, together
@@ -67,8 +68,9 @@ class SparkEnvironment:
         store = SparkTableStore(spark, log, self.details)
         sources = SparkSourceReader(log, self.details, self.sessions)
         system = SystemTable(spark, PrivateSessions(spark))
-        told = SparkSystemLog(spark, system, lambda: _ms(clock()))
-        parts = self._parts((sources, log, self.details), lambda: _ms(clock()))
+        now_ms = partial(_now_ms, clock)
+        told = SparkSystemLog(spark, system, now_ms)
+        parts = self._parts((sources, log, self.details), now_ms)
         content = ContentWriter(self.sessions, sources, log, self.details, parts)
         self.value = Environment(
             store=store,
@@ -87,7 +89,7 @@ class SparkEnvironment:
                 spark, self.sessions, QueryRows(sources, log, self.details), log, self.details
             ),
             owner=owner,
-            streams=SparkStreamRunner(self.sessions, parts) if parts else None,
+            streams=SparkStreamRunner(self.sessions, parts, now_ms) if parts else None,
         )
 
     def _parts(
@@ -110,8 +112,8 @@ class SparkEnvironment:
         return [(row["key"], row["value"]) for row in rows if row["key"].startswith(prefix)]
 
 
-def _ms(instant: datetime) -> int:
-    return int(instant.timestamp() * 1000)
+def _now_ms(clock: Callable[[], datetime]) -> int:
+    return int(clock().timestamp() * 1000)
 
 
 def is_cancellation(error: BaseException) -> bool:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
 
 _DIRECTORY = ".materialized-table-checkpoints"
+PASSING = "stream-"
+"""How the names of checkpoints begin in which no later stream goes on."""
+_ABANDONED_MS = 7 * 24 * 3600 * 1000
 _HEADER_LINES = 2
 """In front of an entry's offsets: the version of its format, and the batch's own metadata."""
 _NOTHING = "-"
@@ -89,6 +92,26 @@ class Checkpoints:
             self._files.delete(f"{directory}/{other}")
         if not name and others:
             self._files.delete(directory)
+
+    def remove_abandoned(self, table_id: str, now_ms: int) -> None:
+        """Remove what streams without state left behind whose process was killed.
+
+        A stream that goes on notes every batch; one that notes none for a week begins anew if its
+        checkpoint goes, and loses nothing by it.
+
+        Args:
+            table_id: The table.
+            now_ms: The current instant, milliseconds since the epoch, UTC.
+        """
+        directory = self._of_table(table_id)
+        for name in self._files.names(directory):
+            path = f"{directory}/{name}"
+            if name.startswith(PASSING) and now_ms - self._noted_ms(path) > _ABANDONED_MS:
+                self._files.delete(path)
+
+    def _noted_ms(self, path: str) -> int:
+        found = (self._files.modified_ms(each) for each in (f"{path}/offsets", path))
+        return max((at for at in found if at is not None), default=0)
 
     def _of_table(self, table_id: str) -> str:
         asked = self._settings().checkpoint_location

@@ -11,10 +11,13 @@ from dbt.adapters.spark_mt.execution.hosting_errors import StreamNotStartedError
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.streams.batches import BatchContext
+from dbt.adapters.spark_mt.spark.streams.checkpoints import PASSING
 from dbt.adapters.spark_mt.spark.streams.ends import BatchEnds
 from dbt.adapters.spark_mt.spark.streams.stream import BatchQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame
 
     from dbt.adapters.spark_mt.definition.commit_facts import StreamFacts
@@ -33,9 +36,13 @@ class SparkStreamRunner:
     Args:
         sessions: Opens the sessions in which streams run.
         parts: What streams are made of.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
     """
 
-    def __init__(self, sessions: PrivateSessions, parts: StreamParts) -> None:
+    def __init__(
+        self, sessions: PrivateSessions, parts: StreamParts, now_ms: Callable[[], int]
+    ) -> None:
+        self._now_ms = now_ms
         self._sessions = sessions
         self._parts = parts
 
@@ -51,10 +58,11 @@ class SparkStreamRunner:
         """
         parts, definition = self._parts, task.table.definition
         resumes = task.resumes
-        name = resumes.checkpoint if resumes else f"stream-{uuid4().hex[:12]}"
+        name = resumes.checkpoint if resumes else f"{PASSING}{uuid4().hex[:12]}"
         checkpoint = parts.checkpoints.of(definition.table_id, name, is_kept=resumes is not None)
         with ExitStack() as stack:
             if resumes is None:
+                parts.checkpoints.remove_abandoned(definition.table_id, self._now_ms())
                 stack.callback(parts.checkpoints.remove, checkpoint)
             session = stack.enter_context(self._sessions.open(definition.resolved.context))
             try:

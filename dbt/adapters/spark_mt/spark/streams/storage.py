@@ -48,6 +48,17 @@ class DriverFiles:
         target = self._jvm.org.apache.hadoop.fs.Path(path)
         target.getFileSystem(self._conf).delete(target, True)  # noqa: FBT003 - Java has no names for arguments
 
+    def modified_ms(self, path: str) -> int | None:
+        """Return when something was added to a directory, or None where there is none.
+
+        Milliseconds since the epoch, UTC.
+        """
+        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        system = target.getFileSystem(self._conf)
+        if not system.exists(target):
+            return None
+        return int(system.getFileStatus(target).getModificationTime())
+
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, sorted; none where there is no directory."""
         target = self._jvm.org.apache.hadoop.fs.Path(path)
