@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import FollowedPosition
-from dbt.adapters.spark_mt.execution.host import Host
+from dbt.adapters.spark_mt.execution.host import Host, Wanted
 from dbt.adapters.spark_mt.execution.hosting import HostedTable
 from dbt.adapters.spark_mt.execution.hosting_errors import HostingOverConnectError
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
@@ -88,8 +88,9 @@ class TableHosting:
         analyzed = environment.stored_analyzer.analyze_stored(resolved)
         followed = row_shape(resolved, analyzed).followed
         now = environment.sources.positions(analyzed.sources)
-        wanted = {source: now[source] for source in followed}
-        names = {source.name for source in analyzed.sources if str(source.name) in wanted}
+        told = {s: at for s in followed if isinstance(at := now[s], FollowedPosition)}
+        since_ms = environment.now_ms() if len(told) < len(followed) else 0
+        names = {source.name for source in analyzed.sources if str(source.name) in told}
 
         def are_of_these_sources(positions: Positions) -> bool:
             return all(
@@ -98,7 +99,8 @@ class TableHosting:
                 if isinstance(position := positions[str(source)], FollowedPosition)
             )
 
-        return self._hosting().await_positions(table, wanted, timeout, are_of_these_sources)
+        wanted = Wanted(told, are_of_these_sources, since_ms)
+        return self._hosting().await_fresh(table, wanted, timeout)
 
     def _full_name(self, name: str) -> TableName:
         return self._environment.value.store.full_name(parse_name(name))

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.execution.host import Host
+from dbt.adapters.spark_mt.execution.host import Host, Wanted
 from dbt.adapters.spark_mt.execution.hosting import HostPhase, HostProgress
 from dbt.adapters.spark_mt.execution.hosting_errors import NotFreshError, NotHostedError
 
@@ -127,7 +127,7 @@ def test_closing_ends_every_table(host, made):
 
 
 @pytest.mark.parametrize(
-    "ask", [Host.stop, Host.progress, lambda host, name: host.await_positions(name, NEW, 0)]
+    "ask", [Host.stop, Host.progress, lambda host, name: host.await_fresh(name, Wanted(NEW), 0)]
 )
 def test_a_table_that_nobody_started(host, ask):
     with pytest.raises(NotHostedError) as error:
@@ -144,14 +144,14 @@ def test_waiting_wakes_the_table(host, made):
 
     table._on_tick = on_tick
     started(host, made, table)
-    assert host.await_positions(T, NEW, SOON_S).positions == NEW
+    assert host.await_fresh(T, Wanted(NEW), SOON_S).positions == NEW
 
 
 def test_waiting_for_what_is_there_returns_at_once(host, made):
     table = Scripted()
     table.progress = HostProgress(str(T), HostPhase.STREAMING, NEW)
     started(host, made, table)
-    assert host.await_positions(T, OLD, 0) is table.progress
+    assert host.await_fresh(T, Wanted(OLD), 0) is table.progress
 
 
 def test_waiting_ends_in_time_and_says_how_the_table_does(host, made):
@@ -159,7 +159,7 @@ def test_waiting_ends_in_time_and_says_how_the_table_does(host, made):
     table.progress = HostProgress(str(T), HostPhase.FAILING, OLD, problem="no disk")
     started(host, made, table)
     with pytest.raises(NotFreshError) as error:
-        host.await_positions(T, NEW, 0.01)
+        host.await_fresh(T, Wanted(NEW), 0.01)
     facts = error.value.parameters
     assert (facts["phase"], facts["problem"]) == ("failing", ": no disk")
 
@@ -169,7 +169,7 @@ def test_nobody_waits_for_a_table_whose_host_has_ended(host, made):
     table.progress = HostProgress(str(T), HostPhase.ENDED, OLD)
     started(host, made, table)
     with pytest.raises(NotFreshError) as error:
-        host.await_positions(T, NEW, 10 * NEVER_MS)
+        host.await_fresh(T, Wanted(NEW), 10 * NEVER_MS)
     assert error.value.parameters["phase"] == "ended"
 
 
@@ -178,7 +178,7 @@ def test_nobody_waits_for_a_table_that_stays_suspended(host, made):
     table.progress = HostProgress(str(T), HostPhase.SUSPENDED, OLD, problem="by the user")
     started(host, made, table)
     with pytest.raises(NotFreshError) as error:
-        host.await_positions(T, NEW, 10 * NEVER_MS)
+        host.await_fresh(T, Wanted(NEW), 10 * NEVER_MS)
     assert error.value.parameters["phase"] == "suspended"
 
 
@@ -196,7 +196,7 @@ def test_a_table_that_was_resumed_is_waited_for(host, made):
 
     table._on_tick = on_tick
     started(host, made, table)
-    assert host.await_positions(T, NEW, SOON_S).positions == NEW
+    assert host.await_fresh(T, Wanted(NEW), SOON_S).positions == NEW
 
 
 def test_a_number_of_another_table_is_no_version_of_this_one(host, made):
@@ -204,9 +204,22 @@ def test_a_number_of_another_table_is_no_version_of_this_one(host, made):
     table.progress = HostProgress(str(T), HostPhase.STREAMING, NEW)
     started(host, made, table)
     with pytest.raises(NotFreshError):
-        host.await_positions(T, OLD, 0.01, lambda positions: positions != NEW)
+        host.await_fresh(T, Wanted(OLD, lambda positions: positions != NEW), 0.01)
     after = {"src": VersionedPosition(1, "c")}
     table.progress = HostProgress(str(T), HostPhase.STREAMING, after)
     wanted = {"src": VersionedPosition(1, "c")}
-    found = host.await_positions(T, wanted, SOON_S, lambda positions: positions == after)
+    found = host.await_fresh(T, Wanted(wanted, lambda positions: positions == after), SOON_S)
     assert found.positions == after
+
+
+def test_a_source_without_positions_must_have_been_looked_at_since(host, made):
+    table = Scripted()
+
+    def on_tick(number):
+        table.progress = HostProgress(str(T), HostPhase.STREAMING, {}, looked_at_ms=10 * number)
+
+    table._on_tick = on_tick
+    started(host, made, table)
+    assert host.await_fresh(T, Wanted({}, since_ms=20), SOON_S).looked_at_ms >= 20
+    with pytest.raises(NotFreshError):
+        host.await_fresh(T, Wanted({}, since_ms=10_000), 0.01)

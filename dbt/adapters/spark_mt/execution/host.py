@@ -21,6 +21,30 @@ _WAITING_S = 0.05
 """How often whoever waits for a table looks at its progress, which is in memory."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A state of the sources that somebody waits for.
+
+    Args:
+        positions: Positions that the table's rows must reach.
+        are_comparable: Whether positions are those of the same sources as the wanted ones: the
+            versions of a table that was made anew count from zero again.
+        since_ms: The instant at or after which the host must have looked at the sources, for those
+            that tell no positions; milliseconds since the epoch, UTC.
+    """
+
+    positions: Positions
+    are_comparable: Callable[[Positions], bool] = lambda _: True
+    since_ms: int = 0
+
+    def is_met(self, progress: HostProgress) -> bool:
+        """Whether a table that does so well reflects it."""
+        positions = progress.positions
+        if positions is None or progress.looked_at_ms < self.since_ms:
+            return False
+        return reaches(positions, self.positions) and self.are_comparable(positions)
+
+
 class Host:
     """Keeps tables fresh in this process.
 
@@ -56,21 +80,13 @@ class Host:
         """
         return self._hosting(name).table.progress
 
-    def await_positions(
-        self,
-        name: TableName,
-        wanted: Positions,
-        timeout_s: float,
-        are_comparable: Callable[[Positions], bool] = lambda _: True,
-    ) -> HostProgress:
-        """Wait until a table reflects some positions of its sources.
+    def await_fresh(self, name: TableName, wanted: Wanted, timeout_s: float) -> HostProgress:
+        """Wait until a table reflects a state of its sources.
 
         Args:
             name: The table.
-            wanted: The positions.
+            wanted: The state.
             timeout_s: The longest time to wait, in seconds.
-            are_comparable: Whether positions are those of the same sources as the wanted ones: the
-                versions of a table that was made anew count from zero again.
 
         Raises:
             NotHostedError: It is not kept fresh here.
@@ -81,8 +97,7 @@ class Host:
         hosting.wake()
         for _ in range(max(1, int(timeout_s / _WAITING_S))):
             progress = hosting.table.progress
-            positions = progress.positions
-            if positions is not None and reaches(positions, wanted) and are_comparable(positions):
+            if wanted.is_met(progress):
                 return progress
             looked_since = hosting.ticks > ticks + 1 or not hosting.is_alive
             if looked_since and progress.phase in {HostPhase.SUSPENDED, HostPhase.ENDED}:

@@ -110,6 +110,11 @@ class HostedStream:
         """Why it ended by itself."""
         return self._stream.failure
 
+    @property
+    def looked_at_ms(self) -> int:
+        """Since when nothing that the sources had is missing."""
+        return self._stream.looked_at_ms
+
     def take(self) -> NewBatches | None:
         """Return what was committed since the last call; None for nothing."""
         done, before = self._stream.done, self._taken

@@ -62,6 +62,8 @@ class HostProgress:
         batches: How many commits the host made for it.
         rows: How many rows these wrote, where they were counted.
         committed_at_ms: When the newest was made, milliseconds since the epoch, UTC; 0 for none.
+        looked_at_ms: The instant up to which the host knows that nothing is missing: when it began
+            to look at the sources the last time that it has committed what it found.
         failures: How often in a row it failed.
         problem: Why it failed last, or why the table is suspended.
     """
@@ -72,6 +74,7 @@ class HostProgress:
     batches: int = 0
     rows: int = 0
     committed_at_ms: int = 0
+    looked_at_ms: int = 0
     failures: int = 0
     problem: str = ""
 
@@ -184,6 +187,7 @@ class HostedTable:
 
     def _refresh(self) -> None:
         """Bring the table up to date in one commit, over whatever happened to the sources."""
+        looked_at_ms = self._env.now_ms()
         outcome = self._refreshes.refresh(self._name, trigger=HOSTED)
         self._must_refresh = False
         if outcome.status is RefreshResult.REFRESHED:
@@ -196,7 +200,7 @@ class HostedTable:
                 failures=0,
                 problem="",
             )
-        self._note(phase=HostPhase.FOLLOWING)
+        self._note(phase=HostPhase.FOLLOWING, looked_at_ms=looked_at_ms)
 
     def _positions(self) -> Positions | None:
         found = self._env.store.find(self._name)
@@ -215,6 +219,7 @@ class HostedTable:
                 failures=0,
                 problem="",
             )
+        self._note(looked_at_ms=max(self.progress.looked_at_ms, stream.looked_at_ms))
         if stream.is_active:
             if stream.is_overtaken():
                 self._stop_stream()

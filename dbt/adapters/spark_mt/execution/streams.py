@@ -77,6 +77,14 @@ class Stream(Protocol):
         """What it has committed so far."""
         ...
 
+    @property
+    def looked_at_ms(self) -> int:
+        """When it began to look at its sources the last time that it has committed what it found.
+
+        Milliseconds since the epoch, UTC; 0 before it has.
+        """
+        ...
+
     def wait(self) -> None:
         """Wait until a stream has ended that only reads what is there."""
         ...

@@ -107,6 +107,7 @@ class MemoryStream:
         self.is_active = True
         self.failure: Exception | None = None
         self.done: BatchDone | None = None
+        self.looked_at_ms = 0
 
     def wait(self) -> None:
         """Read what is there, and end."""
@@ -124,11 +125,14 @@ class MemoryStream:
         with self._between_batches:
             if not self.is_active:
                 return False
+            looked_at_ms = self._ports.now_ms()
             try:
-                return self._batch()
+                found = self._batch()
             except Exception as error:  # noqa: BLE001 - an engine keeps it for whoever asks
                 self.is_active, self.failure = False, error
                 return False
+            self.looked_at_ms = looked_at_ms
+            return found
 
     def _batch(self) -> bool:
         source = self._source()

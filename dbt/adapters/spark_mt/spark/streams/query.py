@@ -34,8 +34,11 @@ _CONFS = {
     "RocksDBStateStoreProvider",
     f"{_STATE_STORE}rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.noDataProgressEventInterval": "200",
 }
-"""State outside of the heap, written as changes; few old batches (facts: spark.md 2.3, 6)."""
+"""State outside of the heap, written as changes; few old batches (facts: spark.md 2.3, 6). A query
+that finds nothing says so each time, for whoever waits for it.
+"""
 _MOST_PARTITIONS = 8
 """How many parts state has at most: their number is fixed with the first batch."""
 _PARTITIONS = "spark.sql.shuffle.partitions"

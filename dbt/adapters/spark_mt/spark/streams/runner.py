@@ -115,6 +115,11 @@ class SparkStream:
         """Why it ended by itself."""
         return self._query.failure
 
+    @property
+    def looked_at_ms(self) -> int:
+        """When it began to look the last time that it has committed what it found."""
+        return self._query.looked_at_ms
+
     def wait(self) -> None:
         """Wait until it has ended by itself."""
         self._query.wait()

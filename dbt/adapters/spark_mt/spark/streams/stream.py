@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,15 @@ class BatchQuery:
         if self._failed is not None or self._query is None or self._is_stopping:
             return self._failed
         return self._query.exception()
+
+    @property
+    def looked_at_ms(self) -> int:
+        """When the newest trigger that has ended began, milliseconds since the epoch, UTC."""
+        progress = None if self._query is None else self._query.lastProgress
+        if not progress:
+            return 0
+        began = datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00"))
+        return int(began.timestamp() * 1000)
 
     def wait(self) -> None:
         """Wait until it has ended by itself; a failure is told by `failure`."""
