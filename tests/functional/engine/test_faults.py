@@ -61,7 +61,7 @@ def test_a_directory_that_a_killed_create_left_is_taken_over(session, schema, wa
         assert created.action is Action.CREATED
         assert_equals_query(tables, "t")
         session.sql("INSERT INTO src SELECT max(id) + 1 FROM src")
-        assert tables.refresh("t").rows == created.refresh.rows + 1
+        assert tables.refresh("t").rows == 1
         assert_equals_query(tables, "t")
 
 

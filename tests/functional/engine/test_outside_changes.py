@@ -96,7 +96,7 @@ def test_restore_then_refresh(tables):
         tables.sql(f"INSERT INTO src VALUES ({number}, 'b')")
         tables.refresh("t")
     tables.sql(f"RESTORE TABLE t TO VERSION AS OF {created}")
-    assert tables.refresh("t").rows == 5
+    assert tables.refresh("t").rows == 2
     assert fenced_commits(tables, "t")[0]["seq"] == 4
     assert_equals_query(tables, "t")
 
@@ -141,7 +141,7 @@ def test_a_rename_keeps_everything(tables, schema):
     tables.sql("INSERT INTO src VALUES (10, 'b')")
     again = outcome(tables, f"CREATE OR ALTER MATERIALIZED TABLE renamed AS {QUERY}")
     assert again.action is Action.UNCHANGED
-    assert tables.refresh("renamed").rows == 4
+    assert tables.refresh("renamed").rows == 1
     assert (delta_id(tables, "renamed"), described(tables, "renamed")["Table id"]) == (
         identity,
         table,
