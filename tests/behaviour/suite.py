@@ -341,6 +341,23 @@ class Behaviour:
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
         assert tables.stored("t").foreign_commits == ()
 
+    def test_only_what_was_added_is_computed_and_foreign_changes_are_told_on(self, tables):
+        create(tables, KEYS, CONTINUOUS)
+        tables.delete("t", "k", 2)
+        tables.append("orders", [(3, DAY_1, 9)])
+        added = refresh(tables)
+        assert (added.strategy, added.rows) == ("append", 1)
+        assert tables.rows("t") == [(1, 5), (1, 10), (3, 9)]
+        assert "they stay" in added.warnings[0]
+        tables.append("orders", [(4, DAY_1, 1)])
+        refresh(tables)
+        assert [commit.operation for commit in tables.stored("t").foreign_commits] == ["DELETE"]
+        tables.delete("orders", "k", 3)
+        whole = refresh(tables)
+        assert (whole.strategy, whole.rows) == ("recompute", 4)
+        assert tables.rows("t") == [(1, 5), (1, 10), (2, 7), (4, 1)]
+        assert tables.stored("t").foreign_commits == ()
+
     @pytest.mark.parametrize("version", [0, "refreshed"])
     def test_a_restored_table_knows_what_its_rows_reflect(self, tables, version):
         create(tables)

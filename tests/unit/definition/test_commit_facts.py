@@ -44,6 +44,7 @@ facts = st.builds(
     partition_positions=st.none() | positions,
     refresh=st.none() | st.builds(RefreshFacts, texts, texts, texts, st.integers()),
     stream=st.none() | st.builds(StreamFacts, texts, st.integers(0)),
+    foreign=st.lists(st.tuples(st.integers(0), texts), max_size=20).map(tuple),
 )
 
 

@@ -18,6 +18,8 @@ from dbt.adapters.spark_mt.definition.positions import (
 
 MARK = "materialized-table"
 FORMAT_VERSION = 1
+MOST_FOREIGN = 20
+"""How many changes by others a commit tells on."""
 
 
 class CommitKind(Enum):
@@ -52,6 +54,8 @@ class CommitFacts:
         partition_positions: For PARTITION: up to where those partitions do.
         refresh: Facts of the refresh that wrote the rows which the table has.
         stream: Which batch of which stream this is, where a stream wrote it.
+        foreign: Data changes by others that stood in the table before this commit and still do, as
+            (version, operation), oldest first; the newest of many.
     """
 
     table_id: str
@@ -64,6 +68,7 @@ class CommitFacts:
     partition_positions: Positions | None = None
     refresh: RefreshFacts | None = None
     stream: StreamFacts | None = None
+    foreign: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,8 @@ def encode_commit(facts: CommitFacts) -> str:
         }
     if (stream := facts.stream) is not None:
         document["stream"] = [stream.checkpoint, stream.batch]
+    if facts.foreign:
+        document["foreign"] = facts.foreign[-MOST_FOREIGN:]
     return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
 
 
@@ -137,6 +144,7 @@ def decode_commit(text: str | None) -> CommitFacts | None:
             refresh["id"], refresh["strategy"], refresh["trigger"], refresh["started_at_ms"]
         ),
         stream=stream and StreamFacts(*stream),
+        foreign=tuple((version, operation) for version, operation in document.get("foreign", ())),
     )
 
 

@@ -150,6 +150,11 @@ class StoredTable:
         return self.definition.name
 
     @property
+    def foreign(self) -> tuple[tuple[int, str], ...]:
+        """The changes by others as a commit tells of them."""
+        return tuple((commit.version, commit.operation) for commit in self.foreign_commits)
+
+    @property
     def unpublished(self) -> bool:
         """Whether a statement before left something undone after its commit."""
         return self.published is not None

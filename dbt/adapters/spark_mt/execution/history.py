@@ -75,7 +75,7 @@ class History:
         newest: The facts of our newest fenced commit.
         written: Our newest commit that wrote all rows, or that took them over.
         definition: The newest encoded definition in a commit.
-        foreign: Commits of others that changed rows since `written`, oldest first.
+        foreign: Commits of others that changed rows since all of them were written, oldest first.
         released: The facts of the commit by which the table became a plain one again.
         is_unsure: Whether a RESTORE to a timestamp hides which version the table is at.
     """
@@ -178,5 +178,7 @@ def _absorb(history: History, commit: Commit) -> None:
         return
     history.newest = history.newest or facts
     history.definition = history.definition or facts.definition
-    if facts.kind in _WRITTEN:
-        history.written = history.written or commit
+    if facts.kind in _WRITTEN and history.written is None:
+        history.written = commit
+        carried = tuple(ForeignCommit(version, operation) for version, operation in facts.foreign)
+        history.foreign = (*carried, *history.foreign)

@@ -48,6 +48,7 @@ def _(step: Fill | ApplyChanges, token: str) -> CommitFacts:
         definition=encode_definition(step.definition) if step.changes_definition else "",
         positions=step.run.positions,
         refresh=_refresh_facts(step.run),
+        foreign=step.foreign if isinstance(step, ApplyChanges) else (),
     )
 
 
@@ -62,6 +63,7 @@ def _(step: WriteBatch, token: str) -> CommitFacts:
         positions=step.run.positions,
         refresh=_refresh_facts(step.run),
         stream=step.stream,
+        foreign=step.foreign,
     )
 
 

@@ -18,9 +18,11 @@ class WriteBatch:
     Args:
         run: The refresh; its positions are those behind the batch.
         stream: Which batch it is.
+        foreign: Changes by others that stay, as (version, operation).
     """
 
     definition: StoredDefinition
     seq: int
     run: RefreshRun
     stream: StreamFacts
+    foreign: tuple[tuple[int, str], ...] = ()

@@ -152,6 +152,7 @@ class ApplyChanges:
         since: The positions after which changes of the followed sources count, up to those of the
             run.
         changes_definition: Whether the same commit stores the definition.
+        foreign: Changes by others that stay, as (version, operation).
     """
 
     definition: StoredDefinition
@@ -160,6 +161,7 @@ class ApplyChanges:
     run: RefreshRun
     since: SourcePositions
     changes_definition: bool = True
+    foreign: tuple[tuple[int, str], ...] = ()
     phase: ClassVar[Phase] = Phase.COMMIT
 
 

@@ -110,7 +110,8 @@ def plan_follow(
         after = reclustering(definition)
     else:
         method = METHODS[strategy]
-        step = ApplyChanges(definition, method, seq, run, since, changes_definition=False)
+        step = ApplyChanges(definition, method, seq, run, since, foreign=table.foreign)
+        step = replace(step, changes_definition=False)
         after = ()
     return Plan(table.name, (step, *after, registration(definition, seq, run)))
 
@@ -129,7 +130,7 @@ def _step(table: StoredTable, definition: StoredDefinition, run: RefreshRun, sta
     if start.baseline.keeps_rows:
         nothing = all(run.positions.get(name) == after for name, after in since)
         method = Method.APPEND if nothing else METHODS[start.strategy]
-        return ApplyChanges(definition, method, seq, run, since)
+        return ApplyChanges(definition, method, seq, run, since, foreign=table.foreign)
     kept = [c.type for c in definition.resolved.columns][: len(table.columns)]
     widened = kept != [c.type for c in table.columns]
     mode = FillMode.REPLACE if widened else FillMode.OVERWRITE

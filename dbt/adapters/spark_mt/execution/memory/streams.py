@@ -179,7 +179,7 @@ class MemoryStream:
         positions = {**task.run.positions, str(self._followed): upto}
         run = replace(task.run, positions=positions, started_at_ms=started_at_ms)
         facts = StreamFacts(self._name, before.facts.batch + 1 if before else 0)
-        step = WriteBatch(table.definition, table.seq + 1, run, facts)
+        step = WriteBatch(table.definition, table.seq + 1, run, facts, table.foreign)
         at = self._ports.now_ms()
         change = Change("WRITE", at, facts_of(step, secrets.token_hex(8)), len(rows))
         version = self._ports.catalog.commit(table.name, change, lambda s: _with(s, rows))

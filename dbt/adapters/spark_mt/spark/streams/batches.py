@@ -123,7 +123,7 @@ class BatchWriter:
         positions = self.positions(context, number)
         run = replace(context.run, positions=positions, started_at_ms=self._now_ms())
         facts = context.checkpoint.facts(number)
-        step = WriteBatch(table.definition, table.seq + 1, run, facts)
+        step = WriteBatch(table.definition, table.seq + 1, run, facts, table.foreign)
         session = PrivateSession(frame.sparkSession)
         frame.createOrReplaceTempView(_BATCH)
         with self._errors.explaining(session, step) as attempt:
