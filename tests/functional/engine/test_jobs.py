@@ -66,9 +66,9 @@ class TestEveryJob(REST):
     test_what_is_held_is_told_by_schema = None
 
 
-def version(session: SparkSession) -> int:
-    """The newest version of the log."""
-    return session.sql(f"DESCRIBE HISTORY {LOG} LIMIT 1").collect()[0]["version"]
+def appended(session: SparkSession) -> int:
+    """How often rows were appended to the log; its compaction, every 64 commits, does not count."""
+    return session.sql(f"DESCRIBE HISTORY {LOG}").where("operation = 'WRITE'").count()
 
 
 def of_schema(session: SparkSession, schema: str) -> list[tuple]:
@@ -81,9 +81,9 @@ def test_a_table_and_its_refresh_are_told_in_one_commit(tables, session, schema)
     conduct = replace(tables.environment.conduct, heartbeat=ManualHeartbeat())
     tables.environment = replace(tables.environment, conduct=conduct)
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
-    before = version(session)
+    before = appended(session)
     tables.execute(f"CREATE MATERIALIZED TABLE u AS {QUERY}")
-    assert version(session) == before + 1
+    assert appended(session) == before + 1
     told = [("JOB", "FINISHED"), ("TABLE", "ACTIVATED")]
     assert of_schema(session, schema) == sorted(told * 2)
 
