@@ -44,13 +44,18 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def spark(warehouse: str) -> Iterator[SparkSession]:
     """A classic session with Delta and an in-memory catalog; starting it takes about 15 s."""
+    yield from started(warehouse)
+
+
+def started(warehouse: str, **more: str) -> Iterator[SparkSession]:
+    """Start Spark with Delta, and stop it afterwards; `more` are confs beside the common ones."""
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(logger).disabled = True
     builder = SparkSession.builder.master("local[2]").appName("dbt-spark-mt tests")
-    for key, value in _CONFS.items():
+    for key, value in {**_CONFS, **more}.items():
         builder = builder.config(key, value)
     session = builder.config("spark.sql.warehouse.dir", warehouse).getOrCreate()
     yield session

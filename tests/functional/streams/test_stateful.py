@@ -28,12 +28,6 @@ def tables(session, schema):
     return MaterializedTables(session)
 
 
-@pytest.fixture
-def warehouse(session):
-    """The directory of the tables."""
-    return session.conf.get("spark.sql.warehouse.dir").removeprefix("file:")
-
-
 def add(session, *ids):
     """Add rows, one a minute."""
     rows = ", ".join(f"({i}, timestamp_seconds({1_700_000_000 + 60 * (i % 4)}))" for i in ids)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, encode_commit
-from dbt.adapters.spark_mt.spark.delta_log import _escaped, _file, _tail, parse_commit
+from dbt.adapters.spark_mt.spark.delta_log import _escaped, _tail, commit_file, parse_commit
 
 FACTS = CommitFacts("id", CommitKind.CONTENT, 3, "token", 2)
 
@@ -61,8 +61,8 @@ def test_rows_that_were_counted(metrics, rows):
     assert parse_commit(0, line(operationMetrics=metrics)).rows == rows
 
 
-def test_files_are_named_by_version():
-    assert _file("/t", 12) == "/t/_delta_log/00000000000000000012.json"
+def test_commit_files_are_named_by_version():
+    assert commit_file("/t", 12) == "/t/_delta_log/00000000000000000012.json"
 
 
 @pytest.mark.parametrize("path", ["file:/a/b", "file:///a/b", "/a/b", "s3a://a/b"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
@@ -36,35 +37,19 @@ def facts_of(step: Step | WriteBatch, token: str) -> CommitFacts:
     raise TypeError(step, token)
 
 
-@facts_of.register(Fill)
-@facts_of.register(ApplyChanges)
-def _(step: Fill | ApplyChanges, token: str) -> CommitFacts:
-    return CommitFacts(
-        table_id=step.definition.table_id,
-        kind=CommitKind.CONTENT,
-        seq=step.seq,
-        token=token,
-        generation=step.definition.generation,
-        definition=encode_definition(step.definition) if step.changes_definition else "",
-        positions=step.run.positions,
-        refresh=_refresh_facts(step.run),
-        foreign=step.foreign if isinstance(step, ApplyChanges) else (),
-    )
+@facts_of.register
+def _(step: Fill, token: str) -> CommitFacts:
+    return _changed(step, token)
+
+
+@facts_of.register
+def _(step: ApplyChanges, token: str) -> CommitFacts:
+    return replace(_changed(step, token), foreign=step.foreign)
 
 
 @facts_of.register
 def _(step: WriteBatch, token: str) -> CommitFacts:
-    return CommitFacts(
-        table_id=step.definition.table_id,
-        kind=CommitKind.CONTENT,
-        seq=step.seq,
-        token=token,
-        generation=step.definition.generation,
-        positions=step.run.positions,
-        refresh=_refresh_facts(step.run),
-        stream=step.stream,
-        foreign=step.foreign,
-    )
+    return replace(_content(step, token), stream=step.stream, foreign=step.foreign)
 
 
 @facts_of.register
@@ -116,6 +101,23 @@ def _(step: Unpublish, token: str) -> CommitFacts:  # noqa: ARG001 - one signatu
 def _(step: PrepareStorage | Publish | Recluster, token: str) -> CommitFacts:
     definition = step.definition
     return CommitFacts(definition.table_id, CommitKind.PUBLISH, 0, token, definition.generation)
+
+
+def _changed(step: Fill | ApplyChanges, token: str) -> CommitFacts:
+    definition = encode_definition(step.definition) if step.changes_definition else ""
+    return replace(_content(step, token), definition=definition)
+
+
+def _content(step: Fill | ApplyChanges | WriteBatch, token: str) -> CommitFacts:
+    return CommitFacts(
+        table_id=step.definition.table_id,
+        kind=CommitKind.CONTENT,
+        seq=step.seq,
+        token=token,
+        generation=step.definition.generation,
+        positions=step.run.positions,
+        refresh=_refresh_facts(step.run),
+    )
 
 
 def _refresh_facts(run: RefreshRun) -> RefreshFacts:

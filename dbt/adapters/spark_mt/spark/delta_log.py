@@ -50,7 +50,7 @@ class DeltaLog:
 
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
         """Return commits by (location, version), read in one job."""
-        keys = {_file(location, version): (location, version) for location, version in wanted}
+        keys = {commit_file(location, version): (location, version) for location, version in wanted}
         if not keys:
             return {}
         lines = (
@@ -74,7 +74,7 @@ class DeltaLog:
         Returns:
             Milliseconds since the epoch, UTC, by version.
         """
-        paths = [_escaped(_file(location, version)) for version in versions]
+        paths = [_escaped(commit_file(location, version)) for version in versions]
         lines = (
             self._spark.read.text(paths)
             .where(_starts_with(_PREFIX))
@@ -96,7 +96,7 @@ class DeltaLog:
         if not set(wanted) <= set(self.versions(location)):
             return None
         lines = (
-            self._spark.read.text([_escaped(_file(location, version)) for version in wanted])
+            self._spark.read.text([_escaped(commit_file(location, version)) for version in wanted])
             .where(f"{_starts_with(_ADD)} OR {_starts_with(_REMOVE)}")
             .selectExpr("*", f"{_starts_with(_ADD)} AS adds", "_metadata.file_name AS name")
             .selectExpr(
@@ -113,7 +113,9 @@ class DeltaLog:
 
     def table_id(self, location: str) -> str:
         """Return Delta's identity of the table, empty where the commits no longer tell it."""
-        paths = [_escaped(_file(location, version)) for version in self.versions(location)[-10:]]
+        paths = [
+            _escaped(commit_file(location, version)) for version in self.versions(location)[-10:]
+        ]
         lines = self._spark.read.text(paths).where(_starts_with(_METADATA_PREFIX))
         newest = lines.orderBy("_metadata.file_path", ascending=False).limit(1).collect()
         return str(json.loads(newest[0]["value"])["metaData"]["id"]) if newest else ""
@@ -128,7 +130,8 @@ class DeltaLog:
             step *= 8
 
 
-def _file(location: str, version: int) -> str:
+def commit_file(location: str, version: int) -> str:
+    """Return the path of the file in a table's log that holds a commit."""
     return f"{location}/_delta_log/{version:020}.json"
 
 

@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.execution.streams import BatchDone
 from dbt.adapters.spark_mt.planning.batches import WriteBatch
 from dbt.adapters.spark_mt.planning.guard import guarded
 from dbt.adapters.spark_mt.spark.commits import fenced
-from dbt.adapters.spark_mt.spark.delta_log import first_commit
+from dbt.adapters.spark_mt.spark.delta_log import commit_file, first_commit
 from dbt.adapters.spark_mt.spark.private_session import PrivateSession
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 from dbt.adapters.spark_mt.spark.write_errors import WriteErrors
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
 _BATCH = "__materialized_table_batch"
+_NO_BATCH = -1
 _MERGE_CONFS = {"spark.databricks.delta.merge.materializeSource": "auto"}
 """Delta keeps the rows of a batch while it merges them, and refuses those that we keep."""
 
@@ -49,13 +50,11 @@ class BatchContext:
         run: The refresh, with the positions of what is not followed, and the engine.
         checkpoint: Where Spark notes what each batch reads.
         ends: Tells positions from that.
-        last: The batch that was committed before the stream started; -1 for none.
     """
 
     run: RefreshRun
     checkpoint: Checkpoint
     ends: BatchEnds
-    last: int = -1
 
 
 class BatchWriter:
@@ -106,12 +105,13 @@ class BatchWriter:
             RefreshSchemaError: The rows no longer fit the table.
             RefreshFailedError: Spark could not compute or write them.
         """
-        last = table.stream.batch if table.stream and context.checkpoint.is_kept else context.last
-        if context.checkpoint.is_kept and number <= last:
-            frame.write.format("noop").mode("overwrite").save()
-            return None
-        if context.checkpoint.is_kept and number != last + 1:
-            raise CheckpointLostError(table=table.name, checkpoint=context.checkpoint.name)
+        if context.checkpoint.is_kept:
+            last = table.stream.batch if table.stream else _NO_BATCH
+            if number <= last:
+                frame.write.format("noop").mode("overwrite").save()
+                return None
+            if number != last + 1:
+                raise CheckpointLostError(table=table.name, checkpoint=context.checkpoint.name)
         return self._commit(frame, number, context, table)
 
     def _commit(
@@ -177,7 +177,7 @@ class BatchWriter:
         detail = self._details.of(table.name)
         if isinstance(detail, NoTable):
             return None
-        path = f"{detail.location}/_delta_log/{version:020}.json"
+        path = commit_file(detail.location, version)
         if (text := self._files.read_if_there(path)) is None:
             return None
         return first_commit(version, text)

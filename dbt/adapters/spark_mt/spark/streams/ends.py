@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.execution.source_errors import OffsetInsideCommitError
-from dbt.adapters.spark_mt.spark.delta_log import first_commit
+from dbt.adapters.spark_mt.spark.delta_log import commit_file, first_commit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +82,7 @@ class BatchEnds:
         )
 
     def _identity(self, name: str, version: int) -> str | None:
-        text = self._files.read_if_there(f"{self._locations[name]}/_delta_log/{version:020}.json")
+        text = self._files.read_if_there(commit_file(self._locations[name], version))
         return None if text is None else first_commit(version, text).identity
 
     def _name(self, offset: Any, left: list[str]) -> str:  # noqa: ANN401 - a source's own JSON
@@ -102,5 +102,5 @@ class BatchEnds:
         if offset["index"] != _BEHIND_COMMIT:
             raise OffsetInsideCommitError(source=name, offset=json.dumps(offset))
         version = int(offset["reservoirVersion"]) - 1
-        text = self._files.read(f"{location}/_delta_log/{version:020}.json")
+        text = self._files.read(commit_file(location, version))
         return VersionedPosition(version, first_commit(version, text).identity)
