@@ -66,6 +66,13 @@ def test_mode_full_is_computed_as_a_whole():
     assert (engine.name, codes(engine)) == ("batch/recompute", ["FULL_MODE"])
 
 
+def test_rows_of_several_tables_are_added_over_one_state_of_all_of_them():
+    query = "SELECT * FROM s.o UNION ALL SELECT * FROM s.p"
+    both = chosen("batch_rows", delta(), delta(OTHER), query=query)
+    assert both.name == "incremental/append"
+    assert codes(both) == ["ROW_WISE", "SEVERAL_SOURCES", "VERSIONED_SOURCE", "VERSIONED_SOURCE"]
+
+
 def test_rows_of_tables_with_versions_are_added():
     engine = chosen("batch_rows", delta())
     assert engine.name == "stream/append"

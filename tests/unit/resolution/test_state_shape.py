@@ -1,5 +1,7 @@
 """Whether state fits to a changed query, on plans as Spark prints them."""
 
+from dataclasses import replace
+
 import pytest
 
 from dbt.adapters.spark_mt.resolution.engines import STATEFUL, STREAM, Engine
@@ -32,6 +34,21 @@ def test_the_width_of_a_window_is_part_of_the_key():
     found = problems("window", "window_slide")
     assert len(found) == 1
     assert found[0].startswith("State was kept for the aggregate by ")
+
+
+def test_a_key_is_what_it_is_computed_from():
+    """The plan names a window alike, however wide it is: its bounds are computed below."""
+    minutes = operators("window")
+    hours = wider(minutes)
+    found = state_problems((minutes, ENGINE), (hours, ENGINE))
+    assert len(found) == 1
+    assert "3600000000" in found[0]
+
+
+def wider(node):
+    """The same plan over windows of an hour."""
+    children = tuple(map(wider, node.children))
+    return replace(node, detail=node.detail.replace("60000000", "3600000000"), children=children)
 
 
 @pytest.mark.parametrize(
