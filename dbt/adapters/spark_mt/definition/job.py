@@ -66,6 +66,7 @@ class Job:
         ended_at_ms: None while it runs.
         rows: Rows written, where they were counted.
         error: Why it failed or was canceled, empty otherwise.
+        scheduled_at_ms: The scheduled time that a SCHEDULED one stands for; None for others.
     """
 
     job_id: str
@@ -82,3 +83,4 @@ class Job:
     ended_at_ms: int | None = None
     rows: int | None = None
     error: str = ""
+    scheduled_at_ms: int | None = None

@@ -139,4 +139,5 @@ def job_of(
         creates=creates,
         refresh_mode=definition.resolved.refresh_mode.value,
         freshness=definition.resolved.freshness.sql,
+        scheduled_at_ms=run.scheduled_at_ms,
     )

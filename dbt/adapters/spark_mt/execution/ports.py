@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition, Positions
     from dbt.adapters.spark_mt.definition.table_state import Found, PlainTable
+    from dbt.adapters.spark_mt.execution.known_tables import KnownTable
     from dbt.adapters.spark_mt.planning.steps import Step
     from dbt.adapters.spark_mt.planning.windows import ChangeKind
     from dbt.adapters.spark_mt.resolution.analysis import Source
@@ -210,14 +211,45 @@ class Registry(Protocol):
         ...
 
 
+class ManagedRegistry(Registry, Protocol):
+    """What a manager asks of the registry beside."""
+
+    def version(self, catalog: str) -> int:
+        """Return what changes whenever a row is told, as cheaply as possible; -1 for no registry.
+
+        Rows about refreshes count, too.
+        """
+        ...
+
+    def tables(self, catalog: str) -> tuple[KnownTable, ...]:
+        """Return the newest row of every table that was not dropped, ordered by name.
+
+        One read, whatever their number. A row that an older release wrote is left out.
+        """
+        ...
+
+    def tell_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
+        """Tell by whom tables are refreshed from now on, all in one commit.
+
+        Args:
+            catalog: Of the tables.
+            handlers: The serialized refresh handler by table; empty where nobody does.
+        """
+        ...
+
+    def handler(self, name: TableName) -> bytes:
+        """Return the serialized refresh handler of a table; empty without one."""
+        ...
+
+
 class JobLog(Protocol):
     """The log of refreshes: rows are appended, the newest row of a job tells how it stands.
 
     One log per catalog; rows are kept for 30 days.
     """
 
-    def append(self, job: Job) -> None:
-        """Write a row about a job."""
+    def append(self, *jobs: Job) -> None:
+        """Write a row about each job, all in one commit; they are of one catalog."""
         ...
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:

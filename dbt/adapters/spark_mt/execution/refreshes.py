@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     same_positions,
 )
 from dbt.adapters.spark_mt.execution.appending import appends, plan_appended
+from dbt.adapters.spark_mt.execution.asked_refresh import AskedRefresh
 from dbt.adapters.spark_mt.execution.catching_up import CaughtUp, catch_up
 from dbt.adapters.spark_mt.execution.errors import (
     InvalidPartitionValueError,
@@ -56,16 +57,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.statements.nodes import PartitionValue
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a refresh was asked for; arguments as those of `Refreshes.refresh`."""
-
-    partition: tuple[PartitionValue, ...] = ()
-    trigger: str = "REFRESH"
-    force: bool = False
-    run_options: Pairs | None = None
-
-
 class Refreshes:
     """Brings tables up to date."""
 
@@ -93,9 +84,7 @@ class Refreshes:
         Raises:
             MaterializedTableError: The refresh cannot be done; the table keeps its rows.
         """
-        full = self._env.store.full_name(name)
-        asked = _Asked(partition, trigger, force, run_options)
-        return retrying(lambda: self._refresh(full, asked))
+        return self.carry_out(name, AskedRefresh(partition, trigger, force, run_options))
 
     def refresh_scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
         """Do the run that is due at `scheduled_at`, an aware time.
@@ -103,21 +92,30 @@ class Refreshes:
         A table with date formatters gets the partitions of every period that the run stands for; a
         table without them is refreshed whole.
         """
-        full = self._env.store.full_name(name)
-        return retrying(lambda: self._scheduled(full, scheduled_at))
+        return self.carry_out(name, AskedRefresh(trigger=SCHEDULED, scheduled_at=scheduled_at))
 
-    def _refresh(self, name: TableName, asked: _Asked) -> RefreshOutcome:
+    def carry_out(self, name: TableName, asked: AskedRefresh) -> RefreshOutcome:
+        """Refresh a table as it was asked for.
+
+        Raises:
+            SuspendedError: A schedule asks, and the table is suspended.
+            MaterializedTableError: The refresh cannot be done; the table keeps its rows.
+        """
+        full = self._env.store.full_name(name)
+        if asked.scheduled_at is not None:
+            return retrying(lambda: self._scheduled(full, asked))
+        return retrying(lambda: self._refresh(full, asked))
+
+    def _refresh(self, name: TableName, asked: AskedRefresh) -> RefreshOutcome:
         recent = self._env.recent.take(name)
         table = recent[0] if recent else stored_table(self._env, name)
-        if asked.run_options is not None:
-            definition = replace(table.definition, run_options=asked.run_options)
-            table = replace(table, definition=definition)
+        table = asked.run_by(table)
         if asked.partition:
             wanted = self._checked(table, asked.partition)
-            return self._partitions(table, (wanted,), asked.trigger)
+            return self._partitions(table, (wanted,), asked)
         resolved = table.definition.resolved
         analyzed = recent[1] if recent else self._env.stored_analyzer.analyze_stored(resolved)
-        run = self._env.run(asked.trigger, analyzed, resolved)
+        run = asked.named(self._env.run(asked.trigger, analyzed, resolved))
         if not asked.force and not _must_run(table, analyzed, run):
             return self._up_to_date(table, run)
         _raise_if_unfit(table, analyzed)
@@ -150,26 +148,26 @@ class Refreshes:
         run = losing_nothing(self._env, table, run)
         return _counted_whole(table), plan_refresh(table, run), run
 
-    def _scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
-        table = stored_table(self._env, name)
+    def _scheduled(self, name: TableName, asked: AskedRefresh) -> RefreshOutcome:
+        table = asked.run_by(stored_table(self._env, name))
         if table.definition.status is RefreshStatus.SUSPENDED:
             reason = table.definition.status_reason
             raise SuspendedError(table=name, reason=f" ({reason})" if reason else "")
         resolved = table.definition.resolved
         formatters = _formatters(table)
-        if not formatters:
-            return self._refresh(name, _Asked(trigger=SCHEDULED))
+        if not formatters or asked.scheduled_at is None:
+            return self._refresh(name, asked)
         zone = parse_zone(dict(resolved.context.confs)[SESSION_TIME_ZONE])
-        wanted = scheduled_partitions(formatters, scheduled_at, resolved.freshness, zone)
-        return self._partitions(table, wanted, SCHEDULED)
+        wanted = scheduled_partitions(formatters, asked.scheduled_at, resolved.freshness, zone)
+        return self._partitions(table, wanted, asked)
 
     def _partitions(
-        self, table: StoredTable, wanted: tuple[Partition, ...], trigger: str
+        self, table: StoredTable, wanted: tuple[Partition, ...], asked: AskedRefresh
     ) -> RefreshOutcome:
         resolved = table.definition.resolved
         analyzed = self._env.stored_analyzer.analyze_stored(resolved)
         _raise_if_unfit(table, analyzed)
-        run = self._env.run(trigger, analyzed)
+        run = asked.named(self._env.run(asked.trigger, analyzed))
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
             self._raise_if_unreadable(table, run)
             run = replace(run, positions=table.positions, fixed=True)

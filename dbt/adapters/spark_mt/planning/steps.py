@@ -53,6 +53,7 @@ class RefreshRun:
         fixed: Whether the rows must be computed at just these positions, not at later ones.
         engine: How the table is kept; None where nobody asked.
         origin: Where the logs among the sources begin, for a run that computes all rows.
+        scheduled_at_ms: The scheduled time that it stands for; None where no schedule asked.
     """
 
     refresh_id: str
@@ -64,6 +65,7 @@ class RefreshRun:
     fixed: bool = False
     engine: Engine | None = None
     origin: SourcePositions = ()
+    scheduled_at_ms: int | None = None
 
     @property
     def keeps_checkpoint(self) -> bool:

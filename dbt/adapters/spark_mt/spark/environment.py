@@ -69,7 +69,7 @@ class SparkEnvironment:
         sources = SparkSourceReader(log, self.details, self.sessions)
         system = SystemTable(spark, PrivateSessions(spark))
         now_ms = partial(_now_ms, clock)
-        told = SparkSystemLog(spark, system, now_ms)
+        told = SparkSystemLog(spark, system, now_ms, store.version)
         parts = self._parts((sources, log, self.details), now_ms)
         content = ContentWriter(self.sessions, sources, log, self.details, parts)
         self.value = Environment(

@@ -95,8 +95,16 @@ class PrivateSession:
             if key not in _OURS:
                 self.spark.conf.set(key, value)
 
-    def commit(self, metadata: str, seq: int | None, write: Callable[[], object]) -> int | None:
+    def commit(
+        self, metadata: str, seq: int | None, write: Callable[[], object], fence: str = FENCE
+    ) -> int | None:
         """Run `write`, whose commit carries `metadata` and, with a `seq`, the fence.
+
+        Args:
+            metadata: What the commit says about itself.
+            seq: The number that the fence lets pass once.
+            write: Makes one commit.
+            fence: Whose numbers they are; those of different ones do not fence each other.
 
         Returns:
             The version written, or None when Delta skipped the write because a commit with this
@@ -108,7 +116,7 @@ class PrivateSession:
             conf.unset(_APP_ID)
             conf.unset(_APP_VERSION)
         else:
-            conf.set(_APP_ID, FENCE)
+            conf.set(_APP_ID, fence)
             conf.set(_APP_VERSION, str(seq))
         conf.unset(LAST_COMMIT)
         write()

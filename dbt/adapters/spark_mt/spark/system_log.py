@@ -10,12 +10,16 @@ import json
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.commit_facts import encode_positions
+from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.identifier import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.execution.known_tables import KnownTable, facts_of_known, known_table
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
+from dbt.adapters.spark_mt.spark.system_table import SCHEMA, TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import Row, SparkSession
 
@@ -31,10 +35,17 @@ _LATEST_JOB = "max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING'))"
 class SparkSystemLog:
     """Reads and appends rows of `<catalog>.materialized_table_system.registry`."""
 
-    def __init__(self, spark: SparkSession, table: SystemTable, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        table: SystemTable,
+        now_ms: Callable[[], int],
+        version_of: Callable[[TableName], int],
+    ) -> None:
         self._spark = spark
         self._table = table
         self._now_ms = now_ms
+        self._version_of = version_of
 
     def record(self, step: Register) -> None:
         """Append a table's row, and that of the refresh which made its newest commit."""
@@ -50,9 +61,44 @@ class SparkSystemLog:
         row: dict[str, Value] = {**_named("TABLE", name, now), "dropped": True}
         self._table.append(name.catalog or "", [row], now)
 
-    def append(self, job: Job) -> None:
-        """Append a row about a job."""
-        self._table.append(job.table.catalog or "", [_job_row(job)], self._now_ms())
+    def append(self, *jobs: Job) -> None:
+        """Append a row about each job, all in one commit; they are of one catalog."""
+        if jobs:
+            rows = [_job_row(job) for job in jobs]
+            self._table.append(jobs[0].table.catalog or "", rows, self._now_ms())
+
+    def version(self, catalog: str) -> int:
+        """Return the newest version of the registry's own table."""
+        return self._version_of(TableName(TABLE, SCHEMA, catalog))
+
+    def tables(self, catalog: str) -> tuple[KnownTable, ...]:
+        """Return the newest row of every table that was not dropped, ordered by name."""
+        query = (
+            f"SELECT latest.* FROM (SELECT {_LATEST_TABLE} AS latest FROM {{table}} "
+            f"WHERE {_IS_TABLE} GROUP BY schema_name, table_name) "
+            "WHERE NOT latest.dropped AND latest.facts IS NOT NULL "
+            "ORDER BY latest.schema_name, latest.table_name"
+        )
+        return tuple(_known(row, catalog) for row in self._table.rows(catalog, query))
+
+    def tell_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
+        """Append a row for the refresh handler of each table, all in one commit."""
+        now = self._now_ms()
+        rows: list[dict[str, Value]] = [
+            {**_named("HANDLER", name, now), "facts": handler.decode()}
+            for name, handler in handlers.items()
+        ]
+        if rows:
+            self._table.append(catalog, rows, now)
+
+    def handler(self, name: TableName) -> bytes:
+        """Return the serialized refresh handler of a table; empty without one."""
+        query = (
+            "SELECT max_by(facts, recorded_at_ms) AS facts FROM {table} WHERE kind = 'HANDLER' "
+            f"AND schema_name = {_text(name.schema or '')} AND table_name = {_text(name.name)}"
+        )
+        rows = self._table.rows(name.catalog or "", query)
+        return (rows[0]["facts"] or "").encode() if rows else b""
 
     def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
         """Return the tables of one schema that exist, ordered by name."""
@@ -146,7 +192,28 @@ def _table_row(step: Register, now_ms: int) -> dict[str, Value]:
         "lag_seconds": 0 if step.refresh else None,
         "positions": json.dumps(encode_positions(step.positions or {})),
         "dropped": False,
+        "facts": json.dumps(facts_of_known(known_table(step, now_ms))),
     }
+
+
+def _known(row: Row, catalog: str) -> KnownTable:
+    facts = json.loads(row["facts"])
+    return KnownTable(
+        name=TableName(row["table_name"], row["schema_name"], catalog),
+        table_id=row["table_id"],
+        generation=row["generation"],
+        refresh_mode=RefreshMode(row["refresh_mode"]),
+        asked_refresh_mode=facts["asked_refresh_mode"],
+        freshness=Freshness.parse(row["freshness"]),
+        status=RefreshStatus(row["status"]),
+        status_reason=facts["status_reason"],
+        zone=facts["zone"],
+        formatters=tuple((column, pattern) for column, pattern in facts["formatters"]),
+        reads=tuple(facts["reads"]),
+        last_refresh_at_ms=row["last_refresh_at_ms"],
+        rows=facts["rows"],
+        recorded_at_ms=row["recorded_at_ms"],
+    )
 
 
 def _job_row(job: Job) -> dict[str, Value]:
@@ -167,6 +234,7 @@ def _job_row(job: Job) -> dict[str, Value]:
         "owner_pid": job.owner.pid,
         "owner_process": job.owner.process,
         "owner_user": job.owner.user,
+        "scheduled_at_ms": job.scheduled_at_ms,
     }
 
 
@@ -186,6 +254,7 @@ def _job(row: Row, catalog: str) -> Job:
         ended_at_ms=row["ended_at_ms"],
         rows=row["rows"],
         error=row["error"],
+        scheduled_at_ms=row["scheduled_at_ms"],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
@@ -10,7 +11,7 @@ from dbt.adapters.spark_mt.execution.holds import KEPT_MS, SILENCE_MS
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import Row, SparkSession
 
@@ -48,8 +49,11 @@ COLUMNS = {
     "owner_pid": "BIGINT",
     "owner_process": "STRING",
     "owner_user": "STRING",
+    "scheduled_at_ms": "BIGINT",
+    "facts": "STRING",
 }
-"""All rows have all columns; `kind` says whether a row is about a TABLE or a JOB."""
+"""All rows have all columns; `kind` says whether a row is about a TABLE, a JOB, a MANAGER, or the
+refresh HANDLER of a table."""
 COMPACT_EVERY = 64
 _ATTEMPTS = 5
 _DIRECTORY_THERE = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
@@ -62,6 +66,18 @@ _CHEAP = {
     "spark.sql.shuffle.partitions": "1",
 }
 """A commit of a few rows then takes half the time; nobody needs the statistics of such files."""
+_MANAGERS_KEPT_MS = 24 * 3600 * 1000
+"""Words of managers matter for minutes."""
+_WITHOUT_SUPERSEDED = """
+MERGE INTO {table} AS old USING (
+  SELECT kind, schema_name, table_name, max(struct(recorded_at_ms, generation, seq)) AS newest
+  FROM {table} WHERE kind IN ('TABLE', 'HANDLER') GROUP BY ALL
+) AS kept
+ON old.kind = kept.kind AND old.schema_name = kept.schema_name
+  AND old.table_name = kept.table_name
+  AND struct(old.recorded_at_ms, old.generation, old.seq) < kept.newest
+WHEN MATCHED THEN DELETE
+"""
 _JOBS_VIEW = f"""
 SELECT latest.job_id AS job_id, concat_ws('.', latest.schema_name, latest.table_name) AS `table`,
   latest.job_kind AS kind,
@@ -104,15 +120,28 @@ class SystemTable:
 
     def append(self, catalog: str, rows: Sequence[Mapping[str, Value]], now_ms: int) -> None:
         """Append rows in one commit; a column that a row leaves out is NULL."""
-        values = ", ".join(_values(row) for row in rows)
-        columns = ", ".join(map(quote, COLUMNS))
-        statement = f"INSERT INTO {_name(catalog)} ({columns}) VALUES {values}"
-        with self._sessions.open() as session:
-            for key, value in _CHEAP.items():
-                session.spark.conf.set(key, value)
+        statement = _insertion(catalog, rows)
+        with self._cheap_session() as session:
             version = self._append(session, catalog, statement)
             if version and version % self._compact_every == 0:
                 _compact(session.spark, catalog, now_ms)
+
+    def append_once(self, catalog: str, row: Mapping[str, Value], fence: str, number: int) -> bool:
+        """Append a row unless one was appended under this number of the fence, or a higher one.
+
+        Returns:
+            Whether it was appended; of several that try at once, a single one succeeds.
+        """
+        statement = _insertion(catalog, [row])
+        with self._cheap_session() as session:
+            return self._append(session, catalog, statement, fence=(fence, number)) is not None
+
+    @contextmanager
+    def _cheap_session(self) -> Iterator[PrivateSession]:
+        with self._sessions.open() as session:
+            for key, value in _CHEAP.items():
+                session.spark.conf.set(key, value)
+            yield session
 
     def rows(self, catalog: str, query: str) -> list[Row]:
         """Run a query over `{table}`; without the table there are no rows."""
@@ -130,15 +159,21 @@ class SystemTable:
         return self._spark.sql(statement).collect()
 
     def _append(
-        self, session: PrivateSession, catalog: str, statement: str, attempts: int = _ATTEMPTS
+        self,
+        session: PrivateSession,
+        catalog: str,
+        statement: str,
+        attempts: int = _ATTEMPTS,
+        fence: tuple[str, int | None] = ("", None),
     ) -> int | None:
+        name, number = fence
         try:
-            return session.commit("", None, lambda: session.spark.sql(statement))
+            return session.commit("", number, lambda: session.spark.sql(statement), name)
         except Exception as error:
             ours = attempts > 1 and is_spark_error(error)
             if not (ours and _mended(session.spark, catalog, error)):
                 raise
-        return self._append(session, catalog, statement, attempts - 1)
+        return self._append(session, catalog, statement, attempts - 1, fence)
 
 
 def _mended(spark: SparkSession, catalog: str, error: Exception) -> bool:
@@ -171,7 +206,11 @@ def _create_table(spark: SparkSession, catalog: str) -> None:
     """
     columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in COLUMNS.items())
     statement = f"CREATE TABLE IF NOT EXISTS {_name(catalog)}"
-    properties = "TBLPROPERTIES ('delta.checkpointInterval' = '100')"
+    properties = (
+        "TBLPROPERTIES ('delta.checkpointInterval' = '100', "
+        "'delta.logRetentionDuration' = 'interval 1 day', "
+        "'delta.deletedFileRetentionDuration' = 'interval 1 day')"
+    )
     try:
         spark.sql(f"{statement} ({columns}) USING delta {properties}")
     except Exception as error:
@@ -210,9 +249,13 @@ def _completed(spark: SparkSession, catalog: str) -> bool:
 
 def _compact(spark: SparkSession, catalog: str, now_ms: int) -> None:
     """Merge the small files; somebody else who does the same at this moment is welcome to."""
-    oldest = now_ms - KEPT_MS
+    old, silent = now_ms - KEPT_MS, now_ms - _MANAGERS_KEPT_MS
     try:
-        spark.sql(f"DELETE FROM {_name(catalog)} WHERE kind = 'JOB' AND recorded_at_ms < {oldest}")
+        spark.sql(
+            f"DELETE FROM {_name(catalog)} WHERE (kind = 'JOB' AND recorded_at_ms < {old}) "
+            f"OR (kind = 'MANAGER' AND recorded_at_ms < {silent})"
+        )
+        spark.sql(_WITHOUT_SUPERSEDED.format(table=_name(catalog)))
         spark.sql(f"OPTIMIZE {_name(catalog)}")
     except Exception as error:
         if not (is_spark_error(error) and failure_of(error).is_conflict):
@@ -221,6 +264,11 @@ def _compact(spark: SparkSession, catalog: str, now_ms: int) -> None:
 
 def _name(catalog: str) -> str:
     return f"{quote(catalog)}.{SCHEMA}.{TABLE}"
+
+
+def _insertion(catalog: str, rows: Sequence[Mapping[str, Value]]) -> str:
+    values = ", ".join(_values(row) for row in rows)
+    return f"INSERT INTO {_name(catalog)} ({', '.join(map(quote, COLUMNS))}) VALUES {values}"
 
 
 def _values(row: Mapping[str, Value]) -> str:

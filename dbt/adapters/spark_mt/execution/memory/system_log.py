@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import JobStatus, Owner
 from dbt.adapters.spark_mt.execution.holds import KEPT_MS
+from dbt.adapters.spark_mt.execution.known_tables import known_table
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.execution.known_tables import KnownTable
     from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
     from dbt.adapters.spark_mt.planning.steps import Register
 
@@ -31,11 +33,16 @@ class MemorySystemLog:
         self._now_ms = now_ms
         self._entries: dict[TableName, RegistryEntry] = {}
         self._jobs: dict[str, Job] = {}
+        self._known: dict[TableName, KnownTable] = {}
+        self._handlers: dict[TableName, bytes] = {}
+        self._version = -1
         self._lock = RLock()
 
     def record(self, step: Register) -> None:
         """Write a table's row, and that of the refresh which made its newest commit."""
+        self._version += 1
         definition = step.definition
+        self._known[definition.name] = known_table(step, self._now_ms())
         at = step.refresh.started_at_ms if step.refresh else None
         self._entries[definition.name] = RegistryEntry(
             name=definition.name,
@@ -52,7 +59,28 @@ class MemorySystemLog:
 
     def remove(self, name: TableName) -> None:
         """Remove a table's row."""
+        self._version += 1
+        self._known.pop(name, None)
         self._entries.pop(name, None)
+
+    def version(self, catalog: str) -> int:  # noqa: ARG002 - all catalogs of a test share it
+        """Return how many rows were told."""
+        return self._version
+
+    def tables(self, catalog: str) -> tuple[KnownTable, ...]:
+        """Return the newest row of every table that was not dropped, ordered by name."""
+        with self._lock:
+            known = [table for name, table in self._known.items() if name.catalog == catalog]
+        return tuple(sorted(known, key=lambda table: str(table.name)))
+
+    def tell_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:  # noqa: ARG002 - the names hold it
+        """Tell by whom tables are refreshed from now on."""
+        self._version += 1
+        self._handlers.update(handlers)
+
+    def handler(self, name: TableName) -> bytes:
+        """Return the serialized refresh handler of a table."""
+        return self._handlers.get(name, b"")
 
     def known(self, catalog: str) -> tuple[TableName, ...]:
         """Return every table of a catalog that was told and not dropped, ordered by name."""
@@ -71,9 +99,14 @@ class MemorySystemLog:
         """Whether there is a row for `name`, also where no such table exists any more."""
         return name in self._entries
 
-    def append(self, job: Job) -> None:
-        """Write a row about a job."""
+    def append(self, *jobs: Job) -> None:
+        """Write a row about each job."""
+        for job in jobs:
+            self._append(job)
+
+    def _append(self, job: Job) -> None:
         with self._lock:
+            self._version += 1
             self.appended.append(job)
             kept = job.heard_at_ms - KEPT_MS
             jobs = {**self._jobs, job.job_id: job}

@@ -1,0 +1,160 @@
+"""One manager per catalog: taking the lease, keeping it, and standing by (issue of two managers).
+
+The lease keeps two managers from doing the same work; it is not what keeps data right. A manager
+that was paused may believe for a moment that it still holds the lease: the fence of each table
+makes its commits lose (design section 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from dbt.adapters.spark_mt.definition.lease import SILENCE_MS, Lease
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.job import Owner
+    from dbt.adapters.spark_mt.execution.conduct import Processes
+
+BEAT_MS = 20_000
+
+
+class LeaseLog(Protocol):
+    """Where managers tell that they hold a catalog."""
+
+    def newest(self, catalog: str) -> Lease | None:
+        """Return the newest word of the lease with the highest term."""
+        ...
+
+    def take(self, lease: Lease) -> bool:
+        """Claim a term; of several that claim the same one, a single one gets it."""
+        ...
+
+    def tell(self, lease: Lease) -> None:
+        """Write another word about a lease that is held, or given up."""
+        ...
+
+
+def holds(lease: Lease | None, processes: Processes, now_ms: int) -> bool:
+    """Whether a lease counts for somebody who sees it for the first time, by the clocks alone."""
+    if lease is None or lease.is_released or processes.is_gone(lease.owner):
+        return False
+    return now_ms - lease.heard_at_ms <= lease.silence_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a manager claims a catalog with.
+
+    Args:
+        catalog: Whose tables.
+        owner: The manager's process.
+        address: Of its REST interface.
+        settings: In force in it.
+        silence_ms: After how long without a word others may take over.
+        beat_ms: How often it says that it goes on.
+    """
+
+    catalog: str
+    owner: Owner
+    address: str = ""
+    settings: Pairs = ()
+    silence_ms: int = SILENCE_MS
+    beat_ms: int = BEAT_MS
+
+
+class Leadership:
+    """Holds a catalog's lease, or waits for it.
+
+    Args:
+        log: Where leases are told.
+        processes: Knows which processes of this machine are gone.
+        claim: Ours.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+    """
+
+    def __init__(
+        self, log: LeaseLog, processes: Processes, claim: Claim, now_ms: Callable[[], int]
+    ) -> None:
+        self._log = log
+        self._processes = processes
+        self._claim = claim
+        self._now_ms = now_ms
+        self._held: Lease | None = None
+        self._other: Lease | None = None
+        self._other_since_ms = 0
+
+    @property
+    def lease(self) -> Lease | None:
+        """The lease that holds as far as we know: ours, or that of another."""
+        return self._held or self._other
+
+    @property
+    def is_held(self) -> bool:
+        """Whether we hold it, and have said so recently enough for others to believe it."""
+        held = self._held
+        return held is not None and self._now_ms() - held.heard_at_ms < held.silence_ms
+
+    def tick(self) -> bool:
+        """Keep the lease, take it where nobody has it, or notice that it is lost.
+
+        Returns:
+            Whether we hold it.
+        """
+        held, now = self._held, self._now_ms()
+        if held is None:
+            self._try_to_take(now)
+        elif now - held.heard_at_ms >= self._claim.beat_ms:
+            self._keep(held, now)
+        return self.is_held
+
+    def release(self) -> None:
+        """Give the lease up, so that another manager takes over at once."""
+        if self._held is not None:
+            now = self._now_ms()
+            self._log.tell(replace(self._held, heard_at_ms=now, is_released=True))
+            self._held = None
+
+    def _keep(self, held: Lease, now: int) -> None:
+        newest = self._log.newest(self._claim.catalog)
+        if newest is not None and newest.term > held.term:
+            self._held = None
+            self._observe(newest, now)
+            return
+        told = replace(held, heard_at_ms=now)
+        self._log.tell(told)
+        self._held = told
+
+    def _try_to_take(self, now: int) -> None:
+        newest = self._log.newest(self._claim.catalog)
+        if newest is not None:
+            self._observe(newest, now)
+            if not self._is_over(newest, now):
+                return
+        claim = self._claim
+        lease = Lease(
+            claim.catalog,
+            (newest.term if newest else 0) + 1,
+            claim.owner,
+            now,
+            claim.address,
+            claim.settings,
+            claim.silence_ms,
+        )
+        if self._log.take(lease):
+            self._held, self._other = lease, None
+
+    def _observe(self, lease: Lease, now: int) -> None:
+        """Remember since when, on our own clock, its holder has said nothing new."""
+        if lease != self._other:
+            self._other, self._other_since_ms = lease, now
+
+    def _is_over(self, lease: Lease, now: int) -> bool:
+        if lease.is_released or lease.owner == self._claim.owner:
+            return True
+        return self._processes.is_gone(lease.owner) or (
+            now - self._other_since_ms >= lease.silence_ms
+        )

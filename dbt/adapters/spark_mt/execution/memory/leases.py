@@ -1,0 +1,42 @@
+"""Leases in memory, shared by the managers of a test."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.lease import Lease
+
+
+class MemoryLeases:
+    """Where managers tell that they hold a catalog.
+
+    Attributes:
+        told: Every word, in order.
+    """
+
+    def __init__(self) -> None:
+        self.told: list[Lease] = []
+        self._lock = Lock()
+
+    def newest(self, catalog: str) -> Lease | None:
+        """Return the newest word of the lease with the highest term."""
+        with self._lock:
+            found = [lease for lease in self.told if lease.catalog == catalog]
+        highest = max((lease.term for lease in found), default=0)
+        return next((lease for lease in reversed(found) if lease.term == highest), None)
+
+    def take(self, lease: Lease) -> bool:
+        """Claim a term."""
+        with self._lock:
+            terms = [each.term for each in self.told if each.catalog == lease.catalog]
+            if lease.term <= max(terms, default=0):
+                return False
+            self.told.append(lease)
+        return True
+
+    def tell(self, lease: Lease) -> None:
+        """Write another word about a lease."""
+        with self._lock:
+            self.told.append(lease)
