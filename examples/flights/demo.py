@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+import feed
 import land
 from dbt.cli.main import dbtRunner
 
@@ -37,7 +38,14 @@ ERROR_LINES = {"RunResultError", "MainEncounteredError"}
 DBT_OPTIONS = ("--no-use-colors", "--log-level", "none", "--log-level-file", "debug")
 CONDITION = re.compile(r"\[(MATERIALIZED_TABLE_\w+)\]")
 HOURLY = "models/hourly_departures.sql"
+LIVE, LIVE_MODEL = "flights.live_departures", "models/live_departures.sql"
+PATIENCE_S = 180
 DELAY = "    round(avg(dep_delay), 1) as mean_delay"
+COUNTED = {
+    "flights.hourly_departures": "sum(departures)",
+    "flights.daily_report": "sum(scheduled)",
+    LIVE: "sum(departures)",
+}
 CANCELLED = DELAY + ",\n    count_if(dep_time is null) as cancelled"
 
 
@@ -142,6 +150,7 @@ def _told(result: Any) -> str:  # noqa: ANN401 - as above
 def january(demo: Demo) -> None:
     """January arrives and every table is built."""
     demo.land(1)
+    feed.create_table(demo.spark, demo.project)
     demo.dbt("build")
 
 
@@ -180,6 +189,68 @@ def drop_column(demo: Demo) -> None:
     demo.edit(HOURLY, "    count_if(dep_time is null) as cancelled", CANCELLED)
 
 
+def live(demo: Demo) -> None:
+    """Flights arrive as files, one a second; a table follows them while its query changes."""
+    tables = MaterializedTables(demo.spark)
+    arriving = feed.Feed(demo.project / feed.FOLDER)
+    say(f'$ python: MaterializedTables(spark).start("{LIVE}")')
+    started = time.monotonic()
+    tables.start(LIVE)
+    try:
+        arriving.start()
+        watch(demo, arriving)
+        demo.edit(LIVE_MODEL, DELAY, CANCELLED)
+        demo.dbt("run", "--select", "live_departures")
+        watch(demo, arriving)
+        arriving.stop()
+        say(f'$ python: MaterializedTables(spark).await_fresh("{LIVE}", {PATIENCE_S})')
+        done = tables.await_fresh(LIVE, PATIENCE_S)
+        tell_live(demo, arriving)
+    finally:
+        arriving.stop()
+        tables.stop_all()
+    demo.note("live_departures, live", f"{done.batches} commits", time.monotonic() - started)
+    demo.show(
+        f"SELECT date(time_hour) AS day, sum(departures) AS departures, "
+        f"sum(cancelled) AS cancelled FROM {LIVE} GROUP BY day ORDER BY day DESC LIMIT 5"
+    )
+    demo.spark.sql(f"REFRESH TABLE {feed.TABLE}")
+    check_complete(demo, LIVE, feed.TABLE)
+    hours = "SELECT time_hour, origin, count(*) AS departures"
+    expect(
+        "hours that miss or repeat a flight",
+        0,
+        demo.count(
+            f"SELECT count(*) FROM ({hours} FROM {feed.TABLE} GROUP BY time_hour, origin "
+            f"EXCEPT ALL SELECT time_hour, origin, departures FROM {LIVE})"
+        ),
+    )
+
+
+def watch(demo: Demo, arriving: feed.Feed) -> None:
+    """Tell how far the live table is behind until it counts the next eight files.
+
+    Raises:
+        UnexpectedOutcomeError: It does not within three minutes.
+    """
+    files, end = arriving.files + 8, time.monotonic() + PATIENCE_S
+    while not arriving.is_counted(files, tell_live(demo, arriving)):
+        expect(f"{LIVE} still not counting {files} files", False, time.monotonic() > end)  # noqa: FBT003
+        time.sleep(1)
+
+
+def tell_live(demo: Demo, arriving: feed.Feed) -> int:
+    """Compare the live table with the files that have landed, and return what it counts."""
+    counted, rows = demo.spark.sql(
+        f"SELECT coalesce(sum(departures), 0), count(*) FROM {LIVE}"
+    ).collect()[0]
+    say(
+        f"  {arriving.files:>3} files with {arriving.flights:>6,} flights have landed; the table "
+        f"counts {counted:>6,} in {rows:>5,} rows: {arriving.seconds_behind(counted):4.1f} s behind"
+    )
+    return int(counted)
+
+
 def final_tables(demo: Demo) -> None:
     """What there is now."""
     demo.show("SHOW MATERIALIZED TABLES IN flights")
@@ -192,16 +263,15 @@ def final_tables(demo: Demo) -> None:
         "GROUP BY airline ORDER BY flights DESC LIMIT 5"
     )
     for table in ("flights_wide", "hourly_departures", "daily_report"):
-        check_complete(demo, table)
+        check_complete(demo, f"flights.{table}", f"{land.SCHEMA}.flights")
 
 
-def check_complete(demo: Demo, table: str) -> None:
+def check_complete(demo: Demo, table: str, source: str) -> None:
     """Compare a table with what landed: no flight is missing or counted twice."""
-    counted = {"hourly_departures": "sum(departures)", "daily_report": "sum(scheduled)"}
-    landed = demo.count(f"SELECT count(*) FROM {land.SCHEMA}.flights")
-    held = demo.count(f"SELECT {counted.get(table, 'count(*)')} FROM flights.{table}")
-    say(f"flights.{table} accounts for {held:,} of {landed:,} flights")
-    expect(f"flights in flights.{table}", landed, held)
+    landed = demo.count(f"SELECT count(*) FROM {source}")
+    held = demo.count(f"SELECT {COUNTED.get(table, 'count(*)')} FROM {table}")
+    say(f"{table} accounts for {held:,} of {landed:,} flights")
+    expect(f"flights in {table}", landed, held)
 
 
 STEPS: tuple[Callable[[Demo], None], ...] = (
@@ -210,6 +280,7 @@ STEPS: tuple[Callable[[Demo], None], ...] = (
     february,
     append_column,
     drop_column,
+    live,
     final_tables,
 )
 

@@ -33,12 +33,12 @@ def step(output, number):
     return re.split(r"^== ", output, flags=re.MULTILINE)[number]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [*MODELS, "live_departures"])
 def test_january_creates_every_table(output, model):
     assert re.search(rf"flights\.{model} \.* \[CREATED", step(output, 1))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [*MODELS, "live_departures"])
 def test_a_second_run_does_nothing(output, model):
     assert re.search(rf"flights\.{model} \.* \[(UNCHANGED|UP TO DATE)", step(output, 2))
 
@@ -64,7 +64,22 @@ def test_a_dropped_column_is_refused_with_its_remedy(output):
 
 @pytest.mark.parametrize("table", ["flights_wide", "hourly_departures", "daily_report"])
 def test_every_flight_is_in_the_tables(output, table):
-    assert f"flights.{table} accounts for 51,955 of 51,955 flights" in step(output, 6)
+    assert f"flights.{table} accounts for 51,955 of 51,955 flights" in step(output, 7)
+
+
+def test_the_live_table_is_changed_while_it_follows_files(output):
+    before, after = step(output, 6).split("$ dbt run --select live_departures")
+    assert re.search(r"flights\.live_departures \.* \[ALTERED", after)
+    for part in (before, after):
+        counted = [int(n.replace(",", "")) for n in re.findall(r"the table counts +([\d,]+)", part)]
+        assert counted == sorted(counted)
+        assert counted[-1] > counted[0]
+
+
+def test_each_live_flight_is_counted_once(output):
+    found = re.search(r"live_departures accounts for ([\d,]+) of ([\d,]+) flights", step(output, 6))
+    assert found is not None
+    assert found[1] == found[2]
 
 
 def test_no_test_of_the_project_failed(output):
