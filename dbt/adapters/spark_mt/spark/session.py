@@ -64,14 +64,19 @@ def classic_spark(asked: Mapping[str, str], home: Path, log: Path) -> SparkSessi
         UnsupportedSparkError: No Delta is known for the installed PySpark.
         SparkStartError: The JVM ended at once.
     """
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     with _starting:
         quiet_python_loggers()
-        if SparkContext._active_spark_context is None:  # noqa: SLF001 - no public way to ask
+        if not is_running_here():
             _start(session_confs(asked, home), log)
         return SparkSession.builder.getOrCreate()
+
+
+def is_running_here() -> bool:
+    """Whether this process has a Spark of its own; does not load PySpark."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return getattr(context, "_active_spark_context", None) is not None
 
 
 def connect_spark(url: str, asked: Mapping[str, str]) -> SparkSession:

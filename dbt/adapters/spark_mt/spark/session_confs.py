@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,8 +23,11 @@ _CATALOG_KEY = "spark.sql.catalog.spark_catalog"
 _IMPLEMENTATION_KEY = "spark.sql.catalogImplementation"
 _DERBY_KEY = "spark.hadoop.javax.jdo.option.ConnectionURL"
 _WAREHOUSE_KEY = "spark.sql.warehouse.dir"
+_DERBY_DIRECTORY = re.compile(
+    r"jdbc:derby:(?!//)(?:;(?:.*;)?databaseName=)?(?P<directory>(?:[A-Za-z]:)?[^;:=]+)(?:;|$)"
+)
+"""Where a Derby URL names a directory, rather than a server or memory."""
 _OTHER_METASTORE = (
-    _DERBY_KEY,
     "spark.hadoop.hive.metastore.uris",
     "spark.hive.metastore.uris",
     "hive.metastore.uris",
@@ -56,7 +60,7 @@ def session_confs(asked: Mapping[str, str], home: Path) -> SessionConfs:
     Raises:
         UnsupportedSparkError: Delta is needed and none is known for the installed PySpark.
     """
-    known = {**_defaults_of_spark(), **_submitted(), **asked}
+    known = _known(asked)
     added = {
         "spark.app.name": "dbt-spark-mt",
         _IMPLEMENTATION_KEY: "hive",
@@ -68,11 +72,25 @@ def session_confs(asked: Mapping[str, str], home: Path) -> SessionConfs:
     if known.get("spark.master", "local").startswith("local"):
         added |= {"spark.master": "local[*]", "spark.databricks.delta.snapshotPartitions": "2"}
     derby = _derby(known, home)
-    if derby is not None:
+    if derby is not None and _DERBY_KEY not in known:
         added[_DERBY_KEY] = f"jdbc:derby:;databaseName={derby};create=true"
     needed = {key: value for key, value in added.items() if key not in known}
     merged = _with_delta(known)
     return SessionConfs({**needed, **asked, **merged}, derby)
+
+
+def embedded_metastore(asked: Mapping[str, str], home: Path) -> Path | None:
+    """The directory of the Derby metastore that a new Spark would open; None if it would open none.
+
+    Args:
+        asked: The user's confs.
+        home: Where the metastore is unless the confs say otherwise.
+    """
+    return _derby(_known(asked), home)
+
+
+def _known(asked: Mapping[str, str]) -> dict[str, str]:
+    return {**_defaults_of_spark(), **_submitted(), **asked}
 
 
 def _with_delta(known: Mapping[str, str]) -> dict[str, str]:
@@ -94,9 +112,11 @@ def _derby(known: Mapping[str, str], home: Path) -> Path | None:
     """The place of the Derby metastore, when the user has no other one."""
     if known.get(_IMPLEMENTATION_KEY) == "in-memory" or any(k in known for k in _OTHER_METASTORE):
         return None
-    if any((folder / "hive-site.xml").exists() for folder in _conf_folders()):
-        return None
-    return home / "metastore_db"
+    if _DERBY_KEY in known:
+        named = _DERBY_DIRECTORY.match(known[_DERBY_KEY])
+        return home / named["directory"] if named else None
+    elsewhere = any((folder / "hive-site.xml").exists() for folder in _conf_folders())
+    return None if elsewhere else home / "metastore_db"
 
 
 def _conf_folders() -> Iterable[Path]:

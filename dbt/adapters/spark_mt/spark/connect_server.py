@@ -1,0 +1,193 @@
+"""Spark Connect in a driver that we start, so that other processes work in it.
+
+The token reaches the JVM by its environment: PySpark hands every conf to it on the command line,
+which all users of a machine can read.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark.session import classic_spark, is_running_here
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+LOOPBACK = "127.0.0.1"
+TOKEN_KEY = "spark.connect.authenticate.token"  # noqa: S105 - a conf's name
+_TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - a variable's name
+_ADDRESS_KEY = "spark.connect.grpc.binding.address"
+_PORT_KEY = "spark.connect.grpc.binding.port"
+_PLUGINS_KEY = "spark.plugins"
+_PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
+_SERVICE = "org.apache.spark.sql.connect.service.SparkConnectService$"
+_TOKEN_BYTES = 32
+
+_FOR_CLIENTS = {
+    # Without it, one client's addArtifacts breaks the jobs of all others.
+    "spark.sql.artifact.isolation.enabled": "true",
+    # A dbt thread may wait for hours until another one's model is done; Spark forgets its session,
+    # temporary views included, after one.
+    "spark.connect.session.manager.defaultSessionTimeout": "6h",
+    # What a killed client had begun goes on for five minutes otherwise.
+    "spark.connect.execute.manager.detachedTimeout": "1m",
+    "spark.connect.execute.manager.maintenanceInterval": "10s",
+}
+_FOR_LONG_RUNS = {
+    # Plans and metrics are kept for Spark's own page whether it is served or not: of 1,000
+    # statements and as many jobs and stages by default, which is gigabytes where plans are large.
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "2000",
+    "spark.sql.streaming.ui.retainedQueries": "20",
+    "spark.sql.streaming.ui.retainedProgressUpdates": "20",
+    "spark.sql.connect.ui.retainedStatements": "20",
+    "spark.sql.connect.ui.retainedSessions": "20",
+    # Spark's page asks nobody who they are, listens on every address, and can kill jobs.
+    "spark.ui.enabled": "false",
+    # Delta keeps the logs of up to 10,000 tables and their files in memory. Reading one anew costs
+    # some tenths of a second.
+    "spark.databricks.delta.delta.log.cacheSize": "256",
+}
+
+
+class ConnectTokenNeededError(MaterializedTableError):
+    """Spark Connect would be open to everybody."""
+
+    condition = "MATERIALIZED_TABLE_CONNECT_TOKEN_NEEDED"
+    text = (
+        "Spark Connect was asked to listen on {address}, where others than this machine's users "
+        "can reach it, and there is no token. Whoever reaches it can run any code."
+    )
+    remedy = "Give a token, or listen on {loopback}, for which one is made up. Nothing was started."
+
+
+class SparkRunsAlreadyError(MaterializedTableError):
+    """A driver that runs already cannot begin to serve Spark Connect."""
+
+    condition = "MATERIALIZED_TABLE_SPARK_RUNS_ALREADY"
+    text = "Spark runs in this process already, without Spark Connect."
+    remedy = "Serve from a process of its own, which starts Spark itself. Nothing was changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where Spark Connect shall be served, and for whom.
+
+    Args:
+        address: Where to listen. Spark does not speak TLS and its Python client shows a token
+            to other machines over TLS only, so anything but loopback needs a proxy in front.
+        port: The port; 0 for a free one.
+        token: What clients must show; without one, one is made up on loopback.
+    """
+
+    address: str = LOOPBACK
+    port: int = 0
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectServer:
+    """A driver that serves Spark Connect.
+
+    Args:
+        spark: The driver's first session.
+        url: Where clients of this machine connect, without the token: `sc://localhost:port`.
+        address: Where it listens.
+        port: The port, also where a free one was asked for.
+        token: What clients must show.
+    """
+
+    spark: SparkSession
+    url: str
+    address: str
+    port: int
+    token: str = field(repr=False)
+
+
+def serving_confs(asked: Mapping[str, str], listening: Listening) -> dict[str, str]:
+    """Complete the user's confs for a driver that serves Spark Connect and runs for weeks.
+
+    Args:
+        asked: The user's confs; they win, but for address and port. The token is left out.
+        listening: Where to listen.
+    """
+    own = {key: value for key, value in asked.items() if key != TOKEN_KEY}
+    plugins = [each for each in own.get(_PLUGINS_KEY, "").split(",") if each and each != _PLUGIN]
+    return {
+        **_FOR_CLIENTS,
+        **_FOR_LONG_RUNS,
+        **own,
+        _PLUGINS_KEY: ",".join([*plugins, _PLUGIN]),
+        _ADDRESS_KEY: listening.address,
+        _PORT_KEY: str(listening.port),
+    }
+
+
+def start_serving(
+    asked: Mapping[str, str], home: Path, log: Path, listening: Listening | None = None
+) -> ConnectServer:
+    """Start Spark in this process, and serve Spark Connect from it.
+
+    Args:
+        asked: The user's confs.
+        home: Where warehouse and metastore are unless the confs say otherwise.
+        log: The file that gets what Spark's JVM writes to its standard error.
+        listening: Where and for whom; on a free port of loopback by default.
+
+    Raises:
+        ConnectTokenNeededError: It would listen beyond this machine without a token.
+        SparkRunsAlreadyError: There is a Spark in this process.
+        MetastoreInUseError: Another process holds the Derby metastore.
+        SparkStartError: The JVM ended at once.
+    """
+    listening = listening or Listening()
+    token = listening.token or asked.get(TOKEN_KEY, "")
+    if not token and not is_loopback(listening.address):
+        raise ConnectTokenNeededError(address=listening.address, loopback=LOOPBACK)
+    if is_running_here():
+        raise SparkRunsAlreadyError
+    token = token or secrets.token_urlsafe(_TOKEN_BYTES)
+    with _in_environment(token):
+        spark = classic_spark(serving_confs(asked, listening), home, log)
+    # A statement that is cancelled while Hive initialises leaves the driver in a deadlock.
+    spark.sql("SHOW DATABASES").collect()
+    port = _bound_port(spark)
+    return ConnectServer(spark, f"sc://localhost:{port}", listening.address, port, token)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine reaches an address; other names count as far."""
+    try:
+        return ip_address(address.strip("[]")).is_loopback
+    except ValueError:
+        return address == "localhost"
+
+
+@contextmanager
+def _in_environment(token: str) -> Iterator[None]:
+    before = os.environ.get(_TOKEN_VARIABLE)
+    os.environ[_TOKEN_VARIABLE] = token
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_TOKEN_VARIABLE]
+        else:
+            os.environ[_TOKEN_VARIABLE] = before
+
+
+def _bound_port(spark: SparkSession) -> int:
+    """Ask the JVM, as PySpark's own tests do: no conf tells a port that was chosen."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no public way to ask
+    return int(getattr(getattr(jvm, _SERVICE), "MODULE$").localPort())

@@ -1,0 +1,58 @@
+"""Where the metastore is that a new Spark would open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_mt.spark.session_confs import embedded_metastore, session_confs
+
+HOME = Path("/home/project")
+URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_machine(monkeypatch):
+    for name in ("SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_SUBMIT_ARGS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_it_is_at_home():
+    assert embedded_metastore({}, HOME) == HOME / "metastore_db"
+    assert session_confs({}, HOME).derby == HOME / "metastore_db"
+
+
+@pytest.mark.parametrize(
+    ("url", "directory"),
+    [
+        ("jdbc:derby:;databaseName=/lake/metastore;create=true", Path("/lake/metastore")),
+        ("jdbc:derby:;create=true;databaseName=/lake/my db", Path("/lake/my db")),
+        ("jdbc:derby:/lake/metastore;create=true", Path("/lake/metastore")),
+        ("jdbc:derby:metastore_db", HOME / "metastore_db"),
+        ("jdbc:derby:memory:test;create=true", None),
+        ("jdbc:derby://server:1527/metastore", None),
+        ("jdbc:derby://server/metastore", None),
+        ("jdbc:postgresql://server/metastore", None),
+    ],
+)
+def test_it_is_where_the_user_says(url, directory):
+    assert embedded_metastore({URL: url}, HOME) == directory
+    assert session_confs({URL: url}, HOME).confs[URL] == url
+
+
+@pytest.mark.parametrize(
+    "confs",
+    [
+        {"spark.sql.catalogImplementation": "in-memory"},
+        {"spark.hadoop.hive.metastore.uris": "thrift://metastore"},
+        {"spark.sql.catalogImplementation": "in-memory", URL: "jdbc:derby:/x"},
+    ],
+)
+def test_there_is_none(confs):
+    assert embedded_metastore(confs, HOME) is None
+
+
+def test_settings_of_the_environment_count(monkeypatch):
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {URL}=jdbc:derby:/lake/db pyspark-shell")
+    assert embedded_metastore({}, HOME) == Path("/lake/db")
