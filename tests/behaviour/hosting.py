@@ -13,7 +13,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError, TableNotFoundError
-from dbt.adapters.spark_mt.execution.hosting import HostPhase
+from dbt.adapters.spark_mt.execution.host_progress import HostPhase
 from dbt.adapters.spark_mt.execution.hosting_errors import NotContinuousError
 from dbt.adapters.spark_mt.execution.verification import difference
 from dbt.adapters.spark_mt.planning.steps import HOSTED

@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from dbt.adapters.spark_mt.execution.conduct import ManualHeartbeat
-from dbt.adapters.spark_mt.execution.hosting import HostedTable, HostPhase
+from dbt.adapters.spark_mt.execution.host_progress import PATIENT, HostPhase
+from dbt.adapters.spark_mt.execution.hosting import HostedTable
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from dbt.adapters.spark_mt.resolution.settings import Settings
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.hosting import HostProgress
+    from dbt.adapters.spark_mt.execution.host_progress import HostPolicy, HostProgress
     from tests.behaviour.harness import Tables
 
 QUICK = Settings(trigger_interval=timedelta(milliseconds=100))
@@ -38,12 +39,12 @@ class World(ABC):
         self.heartbeat = ManualHeartbeat()
         self._hosts: list[Hosted] = []
 
-    def host(self, name: str = "t") -> Hosted:
+    def host(self, name: str = "t", policy: HostPolicy = PATIENT) -> Hosted:
         """Make a host with ports of its own, which does nothing until it ticks."""
         environment = self.ports()
         conduct = replace(environment.conduct, heartbeat=self.heartbeat)
         environment = replace(environment, conduct=conduct, settings=lambda: QUICK)
-        table = HostedTable(self.tables.name(name), environment, Refreshes(environment))
+        table = HostedTable(self.tables.name(name), environment, Refreshes(environment), policy)
         self._hosts.append(Hosted(self, table))
         return self._hosts[-1]
 

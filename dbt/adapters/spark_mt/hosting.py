@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
-    from dbt.adapters.spark_mt.execution.hosting import HostProgress
+    from dbt.adapters.spark_mt.execution.host_progress import HostProgress
 
 
 class TableHosting:

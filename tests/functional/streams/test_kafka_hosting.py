@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.hosting import HostPhase
+from dbt.adapters.spark_mt.execution.host_progress import HostPhase
 from dbt.adapters.spark_mt.execution.hosting_errors import NotFreshError
 from tests.functional.engine.oracle import own_commits
 

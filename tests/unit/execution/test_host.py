@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.host import Host, Wanted
-from dbt.adapters.spark_mt.execution.hosting import HostPhase, HostProgress
+from dbt.adapters.spark_mt.execution.host_progress import HostPhase, HostProgress
 from dbt.adapters.spark_mt.execution.hosting_errors import NotFreshError, NotHostedError
 
 T, U = TableName("t", "s", "c"), TableName("u", "s", "c")

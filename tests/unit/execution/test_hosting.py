@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.hosting import HostedTable, HostPhase, HostPolicy
+from dbt.adapters.spark_mt.execution.host_progress import HostPhase, HostPolicy
+from dbt.adapters.spark_mt.execution.hosting import HostedTable
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from dbt.adapters.spark_mt.resolution.settings import Settings
@@ -131,3 +132,9 @@ def test_a_host_looks_at_least_as_often_as_its_table_is_due(world):
             HostPolicy(look=look),
         )
         assert table.tick() == pause
+
+
+def test_pauses_are_spread_by_chance():
+    policy = HostPolicy(first_pause=1_000, spread=0.5)
+    assert policy.pause_after(3, chance=0.0) == 2_000
+    assert policy.pause_after(3, chance=1.0) == 1_000

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.hosting import HostPhase
+from dbt.adapters.spark_mt.execution.host_progress import HostPhase
 from dbt.adapters.spark_mt.execution.memory.streams import StreamBrokenError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from tests.behaviour.hosting import BIG, EVENTS, FIRST, LIVE, ROWS, assert_equals_query, prepare

@@ -115,7 +115,7 @@ def test_clocks_that_differ_make_no_live_manager_look_dead(world):
 
 def test_of_two_that_claim_a_term_at_once_one_gets_it(world):
     newest = world.log.newest
-    world.log.newest = lambda catalog: None
+    world.log.newest = lambda _: None
     assert world.first.tick()
     assert not world.second.tick()
     world.log.newest = newest

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.execution.hosting import HostPhase
+from dbt.adapters.spark_mt.execution.host_progress import HostPhase
 from dbt.adapters.spark_mt.execution.hosting_errors import NotFreshError, NotHostedError
 from dbt.adapters.spark_mt.execution.streams import reaches
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
-    from dbt.adapters.spark_mt.execution.hosting import HostedTable, HostProgress
+    from dbt.adapters.spark_mt.execution.host_progress import HostProgress
+    from dbt.adapters.spark_mt.execution.hosting import HostedTable
 
 _WAITING_S = 0.05
 """How often whoever waits for a table looks at its progress, which is in memory."""
@@ -71,6 +72,26 @@ class Host:
             NotHostedError: It is not kept fresh here.
         """
         self._hosting(name).stop()
+
+    def hosted(self) -> frozenset[TableName]:
+        """Return the tables that are kept fresh now."""
+        with self._lock:
+            return frozenset(n for n, hosting in self._threads.items() if hosting.is_alive)
+
+    def notice(self, name: TableName) -> None:
+        """Look at a table at once that somebody says was changed; nothing if it is not hosted."""
+        with self._lock:
+            hosting = self._threads.get(name)
+        if hosting is not None:
+            hosting.table.notice()
+            hosting.wake()
+
+    def forget(self, name: TableName) -> None:
+        """Stop a table, and forget how it did; nothing if it was never hosted."""
+        with self._lock:
+            hosting = self._threads.pop(name, None)
+        if hosting is not None:
+            hosting.stop()
 
     def progress(self, name: TableName) -> HostProgress:
         """Return how a table does.

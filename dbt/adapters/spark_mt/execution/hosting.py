@@ -8,10 +8,12 @@ killing it loses nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import Enum
+import logging
+from dataclasses import replace
+from random import random
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.errors import (
@@ -19,6 +21,8 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
     problem_of,
 )
+from dbt.adapters.spark_mt.execution.giving_up import Failures, give_up
+from dbt.adapters.spark_mt.execution.host_progress import PATIENT, HostPhase, HostProgress
 from dbt.adapters.spark_mt.execution.hosted_streams import HostedStream, stream_task
 from dbt.adapters.spark_mt.execution.hosting_errors import NotContinuousError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
@@ -32,72 +36,14 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.host_progress import HostPolicy
     from dbt.adapters.spark_mt.execution.refreshes import Refreshes
     from dbt.adapters.spark_mt.execution.streams import StreamTask
 
 
-class HostPhase(Enum):
-    """What a host does for a table."""
-
-    STARTING = "starting"
-    STREAMING = "streaming"
-    """A stream follows the source."""
-    FOLLOWING = "following"
-    """The host looks for new versions of the sources, and refreshes when there are any."""
-    SUSPENDED = "suspended"
-    """The table is suspended; the host waits for its RESUME."""
-    FAILING = "failing"
-    """The last attempt failed; the host tries again after a pause."""
-    ENDED = "ended"
-    """The host was told to stop, or the table is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostProgress:
-    """How a hosted table does.
-
-    Args:
-        table: Its full name.
-        positions: Up to where its rows reflect the sources; None before that is known.
-        batches: How many commits the host made for it.
-        rows: How many rows these wrote, where they were counted.
-        committed_at_ms: When the newest was made, milliseconds since the epoch, UTC; 0 for none.
-        looked_at_ms: The instant up to which the host knows that nothing is missing: when it began
-            to look at the sources the last time that it has committed what it found.
-        failures: How often in a row it failed.
-        problem: Why it failed last, or why the table is suspended.
-    """
-
-    table: str
-    phase: HostPhase = HostPhase.STARTING
-    positions: Positions | None = None
-    batches: int = 0
-    rows: int = 0
-    committed_at_ms: int = 0
-    looked_at_ms: int = 0
-    failures: int = 0
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HostPolicy:
-    """How a host spends its time; all in milliseconds.
-
-    Args:
-        look: The longest pause between two looks at the table and at a source that stands still.
-        first_pause: After a second failure in a row; doubled with each further one.
-        longest_pause: The most that becomes.
-    """
-
-    look: int = 1_000
-    first_pause: int = 1_000
-    longest_pause: int = 60_000
-
-    def pause_after(self, failures: int) -> int:
-        """Return how long to wait after so many failures in a row; none after the first."""
-        if failures < 2:
-            return 0
-        return min(self.longest_pause, self.first_pause << min(failures - 2, 16))
+_LOGGER = logging.getLogger(__name__)
+_WATCH_MS = 1_000
+"""How often a stream's state is looked at, which is in memory."""
 
 
 class HostedTable:
@@ -115,7 +61,7 @@ class HostedTable:
         name: TableName,
         environment: Environment,
         refreshes: Refreshes,
-        policy: HostPolicy = HostPolicy(),
+        policy: HostPolicy = PATIENT,
     ) -> None:
         self._name = name
         self._env = environment
@@ -123,7 +69,13 @@ class HostedTable:
         self._policy = policy
         self._stream: HostedStream | None = None
         self._must_refresh = False
+        self._failures = Failures()
+        self._looked_at_log_ms = 0
         self.progress = HostProgress(str(name))
+
+    def notice(self) -> None:
+        """Look at the table's log in the next tick: somebody says that it was changed."""
+        self._looked_at_log_ms = 0
 
     def tick(self) -> int:
         """Do what is due now.
@@ -166,6 +118,7 @@ class HostedTable:
         every_ms = self._trigger_ms(table.definition)
         analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
         run = self._env.run(HOSTED, analyzed, table.definition.resolved)
+        self._note(engine=run.engine)
         task = stream_task(self._env, table, run, every_ms)
         if task is None or self._must_refresh:
             self._refresh()
@@ -221,23 +174,40 @@ class HostedTable:
             )
         self._note(looked_at_ms=max(self.progress.looked_at_ms, stream.looked_at_ms))
         if stream.is_active:
-            if stream.is_overtaken():
+            if self._is_time_to_look() and stream.is_overtaken():
                 self._stop_stream()
                 return 0
-            return min(stream.task.every_ms or self._policy.look, self._policy.look)
+            return min(stream.task.every_ms or _WATCH_MS, _WATCH_MS)
         failure = stream.failure
         self._stop_stream()
         if failure is None or isinstance(failure, CommitConflictError):
             return 0
         return self._failed(failure)
 
+    def _is_time_to_look(self) -> bool:
+        now = self._env.now_ms()
+        if now - self._looked_at_log_ms < self._policy.look:
+            return False
+        self._looked_at_log_ms = now
+        return True
+
     def _failed(self, error: Exception) -> int:
         """Try again after a pause, and then by a refresh: that can do what a stream cannot."""
         self._stop_stream()
         self._must_refresh = True
-        failures = self.progress.failures + 1
-        self._note(phase=HostPhase.FAILING, failures=failures, problem=problem_of(error))
-        return self._policy.pause_after(failures)
+        before = self._failures if self.progress.failures else Failures()
+        failures = self._failures = before.after(error)
+        self._note(phase=HostPhase.FAILING, failures=failures.count, problem=failures.problem)
+        if 0 < self._policy.give_up_after <= failures.same:
+            self._give_up(failures)
+        return self._policy.pause_after(failures.count, random())  # noqa: S311 - no secret
+
+    def _give_up(self, failures: Failures) -> None:
+        """Suspend the table; where that fails as well, the next failure tries it again."""
+        try:
+            give_up(self._env, self._name, failures)
+        except MaterializedTableError as error:
+            _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(error))
 
     def _stop_stream(self) -> None:
         if self._stream is not None:
