@@ -47,8 +47,8 @@ def scheduled_partitions(
         tuples of the finest periods.
     """
     found: dict[Partition, None] = {}
-    start = _start(scheduled_at, freshness, zone)
-    finest = min((finest_period(p) for p in formatters.values()), key=lambda period: period.value)
+    start = covered_since(scheduled_at, freshness, zone)
+    finest = finest_of(formatters)
     for moment in _moments(start, scheduled_at, _STEPS[finest], zone):
         partition = tuple(
             (column, quote_text(format_partition(pattern, moment)))
@@ -58,8 +58,15 @@ def scheduled_partitions(
     return tuple(found)
 
 
-def _start(scheduled_at: datetime, freshness: Freshness, zone: tzinfo) -> datetime:
-    """Go back by the freshness: whole days on the zone's clock, anything else in elapsed time.
+def finest_of(formatters: Mapping[str, str]) -> Period:
+    """Return the shortest period that the patterns of the columns tell apart."""
+    return min((finest_period(p) for p in formatters.values()), key=lambda period: period.value)
+
+
+def covered_since(scheduled_at: datetime, freshness: Freshness, zone: tzinfo) -> datetime:
+    """Return where the time begins that a run stands for, aware.
+
+    It goes back by the freshness: whole days on the zone's clock, anything else in elapsed time.
 
     A day with 23 hours is one day for a schedule that runs at midnight.
     """
