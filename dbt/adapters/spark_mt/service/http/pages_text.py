@@ -1,0 +1,78 @@
+"""Figures as the status page writes them: durations, instants, counts, names."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+UNKNOWN = "unknown"
+_UNITS = (("w", 604_800), ("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+_FINE = 10
+"""Seconds below which a tenth matters."""
+
+
+def duration(seconds: float | None) -> str:
+    """Write a length of time in its two largest units: `4.2 s`, `3 min`, `2 h 44 min`.
+
+    Args:
+        seconds: None when nobody knows.
+    """
+    if seconds is None:
+        return UNKNOWN
+    seconds = max(0.0, seconds)
+    if seconds < _FINE and round(seconds, 1) != round(seconds):
+        return f"{seconds:.1f} s"
+    return _whole(round(seconds))
+
+
+def _whole(seconds: int) -> str:
+    for position, (unit, length) in enumerate(_UNITS[:-1]):
+        if seconds >= length:
+            smaller, part = _UNITS[position + 1]
+            rest = seconds % length // part
+            return f"{seconds // length} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{seconds} s"
+
+
+def instant(at_ms: int | None) -> str:
+    """Write an instant: `2026-11-21 14:50:00 UTC`; empty for none."""
+    return "" if at_ms is None else f"{_utc(at_ms):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def machine_instant(at_ms: int | None) -> str:
+    """Write an instant for `<time datetime>`."""
+    return "" if at_ms is None else f"{_utc(at_ms):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def clock_time(at_ms: int, now_ms: int) -> str:
+    """Write an instant as short as it can be told: `14:50`, on another day `11-20 14:50`."""
+    at, now = _utc(at_ms), _utc(now_ms)
+    return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%m-%d %H:%M} UTC"
+
+
+def distance(at_ms: int | None, now_ms: int) -> str:
+    """Write how far an instant lies from now: `3 min ago`, `in 8 h`; `never` for none."""
+    if at_ms is None:
+        return "never"
+    ahead = (at_ms - now_ms) / 1000
+    if abs(ahead) < 1:
+        return "now"
+    return f"in {duration(round(ahead))}" if ahead > 0 else f"{duration(round(-ahead))} ago"
+
+
+def count(number: int | None) -> str:
+    """Write a number with its thousands apart; a dash for none."""
+    return "\u2013" if number is None else f"{number:,}"
+
+
+def short_name(name: str, catalog: str) -> str:
+    """Leave the catalog out of a name where it is the manager's own."""
+    return name.removeprefix(f"{catalog}.")
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """Write a number with its noun: `1 table`, `3 tables`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _utc(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, timezone.utc)
