@@ -59,8 +59,14 @@ GROUPS = (
     ),
     Group(
         "Spark, Java and the metastore",
-        ("spark", "scheduler", "service"),
+        ("spark",),
         "The surroundings do not work yet; no table was touched.",
+    ),
+    Group(
+        "The refresh manager",
+        ("scheduler", "service"),
+        "A manager that does not start, or refuses a request. Over HTTP these come as problem "
+        "documents, with the same condition, parameters, violations and remedy.",
     ),
     Group("dbt", (), "Checked before any statement runs."),
 )

@@ -1,0 +1,1 @@
+"""What a manager says over HTTP: the REST interface, health, metrics and the status page."""
