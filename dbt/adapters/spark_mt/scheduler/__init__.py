@@ -1,0 +1,1 @@
+"""Workflow schedulers: what refreshes tables in mode FULL at their scheduled times."""

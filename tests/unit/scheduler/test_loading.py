@@ -1,0 +1,81 @@
+"""Which scheduler a setting names, and what is said when there is none."""
+
+import sys
+from importlib.metadata import EntryPoint
+from types import ModuleType
+
+import pytest
+
+from dbt.adapters.spark_mt.execution.workflows import SchedulerContext, WorkflowScheduler
+from dbt.adapters.spark_mt.resolution.settings import Settings
+from dbt.adapters.spark_mt.scheduler import loading
+from dbt.adapters.spark_mt.scheduler.airflow import AirflowScheduler
+from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
+from dbt.adapters.spark_mt.scheduler.loading import UnknownSchedulerError, load_scheduler
+from tests.unit.scheduler.simulation import now
+
+
+class Mine(AirflowScheduler):
+    """A scheduler of one's own."""
+
+
+def unable(_context):
+    raise OSError(13, "no licence")
+
+
+@pytest.fixture
+def context():
+    return SchedulerContext(lambda _firing: None, now)
+
+
+@pytest.fixture(autouse=True)
+def my_schedulers(monkeypatch):
+    module = ModuleType("my_schedulers")
+    module.Mine, module.unable, module.NUMBER, module.dumb = Mine, unable, 1, lambda _context: 1
+    monkeypatch.setitem(sys.modules, "my_schedulers", module)
+    points = [
+        EntryPoint("mine", "my_schedulers:Mine", loading.ENTRY_POINT_GROUP),
+        EntryPoint("embedded", "my_schedulers:Mine", loading.ENTRY_POINT_GROUP),
+    ]
+    monkeypatch.setattr(
+        loading,
+        "entry_points",
+        lambda group: points if group == "dbt_spark_mt.workflow_schedulers" else [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [
+        (Settings().scheduler, EmbeddedScheduler),
+        ("embedded", EmbeddedScheduler),
+        ("airflow", AirflowScheduler),
+        ("mine", Mine),
+        ("my_schedulers:Mine", Mine),
+    ],
+)
+def test_found_by_name_and_by_place(spec, kind, context):
+    scheduler = load_scheduler(spec, context)
+    assert type(scheduler) is kind
+    assert isinstance(scheduler, WorkflowScheduler)
+    assert scheduler.close(0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        ("embeded", "Did you mean 'embedded'"),
+        ("my_schedulers:Missing", "Missing"),
+        ("my_schedulers:NUMBER", "NUMBER"),
+        ("my_schedulers:unable", "no licence"),
+        ("my_schedulers:dumb", "int"),
+        ("no_such_module:create", "no_such_module"),
+        (":", ""),
+    ],
+)
+def test_what_cannot_be_loaded_is_named_with_all_there_are(spec, named, context):
+    with pytest.raises(UnknownSchedulerError) as caught:
+        load_scheduler(spec, context)
+    assert caught.value.parameters["scheduler"] == spec
+    assert named in caught.value.parameters["problem"]
+    assert caught.value.parameters["known"] == "`airflow`, `embedded`, `mine`"
