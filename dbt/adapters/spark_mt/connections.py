@@ -14,17 +14,21 @@ from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt_common.events.contextvars import get_node_info
 
+from dbt.adapters.spark_mt import discovery
 from dbt.adapters.spark_mt.credentials import ConnectionMethod, SparkMTCredentials
 from dbt.adapters.spark_mt.cursor import Cursor, SparkHandle
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.discovery import Discovered
 from dbt.adapters.spark_mt.failures import one_line, translated
 from dbt.adapters.spark_mt.response import response_of
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.ways import Way, automatic_way
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dbt.adapters.contracts.connection import AdapterResponse
+    from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.definition import Pairs
 
@@ -92,20 +96,66 @@ class SparkMTConnectionManager(SQLConnectionManager):
         """Nothing: Spark has no transactions over statements."""
 
 
+def way_of(credentials: SparkMTCredentials) -> Way:
+    """Which Spark a connection would work with now, and why."""
+    if credentials.method == ConnectionMethod.connect:
+        return Way("the profile says `method: connect`", credentials.connect_url, is_fixed=True)
+    if credentials.method == ConnectionMethod.session:
+        return Way("the profile says `method: session`", is_fixed=True)
+    return automatic_way(credentials.server_side_parameters, Path.cwd(), _say_that_we_wait)
+
+
 def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
     from dbt.adapters.spark_mt.spark import session  # noqa: PLC0415 - loads PySpark
 
     asked = credentials.server_side_parameters
-    if credentials.method == ConnectionMethod.connect:
-        spark = session.connect_spark(credentials.connect_url, asked)
-        return SparkHandle(spark, owner=_owner, on_close=spark.stop)
-    log = Path(os.environ.get("DBT_LOG_PATH", "logs")).absolute() / "spark.log"
-    root = session.classic_spark(asked, Path.cwd(), log)
-    spark = root.newSession()
+    way = way_of(credentials)
+    _tell(way)
+    if way.is_connect:
+        spark = session.connect_spark(way.url, {}, is_near=way.manager is not None)
+        handle = SparkHandle(spark, owner=_owner, on_close=spark.stop, way=way)
+    else:
+        spark = _own_spark(asked, way).newSession()
+        handle = SparkHandle(spark, owner=_owner, way=way)
     fixed = session.apply_confs(spark, asked)
     if fixed:
         _warn_of_fixed_confs(fixed)
-    return SparkHandle(spark, owner=_owner)
+    return handle
+
+
+def _own_spark(asked: Mapping[str, str], way: Way) -> SparkSession:
+    from dbt.adapters.spark_mt.spark import session  # noqa: PLC0415 - loads PySpark
+    from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError  # noqa: PLC0415
+
+    log = Path(os.environ.get("DBT_LOG_PATH", "logs")).absolute() / "spark.log"
+    try:
+        return session.classic_spark(asked, Path.cwd(), log)
+    except MetastoreInUseError as error:
+        reasons = _why_not_the_managers(way, Path(error.parameters["metastore"]))
+        raise MetastoreInUseError(violations=reasons, **error.parameters) from None
+
+
+def _why_not_the_managers(way: Way, metastore: Path) -> list[str]:
+    """Why dbt wanted a Spark of its own for a metastore that another process holds."""
+    reasons = [f"dbt was to run a Spark of its own: {way.why}."]
+    manager = discovery.read(discovery.place(metastore))
+    if way.is_fixed and isinstance(manager, Discovered):
+        who = f"The refresh manager ({manager.owner}) serves this metastore"
+        reasons.append(f"{who}: with `method: auto` instead, dbt would work in its Spark.")
+    return reasons
+
+
+@cache
+def _tell(way: Way) -> None:
+    """Say once in a process which Spark is used; loudly when the profile does not say it."""
+    if way.manager is not None:
+        logger.info(f"Working in the Spark of the refresh manager ({way.manager.owner}).")
+    else:
+        logger.debug(f"Spark {'Connect' if way.is_connect else 'in this process'}: {way.why}.")
+
+
+def _say_that_we_wait(manager: Discovered) -> None:
+    logger.info(f"Waiting for the refresh manager to start ({manager.owner}) …")
 
 
 @cache

@@ -9,10 +9,13 @@ from dbt.adapters.contracts.connection import Credentials
 from dbt_common.dataclass_schema import StrEnum
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_mt.ways import server_url
+
 
 class ConnectionMethod(StrEnum):
     """How dbt gets at Spark."""
 
+    auto = "auto"
     session = "session"
     connect = "connect"
 
@@ -24,7 +27,9 @@ class SparkMTCredentials(Credentials):
     Args:
         database: The catalog, called `catalog` in the profile.
         schema: Where models go that name no schema of their own.
-        method: `session` runs Spark in dbt's own process, `connect` uses a Spark Connect server.
+        method: `session` runs Spark in dbt's own process, `connect` uses a Spark Connect server;
+            `auto` uses the Spark of the refresh manager that serves the same warehouse, and runs
+            its own if there is none.
         host: Of the Spark Connect server, as a name or as `sc://name`.
         port: Of the Spark Connect server.
         token: What the Spark Connect server asks for, if it does.
@@ -37,7 +42,7 @@ class SparkMTCredentials(Credentials):
 
     database: str = "spark_catalog"
     schema: str = ""
-    method: ConnectionMethod = ConnectionMethod.session
+    method: ConnectionMethod = ConnectionMethod.auto
     host: str | None = None
     port: int = 15002
     token: str | None = None
@@ -100,9 +105,7 @@ class SparkMTCredentials(Credentials):
     @property
     def connect_url(self) -> str:
         """The Spark Connect URL, with the token in it."""
-        host = (self.host or "").removeprefix("sc://").rstrip("/")
-        url = f"sc://{host}:{self.port}/;use_ssl={str(self.use_ssl).lower()}"
-        return f"{url};token={self.token}" if self.token else url
+        return server_url(self.host or "", self.port, self.token, use_ssl=self.use_ssl)
 
     def _connection_keys(self) -> tuple[str, ...]:
         """What `dbt debug` prints."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
+    from dbt.adapters.spark_mt.ways import Way
 
 Row = tuple[Any, ...]
 Description = list[tuple[str, str, None, None, None, None, bool]]
@@ -37,6 +38,7 @@ class SparkHandle:
         spark: The connection's session.
         owner: Names the dbt node whose statement is about to run.
         on_close: Ends the session where that takes more than forgetting it.
+        way: Which Spark it is, and why.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class SparkHandle:
         *,
         owner: Callable[[], Pairs] = tuple,
         on_close: Callable[[], None] | None = None,
+        way: Way | None = None,
     ) -> None:
         self.spark = spark
+        self.way = way
         self._owner = owner
         self._on_close = on_close
         self._tables: MaterializedTables | None = None

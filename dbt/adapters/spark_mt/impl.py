@@ -10,6 +10,8 @@ from dbt.adapters.base.impl import BaseAdapter
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo
 from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
+from dbt_common.events.functions import fire_event
+from dbt_common.events.types import Note
 
 from dbt.adapters.spark_mt import listing, seeds
 from dbt.adapters.spark_mt.__version__ import version
@@ -214,8 +216,14 @@ class SparkMTAdapter(OperationsAdapter):
         return quote(identifier)
 
     def debug_query(self) -> None:
-        """Check, for `dbt debug`, what a session needs; an error names the line to add."""
+        """Check, for `dbt debug`, what a session needs; an error names the line to add.
+
+        Which Spark is checked, and why that one, is told first.
+        """
         handle = self._handle()
+        if handle.way is not None:
+            where = "a server" if handle.way.is_connect else "dbt's own process"
+            fire_event(Note(msg=f"Spark runs in {where}: {handle.way.why}."))
         with translated("checking the session"), handle.busy():
             check_session(handle.spark)
         self.list_schemas(self.config.credentials.database)

@@ -14,7 +14,7 @@ def credentials(**profile) -> SparkMTCredentials:
 
 def test_a_schema_is_enough():
     found = credentials(schema="dev")
-    assert (found.type, found.method, found.database) == ("spark_mt", "session", "spark_catalog")
+    assert (found.type, found.method, found.database) == ("spark_mt", "auto", "spark_catalog")
 
 
 def test_catalog_is_the_database():

@@ -27,10 +27,11 @@ def answers(monkeypatch, given):
 
 
 @pytest.mark.parametrize(
-    ("method", "expected"), [(1, ("session", None)), (2, ("connect", "localhost"))]
+    ("method", "expected"),
+    [(1, ("auto", None)), (2, ("session", None)), (3, ("connect", "localhost"))],
 )
 def test_what_init_writes_is_a_valid_target(monkeypatch, method, expected):
-    target = answers(monkeypatch, {"[1] session": method, "schema": "dev"})
+    target = answers(monkeypatch, {"[1] auto": method, "schema": "dev"})
     assert target.pop("type") == "spark_mt"
     assert target.pop("threads") == 4
     profile = SparkMTCredentials.translate_aliases(target)

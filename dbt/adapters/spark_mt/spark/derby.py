@@ -23,9 +23,10 @@ class MetastoreInUseError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_METASTORE_IN_USE"
     text = "The metastore {metastore} is in use by {holder}; Derby serves one process at a time."
     remedy = (
-        "Wait until it ends or stop it, or use a metastore that several processes can share: "
-        "`spark.hadoop.hive.metastore.uris: thrift://...` under `server_side_parameters` in the "
-        "profile, or `method: connect` to a Spark that is running already."
+        "Wait until it ends or stop it. A process that shall run all the time can let others work "
+        "in its Spark: `spark-mt serve` does, and `method: auto`, the default in a profile, finds "
+        "it. Or use a metastore that several processes can share, with "
+        "`spark.hadoop.hive.metastore.uris: thrift://...` under `server_side_parameters`."
     )
 
 

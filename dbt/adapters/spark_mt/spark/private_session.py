@@ -141,6 +141,7 @@ def is_connect(spark: SparkSession) -> bool:
 def _new_session(spark: SparkSession) -> SparkSession:
     if is_connect(spark):
         clone: SparkSession = spark.cloneSession()  # type: ignore[attr-defined]
+        clone.client.set_retry_policies(spark.client.get_retry_policies())
         return clone
     return spark.newSession()
 

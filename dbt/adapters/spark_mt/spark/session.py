@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import shutil
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "pyspark.sql.connect")
 _LOG_TAIL = 12
+_CONNECT_MODULES = {
+    "grpc": "grpcio",
+    "grpc_status": "grpcio-status",
+    "google.rpc": "googleapis-common-protos",
+    "zstandard": "zstandard",
+}
+_NEAR_RETRIES = 5
+"""After 0.05, 0.2, 0.8, 3.2 and 12.8 seconds."""
 _starting = Lock()
 
 
@@ -35,6 +44,17 @@ class JavaMissingError(MaterializedTableError):
     remedy = (
         "Install Java 17 (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: "
         "brew install openjdk@17), or set JAVA_HOME to the one you have."
+    )
+
+
+class ConnectMissingError(MaterializedTableError):
+    """Python packages that Spark Connect needs are not there."""
+
+    condition = "MATERIALIZED_TABLE_CONNECT_MISSING"
+    text = "Spark Connect needs Python packages that are not installed: {packages}."
+    remedy = (
+        "pip install 'dbt-spark-mt[connect]' beside dbt. A Spark of dbt's own (`method: session`) "
+        "needs none of them."
     )
 
 
@@ -79,17 +99,25 @@ def is_running_here() -> bool:
     return getattr(context, "_active_spark_context", None) is not None
 
 
-def connect_spark(url: str, asked: Mapping[str, str]) -> SparkSession:
+def connect_spark(url: str, asked: Mapping[str, str], *, is_near: bool = False) -> SparkSession:
     """Open a session of its own on a Spark Connect server.
 
     Args:
         url: `sc://host:port/;token=...`.
         asked: Confs to set in the session.
+        is_near: The server is on this machine: if it does not answer it is gone, and with it the
+            session, so it is given up after seconds. PySpark tries for ten minutes by itself.
+
+    Raises:
+        ConnectMissingError: Packages that Spark Connect needs are not installed.
     """
+    _require_connect()
     from pyspark.sql import SparkSession
 
     quiet_python_loggers()
     spark: SparkSession = SparkSession.builder.remote(url).create()
+    if is_near:
+        _be_impatient(spark)
     apply_confs(spark, asked)
     return spark
 
@@ -100,8 +128,11 @@ def apply_confs(spark: SparkSession, asked: Mapping[str, str]) -> tuple[str, ...
     Returns:
         The keys that are fixed since Spark started and have another value than the asked one.
     """
+    known = spark.conf.getAll if asked else {}
     fixed = []
     for key, value in asked.items():
+        if known.get(key) == value:  # over Connect each question is a call
+            continue
         if spark.conf.isModifiable(key):
             spark.conf.set(key, value)
         elif value not in (spark.conf.get(key, None) or ""):  # Spark and we only add to a value
@@ -140,6 +171,26 @@ def _launch_quietly(conf: SparkConf, log: Path) -> object:
             tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
             raise SparkStartError(log=log, violations=tail) from error
     return gateway
+
+
+def _be_impatient(spark: SparkSession) -> None:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    policy = DefaultPolicy(max_retries=_NEAR_RETRIES)
+    spark.client.set_retry_policies([policy])
+
+
+def _require_connect() -> None:
+    missing = [package for module, package in _CONNECT_MODULES.items() if not _is_there(module)]
+    if missing:
+        raise ConnectMissingError(packages=", ".join(missing))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # the package above it
+        return False
 
 
 def _require_java() -> None:

@@ -1,0 +1,112 @@
+"""Which Spark to work with: one's own, a server that the user names, or that of a manager.
+
+The command line works as dbt does, so nothing here loads dbt or PySpark.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from dbt.adapters.spark_mt import discovery
+from dbt.adapters.spark_mt.discovery import Discovered, NotFound
+from dbt.adapters.spark_mt.spark.session import is_running_here
+from dbt.adapters.spark_mt.spark.session_confs import embedded_metastore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "[::1]"})
+_START_S = 120.0
+_LOOK_EVERY_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to get at Spark.
+
+    Args:
+        why: For people, a sentence without its end.
+        url: Of Spark Connect, with the token; empty for a Spark of one's own.
+        manager: Whose Spark it is, if a manager's.
+        is_fixed: The user named this way; a manager was not looked for.
+    """
+
+    why: str
+    url: str = field(default="", repr=False)
+    manager: Discovered | None = None
+    is_fixed: bool = False
+
+    @property
+    def is_connect(self) -> bool:
+        """Whether Spark is another process."""
+        return bool(self.url)
+
+
+def automatic_way(
+    asked: Mapping[str, str],
+    home: Path,
+    waiting: Callable[[Discovered], None] = lambda _: None,
+    wait_s: float = _START_S,
+) -> Way:
+    """Take the Spark of the manager that serves the same warehouse; without one, one's own.
+
+    Args:
+        asked: The user's confs, which may say where the metastore is.
+        home: Where the metastore is otherwise.
+        waiting: Told once when the manager is just starting, and is waited for.
+        wait_s: For how many seconds at most.
+    """
+    if is_running_here():
+        return Way("Spark runs in this process already")
+    metastore = embedded_metastore(asked, home)
+    if metastore is None:
+        return Way("there is no embedded metastore, beside which a manager could be found")
+    found = _started(discovery.place(metastore), waiting, wait_s)
+    return Way(found.reason) if isinstance(found, NotFound) else _way_to(found)
+
+
+def server_url(host: str, port: int, token: str | None, *, use_ssl: bool) -> str:
+    """The Spark Connect URL of a server, with the token in it.
+
+    PySpark shows a token without TLS to a server that is called `localhost` only, and tries TLS
+    with all others, loopback addresses too.
+
+    Args:
+        host: As a name, an address or `sc://name`.
+        port: The port.
+        token: What the server asks for, if it does.
+        use_ssl: Whether the server speaks TLS.
+    """
+    host = host.removeprefix("sc://").rstrip("/")
+    if token and not use_ssl and host in _LOOPBACK:
+        host = "localhost"
+    url = f"sc://{host}:{port}/;use_ssl={str(use_ssl).lower()}"
+    return f"{url};token={quote(token, safe='')}" if token else url
+
+
+def _way_to(manager: Discovered) -> Way:
+    who = f"the refresh manager of this warehouse ({manager.owner})"
+    if manager.is_starting:
+        return Way(f"{who} has not begun to serve Spark Connect")
+    if not discovery.answers(manager):
+        return Way(f"{who} does not answer at {manager.connect_url}")
+    url = f"{manager.connect_url}/;token={quote(manager.connect_token, safe='')}"
+    return Way(f"{who} serves Spark Connect at {manager.connect_url}", url, manager)
+
+
+def _started(
+    path: Path, waiting: Callable[[Discovered], None], wait_s: float
+) -> Discovered | NotFound:
+    """Read a manager's file, until what starts has started or is gone."""
+    deadline = time.monotonic() + wait_s
+    found = discovery.read(path)
+    if isinstance(found, Discovered) and found.is_starting:
+        waiting(found)
+    while isinstance(found, Discovered) and found.is_starting and time.monotonic() < deadline:
+        time.sleep(_LOOK_EVERY_S)
+        found = discovery.read(path)
+    return found
