@@ -68,6 +68,26 @@ def test_starting_twice_is_starting_once(host, made):
     assert made[0].ticks == 0
 
 
+def test_a_start_while_a_tick_finds_the_table_gone_is_not_lost(host, made):
+    """The table was dropped, and is there again before its host has ended."""
+    looked, made_anew, again = Event(), Event(), Event()
+
+    def on_tick(number):
+        if number > 1:
+            again.set()
+            return None
+        looked.set()
+        assert made_anew.wait(SOON_S)
+        return -1
+
+    made.append(Scripted(on_tick=on_tick))
+    host.start(T)
+    assert looked.wait(SOON_S)
+    host.start(T)
+    made_anew.set()
+    assert again.wait(SOON_S)
+
+
 def test_stopping_does_not_wait_for_the_pause(host, made):
     table = started(host, made, Scripted())
     host.stop(T)

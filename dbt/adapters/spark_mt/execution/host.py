@@ -62,7 +62,7 @@ class Host:
         """Keep a table fresh from now on; nothing if it is kept fresh already."""
         with self._lock:
             before = self._threads.get(name)
-            if before is None or not before.is_alive:
+            if before is None or not before.looks_again():
                 self._threads[name] = _Hosting(self._hosted(name))
 
     def stop(self, name: TableName) -> None:
@@ -153,6 +153,9 @@ class _Hosting:
     ticks: int = 0
     _woken: Event = field(default_factory=Event)
     _stopped: Event = field(default_factory=Event)
+    _ending: Lock = field(default_factory=Lock)
+    _has_ended: bool = False
+    _must_look: bool = False
     _thread: Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -166,6 +169,16 @@ class _Hosting:
 
     def wake(self) -> None:
         self._woken.set()
+
+    def looks_again(self) -> bool:
+        """Let it look at the table once more, even if it is about to find that there is none.
+
+        Returns:
+            Whether it will: not after it has ended.
+        """
+        with self._ending:
+            self._must_look = self.is_alive and not self._has_ended
+            return self._must_look and not self._stopped.is_set()
 
     def pause(self, seconds: float) -> None:
         self._stopped.wait(seconds)
@@ -181,10 +194,20 @@ class _Hosting:
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._woken.clear()
+            with self._ending:
+                self._must_look = False
             pause_ms = self.table.tick()
             self.ticks += 1
             if pause_ms < 0:
-                return
+                if self._ends():
+                    return
+                continue
             if pause_ms and not self._stopped.is_set():
                 self._woken.wait(pause_ms / 1000)
         self.table.end()
+
+    def _ends(self) -> bool:
+        """Whether nobody has asked for the table since the tick began that found it gone."""
+        with self._ending:
+            self._has_ended = not self._must_look
+            return self._has_ended
