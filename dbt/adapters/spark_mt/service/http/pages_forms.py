@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -58,8 +58,5 @@ async def read_form(request: Request) -> dict[str, str]:
 
 def local_path(wanted: str) -> str:
     """Return where to go after signing in: a path of this site, `/` for anything else."""
-    parts = urlsplit(wanted)
-    elsewhere = parts.scheme or parts.netloc or "\\" in wanted or not wanted.isprintable()
-    if elsewhere or not wanted.startswith("/") or wanted.startswith("//"):
-        return "/"
-    return wanted
+    elsewhere = wanted.startswith("//") or "\\" in wanted or not wanted.isprintable()
+    return wanted if wanted.startswith("/") and not elsewhere else "/"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -43,6 +44,7 @@ def address_of(name: str) -> str:
     return f"/tables/{quote(name, safe='')}"
 
 
+@cache
 def environment() -> Environment:
     """Templates that escape everything, and fail on names that nobody gave them."""
     found = Environment(
@@ -58,6 +60,7 @@ def environment() -> Environment:
         instant=pages_text.instant,
         machine_instant=pages_text.machine_instant,
         address=address_of,
+        gist=pages_text.gist,
         sparkline=sparkline,
     )
     found.globals.update(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 
 UNKNOWN = "unknown"
@@ -67,6 +68,12 @@ def count(number: int | None) -> str:
 def short_name(name: str, catalog: str) -> str:
     """Leave the catalog out of a name where it is the manager's own."""
     return name.removeprefix(f"{catalog}.")
+
+
+def gist(problem: str, name: str) -> str:
+    """Leave out of the text of a failure what stands beside it anyway: condition and table."""
+    text = re.sub(r"^\[[A-Z0-9_.]+\] ", "", problem)
+    return text.removeprefix(f"Materialized table {name}: ").strip()
 
 
 def plural(number: int, one: str, many: str = "") -> str:

@@ -2,6 +2,8 @@
 import uPlot from "./vendor/uPlot.esm.js";
 
 const HEIGHT = 200;
+// Steps of the axis, in seconds, that are round as durations.
+const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 36000, 86400];
 let chart = null;
 let observer = null;
 
@@ -47,7 +49,7 @@ function options(width, refreshes) {
         incrs: [1, 2, 5, 10, 20, 50],
         values: (_, ticks) => ticks.map((tick) => (about(tick) ? moment(about(tick)) : "")),
       },
-      { stroke: text, grid, ticks: grid, size: 64, values: (_, ticks) => ticks.map(inWords) },
+      { stroke: text, grid, ticks: grid, size: 64, incrs: STEPS, values: (_, ticks) => ticks.map(inWords) },
     ],
     series: [
       { label: "Started (UTC)", value: (_, position) => (about(position) ? moment(about(position)) : "–") },

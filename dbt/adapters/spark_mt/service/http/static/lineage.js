@@ -30,20 +30,27 @@ function laidOut(nodes) {
   return graph;
 }
 
-// From the right side of one box to the left side of the other, past what lies between them.
-function line(graph, edge) {
+// From the right side of one box to the left side of the other. What lies in columns between is
+// passed at the height that the layout kept free for it.
+function line(graph, edge, columns) {
   const from = graph.node(edge.v);
   const to = graph.node(edge.w);
-  const start = { x: from.x + WIDTH / 2, y: from.y };
   const end = { x: to.x - WIDTH / 2 - 2, y: to.y };
-  const between = graph.edge(edge).points.slice(1, -1).filter((p) => p.x > start.x && p.x < end.x);
-  let path = `M${start.x} ${start.y}`;
-  let last = start;
-  for (const point of [...between, end]) {
-    const middle = (last.x + point.x) / 2;
-    path += `C${middle} ${last.y} ${middle} ${point.y} ${point.x} ${point.y}`;
-    last = point;
+  let last = { x: from.x + WIDTH / 2, y: from.y };
+  let path = `M${last.x} ${last.y}`;
+  const curve = (next) => {
+    const middle = (last.x + next.x) / 2;
+    path += `C${middle} ${last.y} ${middle} ${next.y} ${next.x} ${next.y}`;
+    last = next;
+  };
+  for (const point of graph.edge(edge).points.slice(1, -1)) {
+    const column = columns.find((x) => Math.abs(x - point.x) < 4);
+    if (column === undefined || column < last.x || column > end.x) continue;
+    curve({ x: column - WIDTH / 2, y: point.y });
+    path += `h${WIDTH}`;
+    last = { x: column + WIDTH / 2, y: point.y };
   }
+  curve(end);
   return element("path", { class: "edge", d: path, "marker-end": "url(#arrow)" });
 }
 
@@ -78,7 +85,8 @@ export function drawLineage(place, nodes) {
   const focused = document.activeElement?.closest("#graph a")?.getAttribute("href");
   const graph = laidOut(nodes);
   const { width, height } = graph.graph();
-  const edges = graph.edges().map((edge) => line(graph, edge));
+  const columns = [...new Set(nodes.map((node) => graph.node(node.node).x))];
+  const edges = graph.edges().map((edge) => line(graph, edge, columns));
   const boxes = nodes.map((node) => box(node, graph.node(node.node), place.dataset.current));
   const { scrollLeft, scrollTop } = place;
   place.replaceChildren(
