@@ -61,12 +61,15 @@ class ScheduleView:
         zone: The stored time zone in which it holds.
         cron: As a cron expression of five fields, where one exists.
         every_seconds: The fixed interval, where none exists or it is shorter than a minute.
+        by_partition: Whether each run writes partitions of its own (date formatters), so that no
+            scheduled time may be left out.
     """
 
     text: str
     zone: str
     cron: str | None = None
     every_seconds: int | None = None
+    by_partition: bool = False
 
 
 @dataclass(frozen=True, slots=True)
