@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.columns import PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
-from dbt.adapters.spark_mt.resolution.engines import LOG_FORMATS, choose_engine
+from dbt.adapters.spark_mt.resolution.engines import LOG_FORMATS, choose_engine, keeps_checkpoint
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from tests.unit.builders import Engine, analyzed
 from tests.unit.resolution.spark_plans import DELTA, FILES, OTHER, PLANS, columns, operators
@@ -182,6 +182,7 @@ def test_a_query_that_says_stream_itself():
     engine = chosen("stream_static", delta(), delta(OTHER))
     assert (engine.name, engine.followed) == ("stream/append", (str(DELTA),))
     assert codes(engine) == ["STREAM_QUERY", "STATIC_SIDE", "VERSIONED_SOURCE"]
+    assert keeps_checkpoint(engine, (delta(), delta(OTHER)))
     keyed = chosen("stream_static", delta(), delta(OTHER), key="id")
     assert keyed.key == ("id",)
     timed = chosen("stream_rows", delta(), facts={"time_dependent": ("current_date",)})

@@ -96,10 +96,13 @@ def choose_engine(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> En
 def keeps_checkpoint(engine: Engine, sources: Sequence[Source]) -> bool:
     """Whether a stream cannot go on without the checkpoint in which it ran before.
 
-    It holds state, or what was read of a source that has no positions of its own.
+    It holds state, or what was read of a source that has no positions of its own. A query that
+    reads a STREAM keeps one in any case: nothing but a stream can compute its rows.
     """
     if not engine.is_stream:
         return False
+    if any(reason.code == "STREAM_QUERY" for reason in engine.reasons):
+        return True
     followed = [source for source in sources if str(source.name) in engine.followed]
     return engine.strategy == STATEFUL or any(s.format not in WITH_POSITIONS for s in followed)
 

@@ -52,8 +52,8 @@ class RelationRef:
         sampled: Whether TABLESAMPLE follows; an alias would have to stand behind that.
         pinned: Whether the user wrote VERSION AS OF or TIMESTAMP AS OF.
         streamed: Whether it stands behind STREAM.
-        tail: Offset after the clauses of Spark behind it (WITH options, WATERMARK); an alias goes
-            there.
+        tail: Offset after the parenthesis of STREAM(…) and the clauses of Spark behind it (WITH
+            options, WATERMARK); an alias goes there.
     """
 
     parts: tuple[str, ...]
@@ -231,25 +231,25 @@ def _ref(query: str, table: exp.Table, streams: Sequence[Token]) -> RelationRef 
         if start is None or end is None or _unquoted(query[start : end + 1]) != part.name:
             return None
     start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
+    between = [query[t.end + 1 : start].strip() for t in streams if t.end < start]
+    outer = table.parent if "(" in between and isinstance(table.parent, exp.Subquery) else None
     return RelationRef(
         parts=tuple(part.name for part in parts),
         start=start,
         end=end,
-        aliased=bool(table.alias),
+        aliased=bool(table.alias or (outer and outer.alias)),
         sampled=bool(table.args.get("sample")),
         pinned=bool(table.args.get("version") or table.args.get("when")),
-        streamed=any(
-            query[t.end + 1 : start].strip(" \t\r\n(") == "" for t in streams if t.end < start
-        ),
+        streamed=outer is not None or "" in between,
+        tail=end if outer is None else query.index(")", end) + 1,
     )
 
 
 def _tail(query: str, ref: RelationRef, clauses: Iterable[tuple[int, int]]) -> int:
-    """The offset after the clauses that follow a relation, or the parenthesis of STREAM(…)."""
-    tail = ref.end
+    """The offset after the clauses that follow a relation."""
+    tail = ref.tail
     for start, end in clauses:
-        between = query[tail:start].strip() if start >= tail else None
-        if between == "" or (between == ")" and ref.streamed and tail == ref.end):
+        if start >= tail and not query[tail:start].strip():
             tail = end
     return tail
 

@@ -33,6 +33,8 @@ from dbt.adapters.spark_mt.spark.inspection import (
 )
 from dbt.adapters.spark_mt.spark.plan import parts_of
 from dbt.adapters.spark_mt.spark.query_objects import QueryObjects
+from dbt.adapters.spark_mt.spark.stand_ins import NO_STAND_INS
+from dbt.adapters.spark_mt.spark.streams.only_streams import standing_in
 from dbt.adapters.spark_mt.spark.types import columns_of
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.definition import QueryContext
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
+    from dbt.adapters.spark_mt.spark.stand_ins import StandIns
 
 _SUBSTITUTES = "spark.sql.variable.substitute"
 _SUBSTITUTION = re.compile(r"\$\{([^}$\s]+)\}")
@@ -56,10 +59,12 @@ class SparkQueryAnalyzer:
     Args:
         spark: The user's session, classic or Connect; its current schema, confs and temporary
             objects count. No conf of it is changed and nothing is created in it.
+        stand_ins: Views of that session in the place of tables that Spark reads in no query.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, stand_ins: StandIns = NO_STAND_INS) -> None:
         self._spark = spark
+        self._stand_ins = stand_ins
 
     def analyze(self, query: str) -> AnalyzedQuery:
         """Analyse `query`.
@@ -69,13 +74,25 @@ class SparkQueryAnalyzer:
             TemporaryObjectError: It uses temporary views, functions or session variables.
             LookupTimeError: It joins as of another time than the processing time.
         """
-        lookups = without_lookups(query)
         context = context_of(self._spark)
+        try:
+            return self._analyzed(query, context)
+        except QueryError:
+            if self._stand_ins.views:
+                raise
+            with standing_in(self._spark, query, context) as (session, stand_ins):
+                if not stand_ins.views:
+                    raise
+                return SparkQueryAnalyzer(session, stand_ins).analyze(query)
+
+    def _analyzed(self, query: str, context: QueryContext) -> AnalyzedQuery:
+        lookups = without_lookups(query)
         self._refuse_substitutions(query)
         inspection = self._inspect(lookups.text, context)
-        self._refuse_temporary(inspection)
+        if not self._stand_ins.views:  # whose session has no temporary objects but these
+            self._refuse_temporary(inspection)
         objects = QueryObjects(self._spark, inspection, context)
-        expanded, schema, complete = self._expanded(inspection)
+        expanded, schema, complete = self._expanded(inspection, context)
         return AnalyzedQuery(
             query=query,
             expanded=expanded,
@@ -96,28 +113,30 @@ class SparkQueryAnalyzer:
 
     def _inspect(self, text: str, context: QueryContext) -> Inspection:
         try:
-            found = inspect(self._spark, text, context)
+            found = inspect(self._spark, text, context, self._stand_ins)
         except Exception as error:
             if not is_spark_error(error):
                 raise
             failure = failure_of(error)
             if not failure.is_syntax_error:
-                self._schema(text)
+                self._schema(text, context)
             raise query_error(failure, text, len(EXPLAIN_PROBE)) from error
         if found is not None:
             return found
-        self._schema(text)
+        self._schema(text, context)
         raise QueryError(place="", engine_condition="NO_PLAN", message="Spark shows no plan of it.")
 
-    def _schema(self, text: str) -> StructType:
+    def _schema(self, text: str, context: QueryContext) -> StructType:
         try:
-            return analysed(self._spark, text).schema
+            return analysed(self._spark, self._stand_ins.inserted(text, context)).schema
         except Exception as error:
             if is_spark_error(error):
                 raise query_error(failure_of(error), text, AS_SUBQUERY_OFFSET) from error
             raise
 
-    def _expanded(self, inspection: Inspection) -> tuple[str, StructType, bool]:
+    def _expanded(
+        self, inspection: Inspection, context: QueryContext
+    ) -> tuple[str, StructType, bool]:
         """The query with full names, its result, and whether all names could be made full.
 
         Where Spark does not take the query with full names (a column qualified in a way that only
@@ -125,11 +144,12 @@ class SparkQueryAnalyzer:
         """
         text = inspection.rewritten(lambda _, name: name.sql)
         try:
-            return text, analysed(self._spark, text).schema, not inspection.gap
+            schema = analysed(self._spark, self._stand_ins.inserted(text, context)).schema
         except Exception as error:
             if not is_spark_error(error):
                 raise
-        return inspection.text, self._schema(inspection.text), False
+            return inspection.text, self._schema(inspection.text, context), False
+        return text, schema, not inspection.gap
 
     def _refuse_substitutions(self, query: str) -> None:
         """`${key}` is replaced by Spark before it reads a statement, by this session's value."""

@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.definition.identifier import TableName, quote
 from dbt.adapters.spark_mt.resolution.query_text import QueryShape, replace_at, shape_of
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.plan import Plan, read_plan
+from dbt.adapters.spark_mt.spark.stand_ins import NO_STAND_INS, full_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.resolution.query_text import RelationRef
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.plan import Parts
+    from dbt.adapters.spark_mt.spark.stand_ins import StandIns
 
 _NOWHERE = f"materialized_table_no_such_schema_{uuid4().hex}"
 """A schema that does not exist, so that a CREATE VIEW in it checks a query and then fails."""
@@ -100,10 +102,18 @@ def failure_at(spark: SparkSession, statement: str) -> SparkFailure | None:
     return None
 
 
-def inspect(spark: SparkSession, text: str, context: QueryContext) -> Inspection | None:
+def inspect(
+    spark: SparkSession, text: str, context: QueryContext, stand_ins: StandIns = NO_STAND_INS
+) -> Inspection | None:
     """Look at a query that is valid in the session, whose current schema is the context's.
 
     Nothing is planned or executed: EXPLAIN of a CREATE VIEW stops at the analysed query.
+
+    Args:
+        spark: The session.
+        text: The query.
+        context: Where it stands.
+        stand_ins: Views in the session that stand for some of its tables.
 
     Returns:
         None where Spark shows no plan.
@@ -112,7 +122,8 @@ def inspect(spark: SparkSession, text: str, context: QueryContext) -> Inspection
         pyspark.errors.ParseException: It is no query.
     """
     fold = dict(context.confs).get("spark.sql.caseSensitive") != "true"
-    plan = read_plan(spark.sql(EXPLAIN_PROBE + text).collect()[0][0], fold=fold)
+    explained = spark.sql(EXPLAIN_PROBE + stand_ins.inserted(text, context)).collect()[0][0]
+    plan = read_plan(stand_ins.removed(explained), fold=fold)
     if plan is None:
         return None
     return match_names(text, plan, (), context)
@@ -125,7 +136,7 @@ def match_names(text: str, plan: Plan, via: tuple[Parts, ...], context: QueryCon
     matched = tuple(
         (ref, TableName.of(*names[full]))
         for ref in shape.relations
-        if (full := _full_name(ref, context)) in names and 1 <= len(full) <= 3
+        if (full := full_name(ref, context)) in names and 1 <= len(full) <= 3
     )
     hidden = _hidden(plan, via, matched)
     if not shape.readable:
@@ -146,11 +157,6 @@ def table_name(parts: Parts) -> TableName:
 def quoted(parts: Parts) -> str:
     """Return the name for a statement."""
     return ".".join(quote(part) for part in parts)
-
-
-def _full_name(ref: RelationRef, context: QueryContext) -> Parts:
-    missing = (context.catalog, context.schema)[: max(0, 3 - len(ref.parts))]
-    return _folded((*missing, *ref.parts))
 
 
 def _folded(parts: Parts) -> Parts:

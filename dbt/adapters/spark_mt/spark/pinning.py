@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.spark.catalog_objects import describe_view, providers
 from dbt.adapters.spark_mt.spark.confs import enter_context
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.inspection import analysed, inspect
+from dbt.adapters.spark_mt.spark.stand_ins import NO_STAND_INS
 from dbt.adapters.spark_mt.spark.types import ddl_type
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.resolution.query_text import RelationRef
     from dbt.adapters.spark_mt.spark.catalog_objects import ViewDefinition
     from dbt.adapters.spark_mt.spark.inspection import Inspection
+    from dbt.adapters.spark_mt.spark.stand_ins import StandIns
 
 _ANY_AGE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 _INLINED = "__materialized_table_view_"
@@ -43,12 +45,14 @@ class Pins:
         replaced: The temporary view to read in the place of a source, by full name.
         label: Tells the temporary views of this query from those of others in the same session.
         streams: Whether the query may read streams; what stands for these are streams then.
+        stand_ins: What stands for sources while the query itself is analysed.
     """
 
     versions: Mapping[str, int]
     replaced: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
     streams: bool = False
+    stand_ins: StandIns = NO_STAND_INS
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ def pin_query(private: SparkSession, query: str, context: QueryContext, pins: Pi
     try:
         text = _Pinner(private, pins).pinned(query, context)
         enter_context(private, context)
-        return _checked(private, query, text)
+        return _checked(private, pins.stand_ins.inserted(query, context), text)
     except _NotPinnableError as no:
         reason = str(no)
     except Exception as error:
@@ -112,12 +116,13 @@ class _Pinner:
         self._replaced = {name.lower(): view for name, view in pins.replaced.items()}
         self._label = pins.label
         self._streams = pins.streams
+        self._stand_ins = pins.stand_ins
         self._inlined: dict[TableName, str] = {}
 
     def pinned(self, text: str, context: QueryContext) -> str:
         """Pin one text in its own context; leaves the session in some context."""
         enter_context(self._spark, context)
-        inspection = inspect(self._spark, text, context)
+        inspection = inspect(self._spark, text, context, self._stand_ins)
         if inspection is None:
             raise _NotPinnableError("Spark shows no plan of it")  # noqa: TRY003, EM101
         gap = inspection.hidden if self._streams else inspection.gap

@@ -9,6 +9,7 @@ from dbt.adapters.spark_mt.execution.hosting_errors import StreamNotStartedError
 from dbt.adapters.spark_mt.resolution.content import content_query
 from dbt.adapters.spark_mt.resolution.run_options import RATE_LIMITS, session_confs
 from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
+from dbt.adapters.spark_mt.spark.streams.only_streams import stand_ins_of
 from dbt.adapters.spark_mt.spark.streams.options import only
 from dbt.adapters.spark_mt.spark.streams.source import stream_source
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.stand_ins import StandIns
     from dbt.adapters.spark_mt.spark.streams.source import StreamSource
 
 _FOLLOWED, _LOOKED_UP = "__materialized_table_stream_", "__materialized_table_lookup_"
@@ -84,7 +86,8 @@ class StreamQueries:
             frame.createOrReplaceTempView(views[name])
         views |= _looked_up(session, run, engine)
         resolved = definition.resolved
-        pins = Pins(dict.fromkeys(views, 0), views, streams=True)
+        stand_ins = _stand_ins(run, views)
+        pins = Pins(dict.fromkeys(views, 0), views, streams=True, stand_ins=stand_ins)
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is None:
             raise StreamNotStartedError(table=definition.name, problem=pinned.reason)
@@ -124,6 +127,11 @@ def _looked_up(session: PrivateSession, run: RefreshRun, engine: Engine) -> dict
             table = session.spark.table(_found(run, name).name.sql)
             table.createOrReplaceTempView(views[name])
     return views
+
+
+def _stand_ins(run: RefreshRun, views: Mapping[str, str]) -> StandIns:
+    found = ((source, views.get(str(source.name))) for source in run.sources)
+    return stand_ins_of({s.name: (s.format, view) for s, view in found if view is not None})
 
 
 def _found(run: RefreshRun, name: str) -> Source:
