@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from pyspark.sql import SparkSession
 
@@ -55,6 +56,20 @@ class Topics:
         rows = self._spark.createDataFrame(records, "value string, partition int").coalesce(1)
         writer = rows.write.format("kafka").option("kafka.bootstrap.servers", self.servers)
         writer.option("topic", topic).save()
+
+    def record(self, topic: str, value: object, at: datetime, partition: int = 0) -> None:
+        """Append a record with a time of its own, to the millisecond."""
+        clients = self._jvm.org.apache.kafka.clients.producer
+        properties = self._jvm.java.util.Properties()
+        properties.put("bootstrap.servers", self.servers)
+        for part in "key", "value":
+            properties.put(
+                f"{part}.serializer", "org.apache.kafka.common.serialization.StringSerializer"
+            )
+        producer = clients.KafkaProducer(properties)
+        at_ms = round(at.timestamp() * 1000)
+        producer.send(clients.ProducerRecord(topic, partition, at_ms, None, str(value))).get()
+        producer.close()
 
     def expire(self, topic: str, before: int, partition: int = 0) -> None:
         """Take away the records below an offset, as a topic's retention does."""
