@@ -87,11 +87,14 @@ class Host:
             hosting.wake()
 
     def forget(self, name: TableName) -> None:
-        """Stop a table, and forget how it did; nothing if it was never hosted."""
+        """Stop a table without waiting for it, and forget how it did; nothing if it never was.
+
+        Whoever hosts it next is safe from what the old thread still does: the fence decides.
+        """
         with self._lock:
             hosting = self._threads.pop(name, None)
         if hosting is not None:
-            hosting.stop()
+            hosting.ask_to_stop()
 
     def progress(self, name: TableName) -> HostProgress:
         """Return how a table does.

@@ -52,7 +52,7 @@ class Claim:
     Args:
         catalog: Whose tables.
         owner: The manager's process.
-        address: Of its REST interface.
+        address: Returns the address of its REST interface, once that is known.
         settings: In force in it.
         silence_ms: After how long without a word others may take over.
         beat_ms: How often it says that it goes on.
@@ -60,7 +60,7 @@ class Claim:
 
     catalog: str
     owner: Owner
-    address: str = ""
+    address: Callable[[], str] = str
     settings: Pairs = ()
     silence_ms: int = SILENCE_MS
     beat_ms: int = BEAT_MS
@@ -140,7 +140,7 @@ class Leadership:
             (newest.term if newest else 0) + 1,
             claim.owner,
             now,
-            claim.address,
+            claim.address(),
             claim.settings,
             claim.silence_ms,
         )

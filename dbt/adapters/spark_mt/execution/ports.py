@@ -268,3 +268,28 @@ class JobLog(Protocol):
     def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs of a schema's tables that were heard of since, and have not ended."""
         ...
+
+
+class ManagedJobLog(JobLog, Protocol):
+    """What a manager asks of the log of refreshes beside."""
+
+    def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
+        """Return the newest jobs of each table that were heard of since an instant.
+
+        Args:
+            catalog: Whose tables.
+            per_table: How many of each at most.
+            since_ms: Milliseconds since the epoch, UTC.
+        """
+        ...
+
+    def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
+        """Return the newest jobs of a table, the newest first."""
+        ...
+
+    def last_scheduled(self, catalog: str) -> Mapping[TableName, int]:
+        """Return the newest scheduled time of each table that was run for, or had nothing to do.
+
+        Milliseconds since the epoch, UTC.
+        """
+        ...

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
 HIDDEN = "***"
+_HANDLER = "spark-mt"
 _SECRET_KEY = re.compile(
     r"token|secret|password|passwd|authorization|cookie|credential|private_?key", re.IGNORECASE
 )
@@ -106,6 +107,7 @@ def configure(
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(out)
+    handler.name = _HANDLER
     handler.setFormatter(
         formatter(
             foreign_pre_chain=_SHARED,
@@ -127,7 +129,7 @@ def _renderer(log_format: LogFormat, out: TextIO) -> Callable[..., Any]:
 
 def _route(handler: logging.Handler, level: str) -> None:
     root = logging.getLogger()
-    for old in list(root.handlers):
+    for old in [found for found in root.handlers if found.name == _HANDLER]:
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level)

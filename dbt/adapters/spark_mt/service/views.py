@@ -92,7 +92,8 @@ class TableView:
         lag_seconds: For how long at most something has been missing: since the instant whose state
             of the sources the rows are known to reflect. None when nobody knows.
         rows: Rows that the newest refresh wrote.
-        last_refresh_at_ms: The start of the newest one that succeeded or had nothing to do.
+        last_refresh_at_ms: When the newest one that succeeded, or had nothing to do, looked at the
+            sources.
         next_run_at_ms: When a FULL table is scheduled next; None otherwise.
         failures: How often in a row it failed.
         problem: The text of the newest failure; empty when the newest refresh succeeded.

@@ -15,6 +15,7 @@ from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.content import ContentWriter
 from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.leases import SparkLeaseLog
 from dbt.adapters.spark_mt.spark.observer import SparkTableObserver
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions, is_connect
 from dbt.adapters.spark_mt.spark.query_rows import QueryRows
@@ -26,6 +27,7 @@ from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner
 from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
 from dbt.adapters.spark_mt.spark.system_table import SystemTable
 from dbt.adapters.spark_mt.spark.table_details import TableDetails
+from dbt.adapters.spark_mt.spark.upkeep import SparkUpkeep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +71,10 @@ class SparkEnvironment:
         sources = SparkSourceReader(log, self.details, self.sessions)
         system = SystemTable(spark, PrivateSessions(spark))
         now_ms = partial(_now_ms, clock)
-        told = SparkSystemLog(spark, system, now_ms, store.version)
+        told = self.log = SparkSystemLog(spark, system, now_ms, store.version)
+        self.leases = SparkLeaseLog(system)
         parts = self._parts((sources, log, self.details), now_ms)
+        self.upkeep = SparkUpkeep(self.sessions, parts.checkpoints if parts else None, now_ms)
         content = ContentWriter(self.sessions, sources, log, self.details, parts)
         self.value = Environment(
             store=store,
@@ -101,13 +105,14 @@ class SparkEnvironment:
         return stream_parts(self._spark, reading, self._settings, now_ms)
 
     def _settings(self) -> Settings:
-        return Settings.from_confs(dict(self._set_confs(PREFIX)))
+        return Settings.from_confs(dict(self.set_confs(PREFIX)))
 
     def _confs(self) -> dict[str, str]:
         found = {key: self._spark.conf.get(key, None) for key in _SHOWN}
         return {key: value for key, value in found.items() if value is not None}
 
-    def _set_confs(self, prefix: str) -> list[tuple[str, str]]:
+    def set_confs(self, prefix: str) -> list[tuple[str, str]]:
+        """Return the confs of the session whose keys begin so."""
         rows = self._spark.sql("SET").collect()
         return [(row["key"], row["value"]) for row in rows if row["key"].startswith(prefix)]
 

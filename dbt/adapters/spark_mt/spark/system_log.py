@@ -157,11 +157,38 @@ class SparkSystemLog:
         found = self._jobs(catalog, condition)
         return tuple(job for job in found if job.status is JobStatus.RUNNING)
 
-    def _jobs(self, catalog: str, condition: str) -> tuple[Job, ...]:
+    def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
+        """Return the newest jobs of each table that were heard of since an instant."""
+        query = (
+            f"SELECT latest.* FROM (SELECT {_LATEST_JOB} AS latest FROM {{table}} "
+            f"WHERE kind = 'JOB' AND recorded_at_ms >= {since_ms} GROUP BY job_id) "
+            "QUALIFY row_number() OVER (PARTITION BY latest.schema_name, latest.table_name "
+            f"ORDER BY latest.started_at_ms DESC) <= {per_table}"
+        )
+        return tuple(_job(row, catalog) for row in self._table.rows(catalog, query))
+
+    def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
+        """Return the newest jobs of a table, the newest first."""
+        condition = f"schema_name = {_text(name.schema or '')} AND table_name = {_text(name.name)}"
+        return self._jobs(name.catalog or "", condition, f"LIMIT {limit}")
+
+    def last_scheduled(self, catalog: str) -> dict[TableName, int]:
+        """Return the newest scheduled time of each table that was run for."""
+        query = (
+            "SELECT schema_name, table_name, max(scheduled_at_ms) AS at FROM {table} "
+            "WHERE kind = 'JOB' AND status IN ('FINISHED', 'SKIPPED') "
+            "AND scheduled_at_ms IS NOT NULL GROUP BY schema_name, table_name"
+        )
+        return {
+            TableName(row["table_name"], row["schema_name"], catalog): row["at"]
+            for row in self._table.rows(catalog, query)
+        }
+
+    def _jobs(self, catalog: str, condition: str, limit: str = "") -> tuple[Job, ...]:
         query = (
             f"SELECT latest.* FROM (SELECT {_LATEST_JOB} AS latest FROM {{table}} "
             f"WHERE kind = 'JOB' AND {condition} GROUP BY job_id) "
-            "ORDER BY latest.started_at_ms DESC"
+            f"ORDER BY latest.started_at_ms DESC {limit}"
         )
         return tuple(_job(row, catalog) for row in self._table.rows(catalog, query))
 

@@ -117,6 +117,25 @@ class MemorySystemLog:
         found = [job for job in self._of(catalog) if job.heard_at_ms >= since_ms]
         return tuple(sorted(found, key=lambda job: -job.started_at_ms))
 
+    def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
+        """Return the newest jobs of each table that were heard of since an instant."""
+        by_table: dict[TableName, list[Job]] = {}
+        for job in self.jobs(catalog, since_ms):
+            by_table.setdefault(job.table, []).append(job)
+        return tuple(job for jobs in by_table.values() for job in jobs[:per_table])
+
+    def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
+        """Return the newest jobs of a table, the newest first."""
+        return tuple(j for j in self.jobs(name.catalog or "", 0) if j.table == name)[:limit]
+
+    def last_scheduled(self, catalog: str) -> dict[TableName, int]:
+        """Return the newest scheduled time of each table that was run for."""
+        found: dict[TableName, int] = {}
+        for job in self._of(catalog):
+            if job.status in {JobStatus.FINISHED, JobStatus.SKIPPED} and job.scheduled_at_ms:
+                found[job.table] = max(job.scheduled_at_ms, found.get(job.table, 0))
+        return found
+
     def job(self, catalog: str, job_id: str) -> Job | None:
         """Return one job, or None if there is no such job."""
         return next((job for job in self._of(catalog) if job.job_id == job_id), None)

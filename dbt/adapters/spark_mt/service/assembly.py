@@ -1,0 +1,223 @@
+"""Puts a manager together on a Spark session."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import partial
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.execution.alterations import Alterations
+from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.execution.host import Host
+from dbt.adapters.spark_mt.execution.hosting import HostedTable
+from dbt.adapters.spark_mt.execution.hosting_errors import NotHostedError
+from dbt.adapters.spark_mt.execution.leases import BEAT_MS, Claim, Leadership
+from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
+from dbt.adapters.spark_mt.resolution.settings import PREFIX
+from dbt.adapters.spark_mt.scheduler.loading import load_scheduler
+from dbt.adapters.spark_mt.service.buffered_log import BufferedJobLog
+from dbt.adapters.spark_mt.service.catalog_view import CatalogView
+from dbt.adapters.spark_mt.service.handlers import RefreshHandlers
+from dbt.adapters.spark_mt.service.loop import Loop
+from dbt.adapters.spark_mt.service.manager import Manager, Parts, Place
+from dbt.adapters.spark_mt.service.reconciler import Reconciler, Workers
+from dbt.adapters.spark_mt.service.refreshing import Refreshing
+from dbt.adapters.spark_mt.service.running import RunningManager
+from dbt.adapters.spark_mt.service.runs import Dispatcher
+from dbt.adapters.spark_mt.service.submission import Submissions
+from dbt.adapters.spark_mt.service.tally import Tally
+from dbt.adapters.spark_mt.service.upkeep import TableUpkeep
+from dbt.adapters.spark_mt.service.workflows import Firings, TableWorkflows
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
+from dbt.adapters.spark_mt.spark.schedule_time import read_schedule_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.host_progress import HostProgress
+    from dbt.adapters.spark_mt.service.policy import ManagerPolicy
+
+_LOGGER = logging.getLogger(__name__)
+_BEATS_PER_SILENCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a manager is to others.
+
+    Args:
+        catalog: Whose tables it keeps fresh; None for the session's current one.
+        address: Returns the address of its REST interface; empty without one.
+        connect_url: Where Spark Connect answers; empty without it.
+    """
+
+    catalog: str | None = None
+    address: Callable[[], str] = str
+    connect_url: str = ""
+
+
+def assemble(
+    spark: SparkSession,
+    policy: ManagerPolicy,
+    identity: Identity,
+    clock: Callable[[], datetime] = lambda: datetime.now(tz=timezone.utc),
+) -> RunningManager:
+    """Put a manager together; nothing runs before it is started.
+
+    Args:
+        spark: A classic session.
+        policy: How it spends time and threads.
+        identity: What it is to others.
+        clock: Returns the current instant, aware.
+
+    Raises:
+        UnknownSchedulerError: The configured workflow scheduler cannot be made.
+        InvalidSettingsError: The session's settings cannot be used.
+    """
+    return _Assembly(spark, policy, identity, clock).build()
+
+
+class _Assembly:
+    def __init__(
+        self,
+        spark: SparkSession,
+        policy: ManagerPolicy,
+        identity: Identity,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._spark = spark
+        self._policy = policy
+        self._identity = identity
+        self._own = SparkEnvironment(spark, clock=clock)
+        self._clock = clock
+        self._now_ms = self._own.value.now_ms
+        self._tally = Tally(self._now_ms())
+        self._log = BufferedJobLog(self._own.log, self._tally)
+        self._catalog = identity.catalog or spark.catalog.currentCatalog()
+        self._owner = self._own.value.conduct.processes.owner()
+
+    def build(self) -> RunningManager:
+        """Make every part."""
+        policy, own = self._policy, self._own
+        environment = self._logged(own.value)
+        view = CatalogView(self._catalog, environment, own.log, self._log, self._tally)
+        pool = ThreadPoolExecutor(policy.runs, thread_name_prefix="materialized-table-run")
+        refreshing = Refreshing(self._environment, policy.scheduled, partial(_forget, view))
+        dispatcher = Dispatcher(refreshing.perform, pool.submit, policy.runs, self._now_ms)
+        firings = Firings(dispatcher.submit, lambda: view.tables, self._now_ms, policy.patience)
+        context = SchedulerContext(firings, self._clock, policy.runs)
+        scheduler = load_scheduler(environment.settings().scheduler, context)
+        workflows = TableWorkflows(scheduler)
+        leadership = self._leadership()
+        handlers = RefreshHandlers(
+            self._catalog, own.log, self._owner, partial(_term, leadership), workflows
+        )
+        hosting = Host(self._hosted)
+        upkeep = TableUpkeep(
+            own.upkeep, partial(_progress, hosting), policy.compact_after, self._now_ms
+        )
+        workers = Workers(
+            hosting, workflows, dispatcher, handlers, upkeep, self._log.flush, self._derive_again
+        )
+        reconciler = Reconciler(leadership, view, workers, policy, self._tally)
+        loop = Loop(reconciler, policy.tick, self._now_ms)
+        parts = Parts(
+            catalog=self._catalog,
+            place=self._place(),
+            environment=self._environment,
+            log=self._log,
+            leadership=leadership,
+            view=view,
+            tally=self._tally,
+            hosting=hosting,
+            workflows=workflows,
+            handlers=handlers,
+            dispatcher=dispatcher,
+            refreshing=refreshing,
+            submissions=Submissions(self._environment, dispatcher, refreshing, self._read_time),
+            reconciler=reconciler,
+            loop=loop,
+        )
+        worker = Thread(target=dispatcher.work, name="materialized-table-dispatcher", daemon=True)
+        manager = Manager(parts, self._now_ms)
+        return RunningManager(manager, scheduler, pool, (worker,), loop)
+
+    def _environment(self) -> Environment:
+        """Return ports of their own for one operation: threads share nothing."""
+        return self._logged(SparkEnvironment(self._spark, clock=self._clock).value)
+
+    def _logged(self, environment: Environment) -> Environment:
+        return replace(environment, conduct=replace(environment.conduct, log=self._log))
+
+    def _hosted(self, name: TableName) -> HostedTable:
+        environment = self._environment()
+        return HostedTable(name, environment, Refreshes(environment), self._policy.hosts)
+
+    def _read_time(self, text: str, pattern: str, zone: str) -> datetime:
+        return read_schedule_time(self._own.sessions, text, pattern, zone)
+
+    def _leadership(self) -> Leadership:
+        claim = Claim(
+            self._catalog,
+            self._owner,
+            self._identity.address,
+            tuple(sorted(self._own.set_confs(PREFIX))),
+            self._policy.takeover,
+            min(BEAT_MS, self._policy.takeover // _BEATS_PER_SILENCE),
+        )
+        return Leadership(self._own.leases, self._own.value.conduct.processes, claim, self._now_ms)
+
+    def _place(self) -> Place:
+        context = self._spark.sparkContext
+        return Place(
+            self._owner,
+            self._spark.version,
+            str(context.master),
+            str(context.applicationId),
+            self._identity.connect_url,
+        )
+
+    def _derive_again(self) -> None:
+        """Derive freshness and mode again under this manager's settings, aside (semantics 3)."""
+        Thread(target=self._derive, name="materialized-table-settings", daemon=True).start()
+
+    def _derive(self) -> None:
+        try:
+            derived = Alterations(self._environment()).derive_again(self._catalog)
+        except Exception as error:  # noqa: BLE001 - tables keep what was derived before
+            _LOGGER.warning("modes were not derived again: %s", problem_of(error))
+            return
+        for each in derived:
+            if each.error is not None:
+                _LOGGER.warning("%s: not derived again: %s", each.table, problem_of(each.error))
+            elif each.outcome is not None:
+                _LOGGER.info("%s: %s", each.table, "; ".join(each.outcome.changes))
+
+
+def _forget(view: CatalogView, name: TableName) -> None:
+    """A run found that its table is gone; its row in the registry follows."""
+    try:
+        view.repair(name)
+    except Exception as error:  # noqa: BLE001 - the sweep tries it again
+        _LOGGER.warning("%s could not be looked at: %s", name, problem_of(error))
+
+
+def _term(leadership: Leadership) -> int:
+    lease = leadership.lease
+    return lease.term if lease else 0
+
+
+def _progress(hosting: Host, name: TableName) -> HostProgress | None:
+    try:
+        return hosting.progress(name)
+    except NotHostedError:
+        return None

@@ -1,0 +1,351 @@
+"""A running manager, as REST, page, metrics and command line see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.__version__ import version
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
+from dbt.adapters.spark_mt.execution.holds import judged
+from dbt.adapters.spark_mt.execution.hosting_errors import NotHostedError
+from dbt.adapters.spark_mt.execution.known_tables import known_table
+from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
+from dbt.adapters.spark_mt.execution.stored import existing_table
+from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.planning.steps import Register
+from dbt.adapters.spark_mt.planning.summary import refused, summarize
+from dbt.adapters.spark_mt.service.errors import NotPlannableError
+from dbt.adapters.spark_mt.service.inspection import table_details
+from dbt.adapters.spark_mt.service.observations import Observed, table_view
+from dbt.adapters.spark_mt.service.views import (
+    ChangeView,
+    Health,
+    ManagerView,
+    RefreshSubmitted,
+    Role,
+)
+from dbt.adapters.spark_mt.statements.nodes import (
+    AddQuery,
+    AlterQuery,
+    CreateTable,
+    Explain,
+    ResetOptions,
+    SetComment,
+    SetFreshness,
+    SetOptions,
+    SetRefreshMode,
+)
+from dbt.adapters.spark_mt.statements.routing import parse_name, parse_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.job import Job, Owner
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.host_progress import HostProgress
+    from dbt.adapters.spark_mt.execution.known_tables import KnownTable
+    from dbt.adapters.spark_mt.execution.leases import Leadership
+    from dbt.adapters.spark_mt.execution.ports import ManagedJobLog
+    from dbt.adapters.spark_mt.execution.results import StatementOutcome
+    from dbt.adapters.spark_mt.service.catalog_view import CatalogView
+    from dbt.adapters.spark_mt.service.handlers import RefreshHandlers
+    from dbt.adapters.spark_mt.service.loop import Loop
+    from dbt.adapters.spark_mt.service.reconciler import Hosting, Reconciler
+    from dbt.adapters.spark_mt.service.refreshing import Refreshing
+    from dbt.adapters.spark_mt.service.runs import Dispatcher
+    from dbt.adapters.spark_mt.service.submission import Submissions
+    from dbt.adapters.spark_mt.service.tally import Tally
+    from dbt.adapters.spark_mt.service.views import (
+        RefreshRequest,
+        RefreshTotals,
+        TableDetails,
+        TableView,
+    )
+    from dbt.adapters.spark_mt.service.workflows import TableWorkflows
+
+_PLANNED = (
+    CreateTable,
+    AlterQuery,
+    AddQuery,
+    SetFreshness,
+    SetRefreshMode,
+    SetOptions,
+    ResetOptions,
+    SetComment,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a manager runs.
+
+    Args:
+        owner: Its process.
+        spark_version: Of its Spark.
+        master: Of its Spark.
+        application_id: Of its Spark.
+        connect_url: Where Spark Connect answers; empty without it.
+    """
+
+    owner: Owner
+    spark_version: str
+    master: str
+    application_id: str
+    connect_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a manager is made of.
+
+    Args:
+        catalog: Whose tables it keeps fresh.
+        place: Where it runs.
+        environment: Makes ports.
+        log: The log of refreshes.
+        leadership: Of the catalog.
+        view: What the registry says.
+        tally: What became of refreshes.
+        hosting: Of CONTINUOUS tables.
+        workflows: Of FULL tables.
+        handlers: Tells who refreshes what.
+        dispatcher: Begins runs.
+        refreshing: Carries them out.
+        submissions: Takes those in that are asked for.
+        reconciler: Directs all of it.
+        loop: Lets it tick.
+    """
+
+    catalog: str
+    place: Place
+    environment: Callable[[], Environment]
+    log: ManagedJobLog
+    leadership: Leadership
+    view: CatalogView
+    tally: Tally
+    hosting: Hosting
+    workflows: TableWorkflows
+    handlers: RefreshHandlers
+    dispatcher: Dispatcher
+    refreshing: Refreshing
+    submissions: Submissions
+    reconciler: Reconciler
+    loop: Loop
+
+
+class Manager:
+    """Answers `ManagerService` over the parts of a manager."""
+
+    def __init__(self, parts: Parts, now_ms: Callable[[], int]) -> None:
+        self._parts = parts
+        self._now_ms = now_ms
+        self._started_ms = now_ms()
+        self._is_stopping = False
+
+    def about(self) -> ManagerView:
+        """Tell about the manager itself, from memory."""
+        parts, place = self._parts, self._parts.place
+        lease, tick = parts.leadership.lease, parts.loop.state
+        running = (parts.hosting.progress(name) for name in parts.hosting.hosted())
+        return ManagerView(
+            role=self._role(),
+            version=version,
+            spark_version=place.spark_version,
+            master=place.master,
+            catalog=parts.catalog,
+            host=place.owner.host,
+            pid=place.owner.pid,
+            started_at_ms=self._started_ms,
+            leader=str(lease.owner) if lease else "",
+            term=lease.term if lease else 0,
+            tick_seconds=tick.seconds,
+            last_tick_at_ms=tick.ended_at_ms,
+            queries_running=sum(p.phase.value == "streaming" for p in running),
+            refreshes_running=parts.dispatcher.running,
+            connect_url=place.connect_url,
+        )
+
+    def health(self) -> Health:
+        """Tell whether it works, from memory."""
+        loop, problems = self._parts.loop, []
+        if not loop.is_alive:
+            problems.append("the loop that looks at the catalog has not ended a look lately")
+        if loop.state.problem:
+            problems.append(f"the newest look at the catalog failed: {loop.state.problem}")
+        role = self._role()
+        if role is Role.STARTING:
+            problems.append("the catalog was not looked at yet")
+        if role is Role.STOPPING:
+            problems.append("the manager is about to stop")
+        is_ready = role in {Role.ACTIVE, Role.STANDBY} and loop.is_alive
+        return Health(loop.is_alive, is_ready, tuple(problems))
+
+    def tables(self) -> tuple[TableView, ...]:
+        """Return every table, ordered by name, from memory."""
+        now = self._now_ms()
+        known = sorted(self._parts.view.tables.values(), key=lambda table: str(table.name))
+        return tuple(table_view(self._observed(table), now) for table in known)
+
+    def totals(self) -> tuple[RefreshTotals, ...]:
+        """Return the counters of every table, from memory."""
+        return self._parts.tally.totals()
+
+    def table(self, name: str) -> TableDetails:
+        """Describe one table.
+
+        Raises:
+            MaterializedTableError: There is no such table, or its definition cannot be read.
+        """
+        environment = self._parts.environment()
+        full = environment.store.full_name(parse_name(name))
+        known = self._parts.view.tables.get(full)
+        if known is None:
+            step = plan_registration(existing_table(environment, full))
+            assert isinstance(step, Register)  # noqa: S101 - what the planner returns
+            known = known_table(step, self._now_ms())
+        observed = self._observed(known)
+        view = table_view(observed, self._now_ms())
+        return table_details(environment, full, view, self._history(full, 100), observed.handler)
+
+    def history(self, name: str, limit: int = 100) -> tuple[Job, ...]:
+        """Return the newest refreshes of a table, the newest first.
+
+        Raises:
+            MaterializedTableError: There is no such table.
+        """
+        environment = self._parts.environment()
+        full = environment.store.full_name(parse_name(name))
+        if full not in self._parts.view.tables:
+            existing_table(environment, full)
+        return self._history(full, limit)
+
+    def job(self, job_id: str) -> Job | None:
+        """Return one refresh, or None if the log knows of no such one."""
+        found = self._parts.log.job(self._parts.catalog, job_id)
+        return found and judged(found, self._parts.environment())
+
+    def plan(self, statement: str) -> ChangeView:
+        """Tell what a CREATE or ALTER statement would do; nothing is changed.
+
+        Raises:
+            MaterializedTableError: The text is no such statement.
+        """
+        parsed = parse_statement(statement)
+        inner = parsed.statement if isinstance(parsed, Explain) else parsed
+        if not isinstance(inner, _PLANNED):
+            raise NotPlannableError(statement=statement[:200])
+        environment = self._parts.environment()
+        name = environment.store.full_name(inner.name)
+        try:
+            with about(name):
+                summary = summarize(MaterializedTableManager(environment).plan(inner)[0])
+        except MaterializedTableError as error:
+            summary = refused(str(name), error)
+        return ChangeView(
+            table=summary.table,
+            action=summary.verdict.value,
+            changes=summary.changes,
+            violations=summary.violations,
+            message="; ".join(filter(None, (summary.strategy, summary.engine))),
+            warnings=(*(f"loses {what}" for what in summary.loses), *summary.warnings),
+        )
+
+    def refresh(self, request: RefreshRequest) -> RefreshSubmitted:
+        """Check a refresh, and begin it; answers before it has ended.
+
+        Raises:
+            MaterializedTableError: It cannot be begun; nothing was done.
+        """
+        job_id = self._parts.submissions.submit(request)
+        place = self._parts.place
+        return RefreshSubmitted(
+            job_id,
+            (
+                ("master", place.master),
+                ("applicationId", place.application_id),
+                ("host", place.owner.host),
+                ("pid", str(place.owner.pid)),
+            ),
+        )
+
+    def suspend(self, name: str) -> ChangeView:
+        """Suspend a table.
+
+        Raises:
+            MaterializedTableError: It cannot be; nothing was done.
+        """
+        lifecycle = MaterializedTableManager(self._parts.environment()).lifecycle
+        return self._changed(lifecycle.suspend(parse_name(name)))
+
+    def resume(self, name: str, run_options: Pairs = ()) -> ChangeView:
+        """Let a suspended table go on; returns when it has caught up.
+
+        Raises:
+            MaterializedTableError: It cannot; it stays suspended.
+        """
+        lifecycle = MaterializedTableManager(self._parts.environment()).lifecycle
+        return self._changed(lifecycle.resume(parse_name(name), run_options))
+
+    def wake(self) -> None:
+        """Look at everything now instead of in a few seconds."""
+        self._parts.loop.wake()
+
+    def stop(self, within_s: float) -> bool:
+        """Stop in good order: nothing new begins, batches and refreshes under way end.
+
+        Args:
+            within_s: The longest time that refreshes under way have, in seconds.
+
+        Returns:
+            Whether everything ended within it. What did not is safe: its commit happens or not.
+        """
+        self._is_stopping = True
+        ended = self._parts.loop.stop(within_s)
+        self._parts.reconciler.stop_all()
+        ended = self._parts.dispatcher.close(within_s) and ended
+        self._parts.leadership.release()
+        return ended
+
+    def _role(self) -> Role:
+        if self._is_stopping:
+            return Role.STOPPING
+        if self._parts.reconciler.leads and self._parts.reconciler.has_converged:
+            return Role.ACTIVE
+        waits = self._parts.loop.state.ticks > 0 and not self._parts.reconciler.leads
+        return Role.STANDBY if waits else Role.STARTING
+
+    def _history(self, name: TableName, limit: int) -> tuple[Job, ...]:
+        environment = self._parts.environment()
+        return tuple(judged(job, environment) for job in self._parts.log.of_table(name, limit))
+
+    def _changed(self, outcome: StatementOutcome) -> ChangeView:
+        self.wake()
+        action = outcome.action.value if outcome.action else ""
+        return ChangeView(
+            outcome.table, action, outcome.changes, (), outcome.message, outcome.warnings
+        )
+
+    def _observed(self, table: KnownTable) -> Observed:
+        parts = self._parts
+        failures = parts.refreshing.failures(table.name)
+        leads = parts.reconciler.leads
+        return Observed(
+            table=table,
+            progress=self._progress(table.name) if leads else None,
+            tally=parts.tally.table(table.name),
+            points=parts.tally.points(table.name),
+            handler=parts.handlers.of(table).describe() if leads else "",
+            next_run_ms=parts.workflows.next_run_ms(table.name) if leads else None,
+            is_refreshing=parts.dispatcher.is_running(table.name),
+            problem=failures.problem,
+            failures=failures.count,
+        )
+
+    def _progress(self, name: TableName) -> HostProgress | None:
+        try:
+            return self._parts.hosting.progress(name)
+        except NotHostedError:
+            return None

@@ -1,0 +1,168 @@
+"""What became of refreshes, per table: the newest for charts, and counters for metrics."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.service.views import RefreshPoint, RefreshTotals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.execution.host_progress import HostProgress
+
+    Judge = Callable[[Job], Job]
+
+KEPT = 30
+_SUCCEEDED = frozenset({JobStatus.FINISHED, JobStatus.SKIPPED})
+
+
+@dataclass(slots=True)
+class TableTally:
+    """What is known of one table's refreshes.
+
+    Args:
+        points: The newest, by job; a batch of a stream has a name of its own.
+        failures: How often in a row it failed.
+        problem: The newest failure's text; empty when the newest refresh did not fail.
+        last_success_at_ms: When the newest one ended that did not fail.
+        last_started_at_ms: When that one read its sources.
+        rows: What it wrote.
+    """
+
+    points: dict[str, RefreshPoint] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    duration_ms: int = 0
+    written: int = 0
+    failures: int = 0
+    problem: str = ""
+    last_success_at_ms: int | None = None
+    last_started_at_ms: int | None = None
+    rows: int | None = None
+    batches: int = 0
+
+
+class Tally:
+    """Counts; safe to be read and written by several threads.
+
+    Args:
+        since_ms: Refreshes that ended before are shown, but not counted: those of managers before.
+    """
+
+    def __init__(self, since_ms: int) -> None:
+        self._since_ms = since_ms
+        self._tables: dict[TableName, TableTally] = {}
+        self._ended: deque[str] = deque(maxlen=10_000)
+        self._seen: set[str] = set()
+        self._lock = Lock()
+
+    def note(self, jobs: Iterable[Job], judge: Judge = lambda job: job) -> None:
+        """Take in rows of the log of refreshes; a row that was taken in before changes nothing.
+
+        Args:
+            jobs: The rows.
+            judge: Says how a job really stands that has not ended: it is shown so, and counts only
+                when the log says that it has ended.
+        """
+        with self._lock:
+            for job in sorted(jobs, key=lambda job: job.started_at_ms):
+                self._note(job, judge(job))
+
+    def note_batches(self, table: TableName, progress: HostProgress) -> None:
+        """Take in what a host has committed since the last call."""
+        with self._lock:
+            tally = self._of(table)
+            new = progress.batches - tally.batches
+            if new < 0:
+                tally.batches, new = 0, progress.batches
+            if new == 0:
+                return
+            began = progress.looked_at_ms or progress.committed_at_ms
+            duration = max(0, progress.committed_at_ms - began)
+            tally.batches = progress.batches
+            tally.counts[JobStatus.FINISHED.value] += new
+            tally.duration_ms += duration
+            tally.last_success_at_ms = progress.committed_at_ms
+            tally.points[f"batch {progress.batches} {began}"] = RefreshPoint(
+                began, duration, JobStatus.FINISHED.value
+            )
+            _trim(tally)
+
+    def forget(self, table: TableName) -> None:
+        """A table is gone."""
+        with self._lock:
+            self._tables.pop(table, None)
+
+    def table(self, name: TableName) -> TableTally:
+        """Return what is known of a table; the caller must not change it."""
+        with self._lock:
+            return self._tables.get(name) or TableTally()
+
+    def points(self, name: TableName) -> tuple[RefreshPoint, ...]:
+        """Return a table's newest refreshes, the oldest first."""
+        with self._lock:
+            tally = self._tables.get(name)
+            found = list(tally.points.values()) if tally else []
+        return tuple(sorted(found, key=lambda point: point.started_at_ms))
+
+    def totals(self) -> tuple[RefreshTotals, ...]:
+        """Return the counters of every table."""
+        with self._lock:
+            return tuple(
+                RefreshTotals(
+                    table=str(name),
+                    by_status=tuple(sorted(tally.counts.items())),
+                    duration_seconds=tally.duration_ms / 1000,
+                    rows=tally.written,
+                    last_success_at_ms=tally.last_success_at_ms,
+                )
+                for name, tally in sorted(self._tables.items(), key=lambda item: str(item[0]))
+            )
+
+    def _of(self, table: TableName) -> TableTally:
+        return self._tables.setdefault(table, TableTally())
+
+    def _note(self, job: Job, shown: Job) -> None:
+        if job.job_id in self._seen:
+            return
+        tally = self._of(job.table)
+        ended = job.ended_at_ms
+        duration = None if ended is None else max(0, ended - job.started_at_ms)
+        tally.points[job.job_id] = RefreshPoint(
+            job.started_at_ms, duration, shown.status.value, job.rows, shown.error
+        )
+        _trim(tally)
+        if job.status is JobStatus.RUNNING or ended is None:
+            return
+        self._remember(job.job_id)
+        if ended >= self._since_ms:
+            tally.counts[job.status.value] += 1
+            tally.duration_ms += duration or 0
+            tally.written += job.rows or 0
+        if job.status in _SUCCEEDED:
+            tally.failures, tally.problem = 0, ""
+            tally.last_success_at_ms = max(ended, tally.last_success_at_ms or 0)
+            tally.last_started_at_ms = max(job.started_at_ms, tally.last_started_at_ms or 0)
+            tally.rows = job.rows if job.rows is not None else tally.rows
+        elif job.status is JobStatus.FAILED:
+            tally.failures += 1
+            tally.problem = job.error
+
+    def _remember(self, job_id: str) -> None:
+        """Jobs are read again for a while: clocks of those that write them differ."""
+        if len(self._ended) == self._ended.maxlen:
+            self._seen.discard(self._ended[0])
+        self._ended.append(job_id)
+        self._seen.add(job_id)
+
+
+def _trim(tally: TableTally) -> None:
+    while len(tally.points) > KEPT:
+        oldest = min(tally.points, key=lambda key: tally.points[key].started_at_ms)
+        del tally.points[oldest]

@@ -1,0 +1,130 @@
+"""Makes the workflows of a scheduler be those that the registry's FULL tables want."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+from dbt.adapters.spark_mt.execution.asked_refresh import AskedRefresh
+from dbt.adapters.spark_mt.execution.workflows import (
+    CreatePeriodicRefreshWorkflow,
+    DeleteRefreshWorkflow,
+    SuspendRefreshWorkflow,
+)
+from dbt.adapters.spark_mt.planning.schedules import Schedule
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED
+from dbt.adapters.spark_mt.service.runs import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.refresh_handler import FullRefreshHandler
+    from dbt.adapters.spark_mt.execution.known_tables import KnownTable
+    from dbt.adapters.spark_mt.execution.workflows import Firing, WorkflowScheduler
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A workflow as it was asked for last."""
+
+    handler: FullRefreshHandler
+    asked: CreatePeriodicRefreshWorkflow
+    is_active: bool
+
+
+class TableWorkflows:
+    """The workflows of one catalog's FULL tables.
+
+    Args:
+        scheduler: Keeps and fires them.
+    """
+
+    def __init__(self, scheduler: WorkflowScheduler) -> None:
+        self._scheduler = scheduler
+        self._kept: dict[str, _Kept] = {}
+        self._by_name: dict[TableName, str] = {}
+
+    def converge(
+        self, tables: Sequence[KnownTable], last_scheduled: Mapping[TableName, int]
+    ) -> None:
+        """Create, change, suspend and delete workflows; what is right already costs nothing."""
+        wanted = {table.table_id for table in tables}
+        for table_id in self._kept.keys() - wanted:
+            handler = self._kept.pop(table_id).handler
+            self._scheduler.delete_refresh_workflow(DeleteRefreshWorkflow(handler))
+        for table in tables:
+            self._converge(table, last_scheduled.get(table.name))
+        self._by_name = {table.name: table.table_id for table in tables}
+
+    def handler(self, name: TableName) -> FullRefreshHandler | None:
+        """Return the refresh handler of a table that has a workflow."""
+        kept = self._kept.get(self._by_name.get(name, ""))
+        return kept.handler if kept else None
+
+    def next_run_ms(self, name: TableName) -> int | None:
+        """Return when a table is scheduled next, milliseconds since the epoch, UTC."""
+        handler = self.handler(name)
+        found = None if handler is None else self._scheduler.next_run_at(handler)
+        return None if found is None else round(found.timestamp() * 1000)
+
+    def _converge(self, table: KnownTable, last_scheduled_ms: int | None) -> None:
+        kept = self._kept.get(table.table_id)
+        since_ms = last_scheduled_ms or table.last_refresh_at_ms or table.recorded_at_ms
+        asked = CreatePeriodicRefreshWorkflow(
+            table=table.name,
+            table_id=table.table_id,
+            schedule=Schedule(table.freshness, table.zone),
+            formatters=table.formatters,
+            last_scheduled_at=kept.asked.last_scheduled_at if kept else _instant(since_ms),
+        )
+        is_active = table.status is RefreshStatus.ACTIVATED
+        if kept is not None and (kept.asked, kept.is_active) == (asked, is_active):
+            return
+        if is_active:
+            handler = self._scheduler.create_refresh_workflow(asked)
+        elif kept is None:
+            return
+        else:
+            handler = kept.handler
+            self._scheduler.modify_refresh_workflow(SuspendRefreshWorkflow(handler))
+        self._kept[table.table_id] = _Kept(handler, asked, is_active)
+
+
+@dataclass(frozen=True, slots=True)
+class Firings:
+    """Makes runs of what a scheduler fires; for `SchedulerContext.fire`.
+
+    Args:
+        submit: Takes a run.
+        known: Returns what is known of the tables.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+        patience_ms: How long a run waits for upstream tables at most.
+    """
+
+    submit: Callable[[Run], None]
+    known: Callable[[], Mapping[TableName, KnownTable]]
+    now_ms: Callable[[], int]
+    patience_ms: int
+
+    def __call__(self, fired: Firing) -> None:
+        """Submit the run of a scheduled time."""
+        asked = AskedRefresh(
+            trigger=SCHEDULED,
+            scheduled_at=fired.scheduled_at,
+            run_options=fired.run_options or None,
+        )
+        table = self.known().get(fired.table)
+        covers_all = table is not None and not table.formatters
+        ready_at_ms = self.now_ms() + GATHER_MS
+        self.submit(Run(fired.table, asked, ready_at_ms, self.patience_ms, replaces=covers_all))
+
+
+GATHER_MS = 200
+"""For how long runs of the same scheduled time are gathered before the first of them begins."""
+
+
+def _instant(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)
