@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.resolution.options import OPTIONS
 from dbt.adapters.spark_mt.resolution.reason_catalogue import ENGINES, REASONS, About
 from dbt.adapters.spark_mt.resolution.settings import SETTINGS
 from dbt.adapters.spark_mt.statements.catalogue import CLAUSES, STATEMENTS
-from tools import error_catalogue
+from tools import error_catalogue, rest_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.statements.catalogue import StatementDoc
 
 DOCS = Path(__file__).parents[1] / "docs"
+OPENAPI = DOCS / "openapi.json"
 BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
 
 
@@ -207,6 +208,16 @@ def prose(text: str) -> str:
     return "`".join(p if i % 2 else p.replace("<", "\\<") for i, p in enumerate(parts))
 
 
+def rest_routes() -> str:
+    """The routes of the manager's REST interface."""
+    return table(("route", "what it does"), rest_document.routes())
+
+
+def rest_refresh() -> str:
+    """What a refresh over HTTP may say."""
+    return table(("key", "default", "meaning"), rest_document.keys("RefreshAsked"))
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "statements": statements,
     "clauses": clauses,
@@ -220,6 +231,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "reasons": reasons,
     "changes": changes,
     "errors": errors,
+    "rest-routes": rest_routes,
+    "rest-refresh": rest_refresh,
 }
 
 
@@ -239,11 +252,10 @@ def rendered(page: str) -> str:
 
 
 def main() -> int:
-    """Rewrite the pages that changed and name them."""
-    for path in sorted(DOCS.glob("*.md")):
-        before = path.read_text(encoding="utf-8")
-        after = rendered(before)
-        if after != before:
+    """Rewrite the files that changed and name them."""
+    pages = {path: rendered(path.read_text(encoding="utf-8")) for path in DOCS.glob("*.md")}
+    for path, after in sorted({**pages, OPENAPI: rest_document.as_text()}.items()):
+        if not path.exists() or path.read_text(encoding="utf-8") != after:
             path.write_text(after, encoding="utf-8")
             print(f"written: {path.relative_to(DOCS.parent)}")  # noqa: T201 - this is a command
     return 0

@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.changes.catalogue import CHANGES
 from dbt.adapters.spark_mt.changes.changes import Change
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
-from tools import generate_docs
+from tools import generate_docs, rest_document
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -30,6 +30,11 @@ def code_block(page: str, language: str, part: str) -> str:
 def test_the_generated_parts_are_what_the_code_says(page):
     text = page.read_text(encoding="utf-8")
     assert text == generate_docs.rendered(text), "run `make docs` and commit the pages"
+
+
+def test_the_openapi_document_is_what_the_application_says():
+    text = generate_docs.OPENAPI.read_text(encoding="utf-8")
+    assert text == rest_document.as_text(), "run `make docs` and commit the pages"
 
 
 def test_every_block_stands_on_a_page():

@@ -40,6 +40,7 @@ def create_app(
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
     )
     _add_errors(app)
     # The last one that is added sees a request first.

@@ -124,6 +124,17 @@ class ManagerBusyError(MaterializedTableError):
     remedy = "Send the request again in a few seconds."
 
 
+class ManagerStoppingError(MaterializedTableError):
+    """The manager stops, and does not wait any longer for what a request began."""
+
+    condition = "MATERIALIZED_TABLE_MANAGER_STOPPING"
+    text = "The manager stops; whether the request is carried out is not known."
+    remedy = (
+        "Ask again when it runs: SHOW JOBS and the page of the table tell what was done. Repeating "
+        "a request does no harm."
+    )
+
+
 class InternalError(MaterializedTableError):
     """The manager failed at a request in a way that it does not know."""
 

@@ -48,6 +48,7 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     execution.DamagedTableError: 500,
     http.InternalError: 500,
     http.ManagerBusyError: 503,
+    http.ManagerStoppingError: 503,
 }
 """The HTTP status of each class of errors and its subclasses."""
 
@@ -66,7 +67,7 @@ def problem_document(error: MaterializedTableError, request_id: str) -> dict[str
     kind = type(error)
     return {
         "type": f"{CATALOGUE}#{error.condition.lower()}",
-        "title": _title(kind),
+        "title": title_of(kind),
         "status": status_of(kind),
         "detail": kind.text.format_map(error.parameters),
         "instance": f"urn:uuid:{request_id}",
@@ -91,7 +92,7 @@ def problem_response(error: MaterializedTableError, request: HTTPConnection) -> 
     return JSONResponse(document, status, headers, MEDIA_TYPE)
 
 
-def _title(kind: type[MaterializedTableError]) -> str:
+def title_of(kind: type[MaterializedTableError]) -> str:
     """The first sentence of what docs/errors.md says about the condition."""
     text = " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
     return _REFERENCE.sub("", text).rstrip(".") or kind.condition

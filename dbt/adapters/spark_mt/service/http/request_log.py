@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import structlog
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 
-from dbt.adapters.spark_mt.service.http.errors import InternalError
+from dbt.adapters.spark_mt.service.http.errors import InternalError, ManagerStoppingError
 from dbt.adapters.spark_mt.service.http.guard import HEALTH
 from dbt.adapters.spark_mt.service.http.problems import problem_response
 
@@ -53,6 +54,10 @@ class RequestLog:
         started = time.perf_counter()
         try:
             await self._app(scope, receive, answer.send)
+        except asyncio.CancelledError:  # by the server, which closes the connection afterwards
+            if not answer.status:
+                problem = problem_response(ManagerStoppingError(), HTTPConnection(scope))
+                await problem(scope, receive, answer.send)
         except Exception:  # whatever it is, the client gets an answer and the log the stack
             log.exception("request failed", request_id=answer.request_id, path=scope["path"])
             if answer.status:

@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.service.http.schemas import (
     HealthAnswer,
     JobAnswer,
     JobList,
+    NothingAsked,
     PlanAsked,
     RefreshAnswer,
     RefreshAsked,
@@ -103,7 +104,7 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         return await calls.run(lambda: service.plan(asked.statement))
 
     @tables.post("/{name}/suspend", summary="Suspend a table")
-    async def suspend_table(name: Name) -> ChangeView:
+    async def suspend_table(name: Name, _asked: NothingAsked | None = None) -> ChangeView:
         """Stop refreshing a table; it keeps its rows."""
         return await calls.run(lambda: service.suspend(name))
 
@@ -133,7 +134,7 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         return service.about()
 
     @manager.post("/manager/wake", summary="Look now", status_code=204)
-    def wake_manager() -> None:
+    def wake_manager(_asked: NothingAsked | None = None) -> None:
         """Look at every table now instead of within a few seconds."""
         service.wake()
 

@@ -77,6 +77,10 @@ class ResumeAsked(Asked):
     )
 
 
+class NothingAsked(Asked):
+    """The body of a request that needs none."""
+
+
 class TableFilter(Asked):
     """Which tables a list has."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import threading
 import time
@@ -14,8 +13,6 @@ import uvicorn
 from dbt.adapters.spark_mt.service.http.errors import AddressTakenError, ServerNotStartedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from starlette.types import ASGIApp
 
 START_SECONDS = 30.0
@@ -23,6 +20,7 @@ STOP_SECONDS = 10.0
 MOST_CONNECTIONS = 512
 _BACKLOG = 128
 _STEP_SECONDS = 0.01
+_LAST_PORT = 65_535
 
 log = structlog.get_logger("dbt.adapters.spark_mt.http")
 
@@ -39,7 +37,7 @@ class HttpServer:
     def __init__(self, app: ASGIApp, host: str, port: int) -> None:
         self._app = app
         self._host = host.strip("[]")
-        self._wanted_port = port
+        self._port = port
         self._socket: socket.socket | None = None
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -48,9 +46,7 @@ class HttpServer:
     @property
     def port(self) -> int:
         """The port that it listens at; the wanted one before it does."""
-        if self._socket is None:
-            return self._wanted_port
-        return int(self._socket.getsockname()[1])
+        return self._port
 
     @property
     def url(self) -> str:
@@ -70,7 +66,8 @@ class HttpServer:
             AddressTakenError: The address is not free, or not of this machine.
             ServerNotStartedError: It did not come up in time.
         """
-        self._socket = _listen(self._host, self._wanted_port)
+        self._socket = _listen(self._host, self._port)
+        self._port = int(self._socket.getsockname()[1])
         self._server = uvicorn.Server(
             uvicorn.Config(
                 self._app,
@@ -82,13 +79,14 @@ class HttpServer:
                 limit_concurrency=MOST_CONNECTIONS,
             )
         )
-        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
+        arguments = (self._server, self._socket)
+        self._thread = threading.Thread(target=self._run, args=arguments, name="http", daemon=True)
         self._thread.start()
         if not self._wait_until_up():
             problem = str(self._failure or f"no answer within {START_SECONDS:.0f} seconds")
             self.stop()
             raise ServerNotStartedError(
-                host=self._host, port=self._wanted_port, problem=problem
+                host=self._host, port=self._port, problem=problem
             ) from self._failure
         log.info("listening", url=self.url)
 
@@ -113,19 +111,13 @@ class HttpServer:
         if self._socket is not None:
             self._socket.close()
         ended = not self._thread.is_alive()
+        self._server = None
         log.info("stopped listening", ended=ended)
         return ended
 
-    def _run(self) -> None:
-        assert self._server is not None  # noqa: S101 - `start` made them
-        assert self._socket is not None  # noqa: S101
-        with self._noting_failures():
-            self._server.run([self._socket])
-
-    @contextlib.contextmanager
-    def _noting_failures(self) -> Iterator[None]:
+    def _run(self, server: uvicorn.Server, listening: socket.socket) -> None:
         try:
-            yield
+            server.run([listening])
         except (Exception, SystemExit) as error:
             self._failure = error
             log.warning("the HTTP server ended", exc_info=True)
@@ -144,6 +136,8 @@ class HttpServer:
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
+        if not 0 <= port <= _LAST_PORT:
+            raise OverflowError(f"ports end at {_LAST_PORT}")  # noqa: TRY003, TRY301, EM102 - as socket does
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
