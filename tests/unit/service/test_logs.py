@@ -22,7 +22,7 @@ def log():
     levels = {name: logging.getLogger(name).level for name in logs._LOUD}
     out = io.StringIO()
 
-    def configure(log_format=LogFormat.JSON, level="INFO", secrets=()):
+    def configure(log_format=LogFormat.JSON, level="info", secrets=()):
         logs.configure(log_format, level, secrets=secrets, stream=out)
         return lambda: out.getvalue().splitlines()
 

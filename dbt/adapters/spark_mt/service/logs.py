@@ -85,7 +85,7 @@ class Redaction:
 
 def configure(
     log_format: LogFormat = LogFormat.CONSOLE,
-    level: str = "INFO",
+    level: str = "info",
     *,
     secrets: Iterable[str] = (),
     stream: TextIO | None = None,
@@ -94,7 +94,7 @@ def configure(
 
     Args:
         log_format: JSON for machines, console for people.
-        level: The least level that is told: DEBUG, INFO, WARNING or ERROR.
+        level: The least level that is told: `debug`, `info`, `warning` or `error`, in any case.
         secrets: Values that must never be written, such as tokens.
         stream: Where to; standard error if left out.
     """
@@ -132,7 +132,7 @@ def _route(handler: logging.Handler, level: str) -> None:
     for old in [found for found in root.handlers if found.name == _HANDLER]:
         root.removeHandler(old)
     root.addHandler(handler)
-    root.setLevel(level)
+    root.setLevel(level.upper())
     for name in _LOUD:
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
