@@ -23,9 +23,9 @@ from dbt.adapters.spark_mt.service.views import (
     TableDetails,
     TableView,
 )
-from dbt.adapters.spark_mt.statements.nodes import CreateTable, DropTable
+from dbt.adapters.spark_mt.statements.nodes import CreateTable
 from dbt.adapters.spark_mt.statements.parser import parse
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.routing import parse_name
 from tests.unit.service.samples import CATALOG, MANAGER, NOW_MS, OWNER, points, sample_tables
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class FakeManager:
 
     def _get(self, name: str) -> TableDetails:
         with self._lock:
-            full = str(_full(_parsed(name)))
+            full = str(_full(parse_name(name)))
             if full not in self._tables:
                 raise TableNotFoundError(table=full)
             return self._tables[full]
@@ -195,7 +195,7 @@ class FakeManager:
     def _started(self, details: TableDetails, job_id: str, *, periodic: bool) -> Job:
         return Job(
             job_id=job_id,
-            table=_parsed(details.view.name),
+            table=parse_name(details.view.name),
             kind=JobKind.SCHEDULED if periodic else JobKind.MANUAL,
             status=JobStatus.RUNNING,
             started_at_ms=self._now(),
@@ -205,13 +205,6 @@ class FakeManager:
             refresh_mode=details.view.refresh_mode,
             freshness=details.view.freshness,
         )
-
-
-def _parsed(name: str) -> TableName:
-    statement = parse_statement(f"DROP MATERIALIZED TABLE {name}")
-    if not isinstance(statement, DropTable) or statement.if_exists:
-        raise TableNotFoundError(table=name)
-    return statement.name
 
 
 def _full(name: TableName) -> TableName:

@@ -201,6 +201,12 @@ def test_a_table_that_does_not_exist(method, path):
     assert answer.json()["parameters"] == {"table": "spark_catalog.flights.nothing"}
 
 
+@pytest.mark.parametrize("name", ["two%20words", "a.b.c.d", "a;%20b", "%60open"])
+def test_a_name_that_is_none(name):
+    answer = Client().get(f"{TABLES}/{name}")
+    assert problem(answer)[0] == 400
+
+
 def test_a_job_that_does_not_exist():
     answer = Client().get("/v3/jobs/nothing")
     assert problem(answer) == (404, "JOB_NOT_FOUND")

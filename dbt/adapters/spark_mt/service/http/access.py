@@ -52,7 +52,7 @@ class AccessRules:
 
     host: str = "127.0.0.1"
     token: str | None = None
-    names: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
     open_reads: bool = False
 
     def __repr__(self) -> str:
@@ -98,7 +98,8 @@ class Access:
         """
         if not is_loopback(self._rules.host):
             return True
-        return _hostname(host) in {*LOOPBACK_NAMES, self._rules.host.lower(), *self._rules.names}
+        names = {name.lower() for name in (self._rules.host, *self._rules.names)}
+        return _hostname(host) in LOOPBACK_NAMES | names
 
     def visitor(self, request: HTTPConnection) -> Visitor:
         """Tell who asks, by token, cookie or place."""

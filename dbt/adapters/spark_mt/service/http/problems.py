@@ -11,7 +11,9 @@ from starlette.responses import JSONResponse
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
 from dbt.adapters.spark_mt.execution import errors as execution
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.service.errors import NotPlannableError
 from dbt.adapters.spark_mt.service.http import errors as http
+from dbt.adapters.spark_mt.spark.schedule_time import InvalidScheduleTimeError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     InvalidValueError: 400,
     http.InvalidRequestError: 400,
     http.ScheduleTimeMissingError: 400,
+    InvalidScheduleTimeError: 400,
+    NotPlannableError: 400,
     http.UnauthenticatedError: 401,
     http.ForeignRequestError: 403,
     execution.TableNotFoundError: 404,
