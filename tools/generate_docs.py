@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.catalogue import CHANGES
-from dbt.adapters.spark_mt.config_keys import CONFIG_KEYS, LATER_KEYS
+from dbt.adapters.spark_mt.config_keys import CONFIG_KEYS
 from dbt.adapters.spark_mt.credentials import SparkMTCredentials
 from dbt.adapters.spark_mt.resolution.engines import LOG_FORMATS
 from dbt.adapters.spark_mt.resolution.enrichers import ENRICHERS
@@ -110,10 +110,9 @@ def arguments(documented: object) -> dict[str, str]:
 
 
 def model_configs() -> str:
-    """The config keys of a model, and those that other releases will bring."""
+    """The config keys of a model."""
     rows = ((_with_synonyms(k.name, k.synonyms), k.default, k.meaning) for k in CONFIG_KEYS)
-    later = ", ".join(f"`{key}` ({feature})" for key, feature in LATER_KEYS.items())
-    return table(("key", "default", "meaning"), rows) + f"\nNot in this release: {later}.\n"
+    return table(("key", "default", "meaning"), rows)
 
 
 def _with_synonyms(name: str, synonyms: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.renderer import render
 from dbt.adapters.spark_mt.statements.routing import parse_name, parse_statement
+from dbt.adapters.spark_mt.waiting import TableWaiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,7 @@ class KeptConfiguration:
     left: tuple[str, ...] = ()
 
 
-class MaterializedTables(TableChecks, TableHandover, TableHosting):
+class MaterializedTables(TableChecks, TableHandover, TableHosting, TableWaiting):
     """Materialized tables of one Spark session.
 
     Args:

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dbt.adapters.spark_mt.config_keys import (
     FOREIGN_KEYS,
     KNOWN_KEYS,
-    LATER_KEYS,
     SYNONYMS,
 )
 from dbt.adapters.spark_mt.config_values import (
+    NOT_AT_ALL,
     STAYS,
     Adopt,
+    Waiting,
     read_adopt,
     read_clause,
     read_freshness,
     read_names,
     read_options,
+    read_wait,
     read_watermark,
     read_word,
 )
@@ -67,6 +69,7 @@ class ModelSettings:
     refresh_on_run: str = "auto"
     on_configuration_change: str = "apply"
     adopt: Adopt = STAYS
+    wait: Waiting = NOT_AT_ALL
     warnings: tuple[str, ...] = ()
 
 
@@ -113,11 +116,6 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
     set_values = {key: value for key, value in values.items() if value is not None}
     strange = {key: _strange(key, set_values) for key in set_values if key not in KNOWN_KEYS}
     reader = _Reader(set_values, own, [text for key, text in strange.items() if key in own])
-    reader.violations += [
-        f"{key}: {LATER_KEYS[key]} is not supported yet."
-        for key in LATER_KEYS
-        if set_values.get(key)
-    ]
     warnings = tuple(text for key, text in strange.items() if key not in own)
     settings = _read_settings(reader, warnings + _ineffective(set_values))
     if settings.partitioned_by and settings.clustered_by:
@@ -143,6 +141,7 @@ def _read_settings(reader: _Reader, warnings: tuple[str, ...]) -> ModelSettings:
             "on_configuration_change", read_word(_ON_CHANGE), "apply"
         ),
         adopt=reader.read("adopt", read_adopt, STAYS),
+        wait=reader.read("wait", read_wait, NOT_AT_ALL),
         warnings=warnings,
     )
 

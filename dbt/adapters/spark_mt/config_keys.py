@@ -60,8 +60,17 @@ CONFIG_KEYS = (
     ConfigKey(
         "refresh_on_run",
         "auto",
-        "`auto` brings the table up to date when sources moved, `always` recomputes it, `never` "
-        "leaves it to others once it is filled.",
+        "`auto` leaves the table to a refresh manager that keeps it fresh, and brings it up to "
+        "date when sources moved where there is none; `always` recomputes it; `never` leaves it to "
+        "others once it is filled.",
+    ),
+    ConfigKey(
+        "wait",
+        "none",
+        "What to wait for where a refresh manager keeps the table: `started` until it has taken "
+        "the table over, `fresh` until the rows reflect what the sources have now, so that tests "
+        "and models downstream read it. For five minutes at most, or `{until: fresh, at_most: 10 "
+        "minutes}`; then the model fails. Without a manager the run itself refreshes.",
     ),
     ConfigKey(
         "adopt",
@@ -73,11 +82,6 @@ CONFIG_KEYS = (
         "Without effect on a table that is a materialized one already.",
     ),
 )
-
-LATER_KEYS = {
-    "wait": "refreshes in the background",
-}
-"""Keys of features that do not exist yet, and of which; set to something, they are refused."""
 
 _DBT_KEYS = """
 access alias catalog contract database docs enabled event_time freshness full_refresh group
@@ -98,6 +102,4 @@ FOREIGN_KEYS = {
 """Keys of other materializations, and of which."""
 
 SYNONYMS = {synonym: key.name for key in CONFIG_KEYS for synonym in key.synonyms}
-KNOWN_KEYS = (
-    frozenset({key.name for key in CONFIG_KEYS}) | SYNONYMS.keys() | DBT_KEYS | LATER_KEYS.keys()
-)
+KNOWN_KEYS = frozenset({key.name for key in CONFIG_KEYS}) | SYNONYMS.keys() | DBT_KEYS

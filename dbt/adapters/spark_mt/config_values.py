@@ -10,6 +10,8 @@ from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
+from dbt.adapters.spark_mt.definition.wait import Wait
+from dbt.adapters.spark_mt.resolution.durations import parse_duration
 from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
 from dbt.adapters.spark_mt.resolution.watermarks import parse_watermarks
 from dbt.adapters.spark_mt.resolution.zones import parse_timestamp
@@ -109,6 +111,43 @@ def _mark(value: object) -> str:
 
 def _identifier(column: str) -> str:
     return column if column.isidentifier() else quote(column)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a run waits for where a manager keeps the table.
+
+    Args:
+        until: For what.
+        at_most_s: For how many seconds at most.
+    """
+
+    until: Wait = Wait.NONE
+    at_most_s: float = 300.0
+
+
+NOT_AT_ALL = Waiting()
+
+
+def read_wait(value: Any) -> Waiting:  # noqa: ANN401
+    """Read `none`, `started`, `fresh`, or `{until: fresh, at_most: 10 minutes}`.
+
+    Raises:
+        InvalidValueError: It is none of these.
+    """
+    word = read_word([each.value for each in Wait])
+    if value is False:
+        return NOT_AT_ALL
+    if not isinstance(value, dict):
+        return Waiting(Wait(word(value)))
+    if not {"until"} <= set(value) <= {"until", "at_most"}:
+        detail = f"is a word or {{until: fresh, at_most: 10 minutes}}, but was: {value!r}."
+        raise InvalidValueError(detail=detail)
+    bound = parse_duration(str(value["at_most"])) if "at_most" in value else None
+    if bound is not None and bound <= timedelta():
+        raise InvalidValueError(detail=f"at_most is a positive duration, but was: {value!r}.")
+    seconds = NOT_AT_ALL.at_most_s if bound is None else bound.total_seconds()
+    return Waiting(Wait(word(value["until"])), seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.api import KeptConfiguration
     from dbt.adapters.spark_mt.config import ModelSettings
-    from dbt.adapters.spark_mt.config_values import Adopt
+    from dbt.adapters.spark_mt.config_values import Adopt, Waiting
     from dbt.adapters.spark_mt.contract import Items
     from dbt.adapters.spark_mt.cursor import SparkHandle
     from dbt.adapters.spark_mt.response import MaterializedTableResponse
@@ -108,6 +108,21 @@ class MaterializedTableAdapter(SparkAdapter):
         with translated(f"refresh of {relation}"), handle.busy():
             outcome = handle.tables().refresh(self.full_name(relation), force=True)
         return response_of(StatementOutcome(outcome.table, None, refresh=outcome))
+
+    @available.parse(lambda *_, **__: False)
+    def is_kept_fresh(self, relation: BaseRelation) -> bool:
+        """Whether a living manager refreshes a table by itself."""
+        handle = self._handle()
+        with translated(f"looking for the manager of {relation}"), handle.busy():
+            return bool(handle.tables().keeper(self.full_name(relation)))
+
+    @available.parse_none
+    def await_materialized_table(self, relation: BaseRelation, waiting: Waiting) -> None:
+        """Wait for the manager that keeps a table fresh, as the model's config says."""
+        handle = self._handle()
+        with translated(f"waiting for {relation}"), handle.busy():
+            name = self.full_name(relation)
+            handle.tables().wait_for(name, waiting.until, waiting.at_most_s)
 
     @available.parse(lambda *_, **__: False)
     def is_materialized_table(self, relation: BaseRelation) -> bool:

@@ -80,7 +80,7 @@ def serve(
     rules = AccessRules(
         host=options.host,
         token=token or None,
-        names=frozenset(options.names),
+        names=tuple(options.names),
         open_reads=_is_local(options),
     )
     access = Access(rules)

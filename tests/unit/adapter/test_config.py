@@ -5,7 +5,8 @@ from datetime import datetime, timezone
 import pytest
 
 from dbt.adapters.spark_mt.config import InvalidConfigError, ModelSettings, validate_config
-from dbt.adapters.spark_mt.config_values import Adopt
+from dbt.adapters.spark_mt.config_values import Adopt, Waiting
+from dbt.adapters.spark_mt.definition.wait import Wait
 
 
 def settings(**values) -> ModelSettings:
@@ -196,3 +197,28 @@ def test_adopt(value, adopt):
 @pytest.mark.parametrize("value", ["yes", 1, {}, {"as_of": "soon"}, {"asof": _NOON}, []])
 def test_what_adopt_cannot_be(value):
     assert [v.partition(":")[0] for v in violations(adopt=value)] == ["adopt"]
+
+
+@pytest.mark.parametrize(
+    ("value", "waiting"),
+    [
+        ("none", Waiting()),
+        (False, Waiting()),
+        ("Started", Waiting(Wait.STARTED)),
+        ("fresh", Waiting(Wait.FRESH, 300.0)),
+        ({"until": "fresh", "at_most": "10 minutes"}, Waiting(Wait.FRESH, 600.0)),
+    ],
+)
+def test_wait(value, waiting):
+    assert settings(wait=value).wait == waiting
+
+
+@pytest.mark.parametrize(
+    "value", ["forever", {"until": "fresh", "for": "5 min"}, {"at_most": "5 min"}, 5]
+)
+def test_what_cannot_be_waited_for(value):
+    assert violations(wait=value)[0].startswith("wait: ")
+
+
+def test_a_bound_of_waiting_is_positive():
+    assert "positive" in violations(wait={"until": "fresh", "at_most": "0 seconds"})[0]

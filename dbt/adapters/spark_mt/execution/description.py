@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
-from dbt.adapters.spark_mt.definition.refresh_handler import JsonRefreshHandlerSerializer
 from dbt.adapters.spark_mt.execution.show_create import evaluated, instant, shown_option
 from dbt.adapters.spark_mt.resolution.engines import INCREMENTAL
 from dbt.adapters.spark_mt.resolution.options import read_options
@@ -56,20 +55,26 @@ def engine_rows(definition: StoredDefinition, engine: Engine) -> Iterator[Row]:
         yield f"Reason {reason.code}{about}", reason.text
 
 
-def state_rows(table: StoredTable, lag: int | None, confs: Mapping[str, str]) -> Iterator[Row]:
+NOBODY = "none: refreshed by statements and dbt run"
+
+
+def state_rows(
+    table: StoredTable, lag: int | None, confs: Mapping[str, str], handler: str = NOBODY
+) -> Iterator[Row]:
     """Yield where the table stands.
 
     Args:
         table: The table.
         confs: The reader's session.
         lag: In seconds; None when it is not known.
+        handler: Who refreshes it by himself.
     """
     definition = table.definition
     reason = f" ({definition.status_reason})" if definition.status_reason else ""
     yield "Status", definition.status.value + reason
     yield "Table id", definition.table_id
     yield "Generation", str(definition.generation)
-    yield "Refresh handler", _handler(definition)
+    yield "Refresh handler", handler
     for option, value in definition.run_options:
         yield f"Run option {option}", shown_option(option, value, confs)
     for name, position in sorted((table.positions or {}).items()):
@@ -118,9 +123,3 @@ def _handed_over(engine: Engine) -> str:
     if not engine.key:
         return ""
     return f", a row replaces the row with the same {', '.join(engine.key)}"
-
-
-def _handler(definition: StoredDefinition) -> str:
-    if not definition.handler:
-        return "none: refreshed by statements and dbt run"
-    return JsonRefreshHandlerSerializer().deserialize(definition.handler).describe()

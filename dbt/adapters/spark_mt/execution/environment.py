@@ -9,6 +9,7 @@ from dbt.adapters.spark_mt.execution.recent import Recent
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.resolution.engines import choose_engine
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
+from dbt.adapters.spark_mt.resolution.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     )
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.execution.conduct import Conduct
+    from dbt.adapters.spark_mt.execution.managers import Managers
     from dbt.adapters.spark_mt.execution.observation import TableObserver
     from dbt.adapters.spark_mt.execution.ports import (
         Registry,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
         UpstreamDefinitions,
     )
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
-    from dbt.adapters.spark_mt.resolution.settings import Settings
 
 
 class StoredQueryAnalyzer(Protocol):
@@ -64,6 +65,8 @@ class Environment:
         conduct: How statements are carried out and told.
         observer: Compares tables with their queries.
         recent: What the statement before found.
+        managers: Tells who keeps a catalog fresh.
+        handlers: Returns the serialized refresh handler that was told for a table.
         streams: Runs streams in this process; None where that is impossible.
     """
 
@@ -80,6 +83,8 @@ class Environment:
     new_id: Callable[[], str]
     conduct: Conduct
     observer: TableObserver
+    managers: Managers
+    handlers: Callable[[TableName], bytes]
     owner: Callable[[], Pairs] = tuple
     recent: Recent = field(default_factory=Recent)
     streams: StreamRunner | None = None
@@ -92,13 +97,14 @@ class Environment:
         self, name: TableName, asked: AskedDefinition, stored: StoredDefinition | None
     ) -> Resolution:
         """Resolve a definition; raises every violation at once."""
-        resolver = Resolver(self.analyzer, self.upstream, self.settings(), self.clock)
+        resolver = Resolver(self.analyzer, self.upstream, self._deriving(name), self.clock)
         return resolver.resolve(name, asked, stored)
 
     def resolve_clauses(self, asked: AskedDefinition, stored: StoredDefinition) -> Resolution:
         """Resolve other clauses beside the stored query; raises every violation at once."""
         analyzed = self.stored_analyzer.analyze_stored(stored.resolved)
-        resolver = Resolver(self.analyzer, self.upstream, self.settings(), self.clock)
+        settings = self._deriving(stored.name)
+        resolver = Resolver(self.analyzer, self.upstream, settings, self.clock)
         return resolver.resolve_clauses(stored.name, asked, stored, analyzed)
 
     def run(
@@ -116,3 +122,12 @@ class Environment:
         engine = choose_engine(definition, analyzed) if definition else None
         run = RefreshRun(self.new_id(), trigger, positions, started, analyzed.sources)
         return replace(run, engine=engine)
+
+    def _deriving(self, name: TableName) -> Settings:
+        """Return the settings for what a definition leaves open: those of a live manager.
+
+        Nobody flips a mode back and forth by running dbt under other settings (semantics 3).
+        """
+        lease = self.managers.live(name.catalog or "")
+        own = self.settings()
+        return own if lease is None else own.derived_as(Settings.from_confs(dict(lease.settings)))

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.changes.drift import DriftKind
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.description import definition_rows, engine_rows, state_rows
+from dbt.adapters.spark_mt.execution.awaiting import keeper_of
+from dbt.adapters.spark_mt.execution.description import (
+    NOBODY,
+    definition_rows,
+    engine_rows,
+    state_rows,
+)
 from dbt.adapters.spark_mt.execution.health import drift_of
 from dbt.adapters.spark_mt.execution.holds import initializing
 from dbt.adapters.spark_mt.execution.lag import lag_seconds
@@ -101,9 +107,13 @@ class Inspection:
         return [
             *definition_rows(table.definition, confs),
             *engine_rows(table.definition, choose_engine(table.definition.resolved, analyzed)),
-            *state_rows(table, lag, confs),
+            *state_rows(table, lag, confs, self._handler(table)),
             *(("Drift", str(drift)) for drift in drifts if drift.kind not in _SHOWN_BESIDE),
         ]
+
+    def _handler(self, table: StoredTable) -> str:
+        keeper = keeper_of(self._env, table.name)
+        return NOBODY if keeper is None else keeper.describe()
 
     def _table(self, name: TableName) -> StoredTable:
         return stored_table(self._env, self._env.store.full_name(name))

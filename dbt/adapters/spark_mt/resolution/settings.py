@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from dbt.adapters.spark_mt.resolution.suggestions import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from dbt.adapters.spark_mt.definition.definition import Pairs
 
 PREFIX = "spark.materialized-table."
 
@@ -69,6 +71,17 @@ def _text(text: str) -> str:
     return text.strip()
 
 
+def _registered(text: str) -> Pairs:
+    found = []
+    for item in text.split(",") if text.strip() != "none" else ():
+        name, equals, place = (part.strip() for part in item.partition("="))
+        module, colon, attribute = place.partition(":")
+        if not (name and equals and module and colon and attribute):
+            raise InvalidSettingError(detail=f"'{item.strip()}' is not <name>=<module>:<function>.")
+        found.append((name, place))
+    return tuple(found)
+
+
 _THREE_MINUTES = Freshness(3, TimeUnit.MINUTE)
 _ONE_HOUR = Freshness(1, TimeUnit.HOUR)
 
@@ -86,6 +99,7 @@ class Settings:
         checkpoint_location: Root of the checkpoints; None for a place under the warehouse.
         trigger_interval: How often CONTINUOUS looks for changes; None for half of the freshness.
         scheduler: The name of the workflow scheduler for FULL.
+        process_functions: Registered process functions: names, each with `module:function`.
     """
 
     freshness_threshold: timedelta = timedelta(minutes=30)
@@ -96,6 +110,16 @@ class Settings:
     checkpoint_location: str | None = None
     trigger_interval: timedelta | None = None
     scheduler: str = "embedded"
+    process_functions: Pairs = ()
+
+    def derived_as(self, other: Settings) -> Settings:
+        """Return these settings with what modes and freshness are derived from as in `other`."""
+        return replace(
+            self,
+            freshness_threshold=other.freshness_threshold,
+            default_freshness_continuous=other.default_freshness_continuous,
+            default_freshness_full=other.default_freshness_full,
+        )
 
     @classmethod
     def from_confs(cls, confs: Mapping[str, str]) -> Settings:
@@ -205,5 +229,13 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "embedded",
         "The workflow scheduler that runs full refreshes.",
         _text,
+    ),
+    SettingDoc(
+        PREFIX + "process-functions",
+        "process_functions",
+        "none",
+        "Functions that the table option `process-function` may name, as `<name>=<module>:"
+        "<function>`; several are separated by commas. docs/refresh.md tells what they return.",
+        _registered,
     ),
 )

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.conduct import Conduct, ThreadedHeartbeat, together
 from dbt.adapters.spark_mt.execution.environment import Environment
+from dbt.adapters.spark_mt.execution.managers import Managers
 from dbt.adapters.spark_mt.execution.processes import LocalProcesses
+from dbt.adapters.spark_mt.resolution.process_functions import PROCESS_FUNCTION, processed
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
 from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.content import ContentWriter
@@ -38,19 +40,25 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery
     from dbt.adapters.spark_mt.spark.streams.parts import StreamParts
 
+_STORED = "a table whose definition is stored"
 _SHOWN = ("spark.sql.session.timeZone", "spark.redaction.regex")
 
 
 class SparkStoredQueryAnalyzer:
     """Analyses a stored query in a private session that stands where the query was defined."""
 
-    def __init__(self, sessions: PrivateSessions) -> None:
+    def __init__(self, sessions: PrivateSessions, settings: Callable[[], Settings]) -> None:
         self._sessions = sessions
+        self._settings = settings
 
     def analyze_stored(self, definition: ResolvedDefinition) -> AnalyzedQuery:
         """Analyse the expanded query under its own catalog, schema and SQL confs."""
         with self._sessions.open(definition.context) as session:
-            return SparkQueryAnalyzer(session.spark).analyze(definition.expanded_query)
+            found = SparkQueryAnalyzer(session.spark).analyze(definition.expanded_query)
+        options = definition.asked.options
+        if PROCESS_FUNCTION not in dict(options):
+            return found
+        return processed(found, options, self._settings().process_functions, _STORED)
 
 
 class SparkEnvironment:
@@ -83,7 +91,7 @@ class SparkEnvironment:
             runner=SparkStepRunner(self.sessions, content, told, self.details, parts),
             registry=told,
             analyzer=SparkQueryAnalyzer(spark),
-            stored_analyzer=SparkStoredQueryAnalyzer(self.sessions),
+            stored_analyzer=SparkStoredQueryAnalyzer(self.sessions, self._settings),
             settings=self._settings,
             confs=self._confs,
             clock=clock,
@@ -93,6 +101,8 @@ class SparkEnvironment:
                 spark, self.sessions, QueryRows(sources, log, self.details), log, self.details
             ),
             owner=owner,
+            managers=Managers(self.leases, LocalProcesses(), now_ms),
+            handlers=told.handler,
             streams=SparkStreamRunner(self.sessions, parts, now_ms) if parts else None,
         )
 

@@ -9,8 +9,10 @@ from uuid import uuid4
 from dbt.adapters.spark_mt.definition.definition import QueryContext
 from dbt.adapters.spark_mt.execution.conduct import Conduct, ManualHeartbeat, in_turn
 from dbt.adapters.spark_mt.execution.environment import Environment
+from dbt.adapters.spark_mt.execution.managers import Managers
 from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
 from dbt.adapters.spark_mt.execution.memory.content import MemoryContent
+from dbt.adapters.spark_mt.execution.memory.leases import MemoryLeases
 from dbt.adapters.spark_mt.execution.memory.observer import MemoryTableObserver
 from dbt.adapters.spark_mt.execution.memory.queries import MemoryQueries, Query
 from dbt.adapters.spark_mt.execution.memory.runner import MemoryStepRunner
@@ -44,6 +46,7 @@ class MemoryEnvironment:
         confs: The settings of the session; may be changed.
         log: What was told about tables and refreshes.
         processes: Says which owners of refreshes are gone.
+        leases: Where managers tell that they hold a catalog.
         heartbeat: Lets refreshes that are under way say so.
         streams: Runs the streams of hosted tables.
         value: The ports.
@@ -66,6 +69,7 @@ class MemoryEnvironment:
         self._content = MemoryContent(self._queries, sources)
         self.log = MemorySystemLog(self.catalog, now_ms)
         self.processes = MemoryProcesses()
+        self.leases = MemoryLeases()
         self.heartbeat = ManualHeartbeat()
         self.streams = MemoryStreamRunner(Ports(self.catalog, sources, self._content, now_ms))
         store = MemoryTableStore(self.catalog, lambda: self.context)
@@ -83,6 +87,8 @@ class MemoryEnvironment:
             new_id=lambda: uuid4().hex,
             conduct=Conduct(self.log, self.processes, self.heartbeat, in_turn, _is_interruption),
             observer=MemoryTableObserver(self.catalog, self._content),
+            managers=Managers(self.leases, self.processes, now_ms),
+            handlers=self.log.handler,
             streams=self.streams,
         )
 
