@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test unit functional conformance faults soak demo bench docs clean
+.PHONY: help setup lint format types test unit functional conformance airflow browser faults soak demo bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own.
@@ -34,6 +34,13 @@ functional: setup ## the tests on real Spark and Delta
 
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
 	@tools/test.sh -- tests/functional/adapter/ tests/functional/engine/ tests/functional/streams/
+
+airflow: setup ## the DAGs of materialized tables in Airflow itself, in an environment of its own; 2 minutes
+	@tests/airflow/setup.sh
+	@.work/airflow/bin/python -m pytest -c tests/airflow/pytest.ini tests/airflow
+
+browser: setup ## the tests of the status page in a real Chromium, which is installed if need be
+	@tools/test.sh -- tests/functional/pages/
 
 faults: setup ## kill processes, fill disks, pull tables away; seed: FAULTS_SEED=…; some 50 minutes
 	@tools/test.sh -- tests/faults/

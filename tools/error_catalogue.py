@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PACKAGE = spark_mt.__name__
+ELSEWHERE = PACKAGE + ".integrations."
+"""Modules that run in the processes of other systems, and need those; they have no conditions."""
 
 
 class Group(NamedTuple):
@@ -67,6 +69,11 @@ GROUPS = (
         ("scheduler", "service"),
         "A manager that does not start, or refuses a request. Over HTTP these come as problem "
         "documents, with the same condition, parameters, violations and remedy.",
+    ),
+    Group(
+        "The command line",
+        ("cli_manager", "cli_profiles", "cli_serve", "service_client"),
+        "What `spark-mt` meets before it reaches a table, or hears from the manager.",
     ),
     Group("dbt", (), "Checked before any statement runs."),
 )
@@ -121,7 +128,8 @@ def conditions() -> tuple[Condition, ...]:
 def _kinds(base: type[MaterializedTableError]) -> Iterator[type[MaterializedTableError]]:
     """The classes of the package, once all of its modules are loaded."""
     for module in pkgutil.walk_packages(spark_mt.__path__, PACKAGE + "."):
-        importlib.import_module(module.name)
+        if not module.name.startswith(ELSEWHERE):
+            importlib.import_module(module.name)
     yield from _below(base)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +24,7 @@ LAYERS = (
     "spark",
     "service",
 )
-PLACES = {"spark": 6, "scheduler": 6, "service": 7} | {
+PLACES = {"spark": 6, "scheduler": 6, "service": 7, "integrations": 8} | {
     name: level for level, name in enumerate(LAYERS[:6])
 }
 DBT_CONTRACT = 8
@@ -166,6 +167,23 @@ def test_pyspark_stays_in_its_package():
     engine = [f for f in IMPORTS if is_pyspark(f) and not f.for_types and level(f.module) != ENGINE]
     assert [str(f) for f in engine if level(f.module) < ENGINE] == []
     assert [str(f) for f in engine if f.when_loaded] == []
+
+
+def test_what_runs_in_airflow_needs_neither_spark_nor_dbt():
+    """Nor anything else: there the package is installed without what it depends on."""
+    seen: set[str] = set()
+    waiting = [module for module in FILES if module.startswith(f"{PACKAGE}.integrations")]
+    foreign = set()
+    while waiting:
+        module = waiting.pop()
+        seen.add(module)
+        for found in imports_of(module):
+            if ours(found.target) and found.when_loaded and found.target not in seen:
+                waiting.append(found.target)
+            elif not ours(found.target) and found.when_loaded:
+                foreign.add(found.target.split(".")[0])
+    assert foreign - sys.stdlib_module_names == {"airflow"}
+    assert f"{PACKAGE}.planning.schedules" in seen
 
 
 def functions_of(path: Path):

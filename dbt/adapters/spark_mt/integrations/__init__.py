@@ -1,0 +1,1 @@
+"""What runs in other systems' processes, without Spark and without dbt."""
