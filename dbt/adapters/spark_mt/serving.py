@@ -10,6 +10,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt import discovery
+from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.execution.processes import LocalProcesses
 from dbt.adapters.spark_mt.service import logs
 from dbt.adapters.spark_mt.service.assembly import Identity, assemble
@@ -113,7 +114,7 @@ class _Server:
         spark, connect = self._open_spark()
         self._spark = spark
         connect_url = connect.url if connect else ""
-        identity = Identity(options.catalog, self._url, connect_url)
+        identity = Identity(options.catalog, version, self._url, connect_url)
         self._running = assemble(spark, _policy(options), identity)
         app = create_app(self._running.manager, access)
         self._http = HttpServer(app, options.host, options.port)

@@ -24,7 +24,8 @@ from dbt.adapters.spark_mt.service.buffered_log import BufferedJobLog
 from dbt.adapters.spark_mt.service.catalog_view import CatalogView
 from dbt.adapters.spark_mt.service.handlers import RefreshHandlers
 from dbt.adapters.spark_mt.service.loop import Loop
-from dbt.adapters.spark_mt.service.manager import Manager, Parts, Place
+from dbt.adapters.spark_mt.service.manager import Manager
+from dbt.adapters.spark_mt.service.parts import Parts, Place
 from dbt.adapters.spark_mt.service.reconciler import Reconciler, Workers
 from dbt.adapters.spark_mt.service.refreshing import Refreshing
 from dbt.adapters.spark_mt.service.running import RunningManager
@@ -35,6 +36,7 @@ from dbt.adapters.spark_mt.service.upkeep import TableUpkeep
 from dbt.adapters.spark_mt.service.workflows import Firings, TableWorkflows
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.schedule_time import read_schedule_time
+from dbt.adapters.spark_mt.spark.upkeep import SparkUpkeep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.host_progress import HostProgress
+    from dbt.adapters.spark_mt.execution.workflows import WorkflowScheduler
     from dbt.adapters.spark_mt.service.policy import ManagerPolicy
 
 _LOGGER = logging.getLogger(__name__)
@@ -56,11 +59,13 @@ class Identity:
 
     Args:
         catalog: Whose tables it keeps fresh; None for the session's current one.
+        version: Of this package.
         address: Returns the address of its REST interface; empty without one.
         connect_url: Where Spark Connect answers; empty without it.
     """
 
     catalog: str | None = None
+    version: str = ""
     address: Callable[[], str] = str
     connect_url: str = ""
 
@@ -108,28 +113,18 @@ class _Assembly:
     def build(self) -> RunningManager:
         """Make every part."""
         policy, own = self._policy, self._own
-        environment = self._logged(own.value)
-        view = CatalogView(self._catalog, environment, own.log, self._log, self._tally)
+        view = CatalogView(self._catalog, self._logged(own.value), own.log, self._log, self._tally)
         pool = ThreadPoolExecutor(policy.runs, thread_name_prefix="materialized-table-run")
         refreshing = Refreshing(self._environment, policy.scheduled, partial(_forget, view))
         dispatcher = Dispatcher(refreshing.perform, pool.submit, policy.runs, self._now_ms)
-        firings = Firings(dispatcher.submit, lambda: view.tables, self._now_ms, policy.patience)
-        context = SchedulerContext(firings, self._clock, policy.runs)
-        scheduler = load_scheduler(environment.settings().scheduler, context)
-        workflows = TableWorkflows(scheduler)
-        leadership = self._leadership()
+        scheduler = self._scheduler(dispatcher, view)
+        leadership, workflows = self._leadership(), TableWorkflows(scheduler)
         handlers = RefreshHandlers(
             self._catalog, own.log, self._owner, partial(_term, leadership), workflows
         )
         hosting = Host(self._hosted)
-        upkeep = TableUpkeep(
-            own.upkeep, partial(_progress, hosting), policy.compact_after, self._now_ms
-        )
-        workers = Workers(
-            hosting, workflows, dispatcher, handlers, upkeep, self._log.flush, self._derive_again
-        )
+        workers = self._workers(hosting, workflows, dispatcher, handlers)
         reconciler = Reconciler(leadership, view, workers, policy, self._tally)
-        loop = Loop(reconciler, policy.tick, self._now_ms)
         parts = Parts(
             catalog=self._catalog,
             place=self._place(),
@@ -145,11 +140,29 @@ class _Assembly:
             refreshing=refreshing,
             submissions=Submissions(self._environment, dispatcher, refreshing, self._read_time),
             reconciler=reconciler,
-            loop=loop,
+            loop=Loop(reconciler, policy.tick, self._now_ms),
         )
-        worker = Thread(target=dispatcher.work, name="materialized-table-dispatcher", daemon=True)
-        manager = Manager(parts, self._now_ms)
-        return RunningManager(manager, scheduler, pool, (worker,), loop)
+        return RunningManager(Manager(parts, self._now_ms), scheduler, pool, parts)
+
+    def _scheduler(self, dispatcher: Dispatcher, view: CatalogView) -> WorkflowScheduler:
+        patience = self._policy.patience
+        firings = Firings(dispatcher.submit, lambda: view.tables, self._now_ms, patience)
+        context = SchedulerContext(firings, self._clock, self._policy.runs)
+        return load_scheduler(self._own.value.settings().scheduler, context)
+
+    def _workers(
+        self,
+        hosting: Host,
+        workflows: TableWorkflows,
+        dispatcher: Dispatcher,
+        handlers: RefreshHandlers,
+    ) -> Workers:
+        own, parts = self._own, self._own.parts
+        storage = SparkUpkeep(own.sessions, parts.checkpoints if parts else None, self._now_ms)
+        after = self._policy.compact_after
+        upkeep = TableUpkeep(storage, partial(_progress, hosting), after, self._now_ms)
+        flush, derive = self._log.flush, self._derive_again
+        return Workers(hosting, workflows, dispatcher, handlers, upkeep, flush, derive)
 
     def _environment(self) -> Environment:
         """Return ports of their own for one operation: threads share nothing."""
@@ -180,6 +193,7 @@ class _Assembly:
         context = self._spark.sparkContext
         return Place(
             self._owner,
+            self._identity.version,
             self._spark.version,
             str(context.master),
             str(context.applicationId),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
 from dbt.adapters.spark_mt.execution.holds import judged
 from dbt.adapters.spark_mt.execution.hosting_errors import NotHostedError
@@ -43,28 +41,17 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.job import Job, Owner
-    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.host_progress import HostProgress
     from dbt.adapters.spark_mt.execution.known_tables import KnownTable
-    from dbt.adapters.spark_mt.execution.leases import Leadership
-    from dbt.adapters.spark_mt.execution.ports import ManagedJobLog
     from dbt.adapters.spark_mt.execution.results import StatementOutcome
-    from dbt.adapters.spark_mt.service.catalog_view import CatalogView
-    from dbt.adapters.spark_mt.service.handlers import RefreshHandlers
-    from dbt.adapters.spark_mt.service.loop import Loop
-    from dbt.adapters.spark_mt.service.reconciler import Hosting, Reconciler
-    from dbt.adapters.spark_mt.service.refreshing import Refreshing
-    from dbt.adapters.spark_mt.service.runs import Dispatcher
-    from dbt.adapters.spark_mt.service.submission import Submissions
-    from dbt.adapters.spark_mt.service.tally import Tally
+    from dbt.adapters.spark_mt.service.parts import Parts
     from dbt.adapters.spark_mt.service.views import (
         RefreshRequest,
         RefreshTotals,
         TableDetails,
         TableView,
     )
-    from dbt.adapters.spark_mt.service.workflows import TableWorkflows
 
 _PLANNED = (
     CreateTable,
@@ -76,64 +63,6 @@ _PLANNED = (
     ResetOptions,
     SetComment,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a manager runs.
-
-    Args:
-        owner: Its process.
-        spark_version: Of its Spark.
-        master: Of its Spark.
-        application_id: Of its Spark.
-        connect_url: Where Spark Connect answers; empty without it.
-    """
-
-    owner: Owner
-    spark_version: str
-    master: str
-    application_id: str
-    connect_url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a manager is made of.
-
-    Args:
-        catalog: Whose tables it keeps fresh.
-        place: Where it runs.
-        environment: Makes ports.
-        log: The log of refreshes.
-        leadership: Of the catalog.
-        view: What the registry says.
-        tally: What became of refreshes.
-        hosting: Of CONTINUOUS tables.
-        workflows: Of FULL tables.
-        handlers: Tells who refreshes what.
-        dispatcher: Begins runs.
-        refreshing: Carries them out.
-        submissions: Takes those in that are asked for.
-        reconciler: Directs all of it.
-        loop: Lets it tick.
-    """
-
-    catalog: str
-    place: Place
-    environment: Callable[[], Environment]
-    log: ManagedJobLog
-    leadership: Leadership
-    view: CatalogView
-    tally: Tally
-    hosting: Hosting
-    workflows: TableWorkflows
-    handlers: RefreshHandlers
-    dispatcher: Dispatcher
-    refreshing: Refreshing
-    submissions: Submissions
-    reconciler: Reconciler
-    loop: Loop
 
 
 class Manager:
@@ -152,7 +81,7 @@ class Manager:
         running = (parts.hosting.progress(name) for name in parts.hosting.hosted())
         return ManagerView(
             role=self._role(),
-            version=version,
+            version=place.version,
             spark_version=place.spark_version,
             master=place.master,
             catalog=parts.catalog,

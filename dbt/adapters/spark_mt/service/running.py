@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
-    from threading import Thread
 
     from dbt.adapters.spark_mt.execution.workflows import WorkflowScheduler
-    from dbt.adapters.spark_mt.service.loop import Loop
     from dbt.adapters.spark_mt.service.manager import Manager
+    from dbt.adapters.spark_mt.service.parts import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +22,20 @@ class RunningManager:
         manager: Answers.
         scheduler: Keeps the workflows.
         pool: Its runs work there.
-        starters: Threads to start.
-        loop: Its heart.
+        parts: What it is made of.
     """
 
     manager: Manager
     scheduler: WorkflowScheduler
     pool: ThreadPoolExecutor
-    starters: tuple[Thread, ...]
-    loop: Loop
+    parts: Parts
 
     def start(self) -> None:
         """Begin to keep tables fresh."""
         self.scheduler.open()
-        for thread in self.starters:
-            thread.start()
-        self.loop.start()
+        work = self.parts.dispatcher.work
+        Thread(target=work, name="materialized-table-dispatcher", daemon=True).start()
+        self.parts.loop.start()
 
     def stop(self, within_s: float) -> bool:
         """Stop in good order; returns whether everything ended within the time, in seconds."""

@@ -29,7 +29,6 @@ from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner
 from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
 from dbt.adapters.spark_mt.spark.system_table import SystemTable
 from dbt.adapters.spark_mt.spark.table_details import TableDetails
-from dbt.adapters.spark_mt.spark.upkeep import SparkUpkeep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,8 +80,7 @@ class SparkEnvironment:
         now_ms = partial(_now_ms, clock)
         told = self.log = SparkSystemLog(spark, system, now_ms, store.version)
         self.leases = SparkLeaseLog(system)
-        parts = self._parts((sources, log, self.details), now_ms)
-        self.upkeep = SparkUpkeep(self.sessions, parts.checkpoints if parts else None, now_ms)
+        parts = self.parts = self._parts((sources, log, self.details), now_ms)
         content = ContentWriter(self.sessions, sources, log, self.details, parts)
         self.value = Environment(
             store=store,
