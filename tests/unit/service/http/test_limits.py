@@ -111,7 +111,7 @@ def test_slow_calls_hold_up_nobody():
         begun.release()
         assert end.wait(60)
 
-    client.manager.before = wait
+    client.manager.before = lambda method: wait(method) if method == "suspend" else None
 
     async def run() -> None:
         async with client.open(timeout=60) as asking:
@@ -120,9 +120,10 @@ def test_slow_calls_hold_up_nobody():
                 for _ in range(MOST_CALLS)
             ]
             await asyncio.gather(*(asyncio.to_thread(begun.acquire) for _ in slow))
-            for path in ("/livez", "/readyz", TABLES, "/v3/manager", "/metrics"):
+            reads = ("/livez", "/readyz", TABLES, f"{TABLES}/{DAILY}", "/v3/manager", "/metrics")
+            for path in reads:
                 assert (await asking.get(path)).status_code == 200
-            refused = await asking.get(f"{TABLES}/{DAILY}")
+            refused = await asking.post(f"{TABLES}/{DAILY}/resume", json={})
             assert problem(refused) == (503, "MANAGER_BUSY")
             assert int(refused.headers["retry-after"]) > 0
             end.set()

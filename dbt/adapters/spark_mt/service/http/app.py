@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -55,6 +56,7 @@ def create_app(
 
 def _add_documents(app: FastAPI, service: ManagerService) -> None:
     registry = metrics.registry(service)
+    described = cache(partial(openapi.document, app))
 
     @app.get("/metrics", include_in_schema=False)
     def scrape(request: Request) -> Response:
@@ -63,7 +65,7 @@ def _add_documents(app: FastAPI, service: ManagerService) -> None:
 
     @app.get("/openapi.json", include_in_schema=False)
     def describe() -> openapi.Document:
-        return openapi.document(app)
+        return described()
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -58,11 +58,12 @@ Filter = Annotated[TableFilter, Query()]
 
 def router(service: ManagerService) -> APIRouter:
     """Return the REST interface of a manager."""
-    calls = LongCalls()
+    reads, changes = LongCalls(), LongCalls()  # so that nobody who waits keeps others from looking
     routes = APIRouter(responses=_PROBLEMS)
-    _add_tables(routes, service, calls)
-    _add_changes(routes, service, calls)
-    _add_manager(routes, service, calls)
+    _add_tables(routes, service, reads)
+    _add_statements(routes, service, reads)
+    _add_changes(routes, service, changes)
+    _add_manager(routes, service, reads)
     _add_health(routes, service)
     return routes
 
@@ -89,6 +90,17 @@ def _add_tables(routes: APIRouter, service: ManagerService, calls: LongCalls) ->
     routes.include_router(tables)
 
 
+def _add_statements(routes: APIRouter, service: ManagerService, calls: LongCalls) -> None:
+    tables = APIRouter(prefix="/v3/materialized-tables", tags=["tables"])
+
+    @tables.post("/plan", summary="Plan a statement")
+    async def plan_statement(asked: PlanAsked) -> ChangeView:
+        """Tell what a CREATE or ALTER would do; a statement that would be refused is an answer."""
+        return await calls.run(lambda: service.plan(asked.statement))
+
+    routes.include_router(tables)
+
+
 def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -> None:
     tables = APIRouter(prefix="/v3/materialized-tables", tags=["tables"])
 
@@ -97,11 +109,6 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         """Begin a refresh; the answer comes at submission, and the job tells how it ends."""
         request = refresh_request(asked)
         return RefreshAnswer.of(await calls.run(lambda: service.refresh(request)))
-
-    @tables.post("/plan", summary="Plan a statement")
-    async def plan_statement(asked: PlanAsked) -> ChangeView:
-        """Tell what a CREATE or ALTER would do; a statement that would be refused is an answer."""
-        return await calls.run(lambda: service.plan(asked.statement))
 
     @tables.post("/{name}/suspend", summary="Suspend a table")
     async def suspend_table(name: Name, _asked: NothingAsked | None = None) -> ChangeView:
