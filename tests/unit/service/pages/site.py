@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tests.unit.service.fake import FakeManager
 
 TOKEN = "correct-horse-battery-staple"  # noqa: S105 - of a manager in memory
-VOID = {"meta", "link", "input", "br", "rect"}
-INLINE = {"a", "b", "span", "code", "strong", "time"}
+VOID = {"meta", "link", "input", "br", "rect", "wbr"}
+INLINE = {"a", "b", "span", "code", "strong", "time", "wbr"}
 
 
 class Clock:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, Response
 
 from dbt.adapters.spark_mt.service.http import pages_charts, pages_text
@@ -44,6 +46,11 @@ def address_of(name: str) -> str:
     return f"/tables/{quote(name, safe='')}"
 
 
+def breakable(name: str) -> Markup:
+    """A name that may go on in the next line behind a dot or an underscore."""
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped
+
+
 @cache
 def environment() -> Environment:
     """Templates that escape everything, and fail on names that nobody gave them."""
@@ -60,6 +67,7 @@ def environment() -> Environment:
         instant=pages_text.instant,
         machine_instant=pages_text.machine_instant,
         address=address_of,
+        breakable=breakable,
         gist=pages_text.gist,
         sparkline=sparkline,
     )

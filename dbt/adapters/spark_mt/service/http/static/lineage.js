@@ -88,11 +88,14 @@ export function drawLineage(place, nodes) {
   const columns = [...new Set(nodes.map((node) => graph.node(node.node).x))];
   const edges = graph.edges().map((edge) => line(graph, edge, columns));
   const boxes = nodes.map((node) => box(node, graph.node(node.node), place.dataset.current));
+  // What the page is about stands in view at first; afterwards the reader scrolls.
+  const current = place.hidden && place.dataset.current && graph.node(place.dataset.current);
   const { scrollLeft, scrollTop } = place;
   place.replaceChildren(
     element("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, arrow(), ...edges, ...boxes),
   );
   place.hidden = false;
-  place.scrollTo(scrollLeft, scrollTop);
+  if (current) place.scrollTo(current.x - place.clientWidth / 2, current.y - place.clientHeight / 2);
+  else place.scrollTo(scrollLeft, scrollTop);
   if (focused) place.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
 }

@@ -1,0 +1,98 @@
+"""Signing in, and what the buttons do."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.unit.service.pages.site import TOKEN
+from tests.unit.service.samples import full_name
+
+WIDE = f"/tables/{full_name('flights_wide')}"
+ACTIONS = ("Refresh now", "Suspend", "Resume")
+
+
+def test_the_token_opens_the_buttons_and_leads_back(server, visit):
+    page = visit(server, WIDE)
+    for name in ACTIONS:
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    page.get_by_role("link", name="Sign in").first.click()
+    page.get_by_label("The manager's token").fill("not the token")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_have_text("That is not the manager's token.")
+    page.get_by_label("The manager's token").fill(TOKEN)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(re.compile(f"{re.escape(WIDE)}$"))
+    expect(page.get_by_role("button", name="Suspend")).to_be_visible()
+    (cookie,) = page.context.cookies()
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    assert TOKEN not in str(page.context.storage_state())
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("link", name="Sign in").first).to_be_visible()
+    assert page.context.cookies() == []
+    visit.complaints.clear()  # the browser notes the answer to the wrong token
+
+
+def test_suspend_resume_and_refresh_without_leaving_the_page(server, visit):
+    page = visit(server, WIDE, signed_in=True)
+    said = page.locator("#outcome")
+    page.get_by_role("button", name="Suspend").click()
+    expect(said).to_contain_text("SUSPENDED flights.flights_wide: Its refresh has been suspended.")
+    expect(page.locator("#headline")).to_contain_text("suspended")
+    page.get_by_role("button", name="Resume").click()
+    expect(said).to_contain_text("RESUMED")
+    expect(page.get_by_role("button", name="Suspend")).to_be_enabled()
+    page.get_by_role("button", name="Refresh now").click()
+    expect(said).to_contain_text("A refresh of the whole table has begun: job job-1.")
+    expect(page.locator("#history tbody tr").first).to_contain_text("running")
+    expect(page).to_have_url(re.compile(f"{re.escape(WIDE)}$"))
+    page.clock.run_for(5_000)
+    expect(said).to_contain_text("job-1")
+
+
+def test_what_is_refused_is_told_where_the_button_is(server, visit):
+    page = visit(server, WIDE, signed_in=True)
+    server.manager.suspend(full_name("flights_wide"))
+    page.get_by_role("button", name="Suspend").click()
+    expect(page.locator("#outcome")).to_contain_text("has been suspended")
+    expect(page.locator("#outcome .refused")).to_have_count(1)
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    visit.complaints.clear()  # the browser notes the answer
+
+
+def test_a_session_that_ended_elsewhere_leads_to_the_sign_in_page(server, visit):
+    page = visit(server, WIDE, signed_in=True)
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Suspend").click()
+    expect(page.get_by_label("The manager's token")).to_be_visible()
+    visit.complaints.clear()  # the browser notes the answer
+
+
+def test_a_change_is_explained_before_it_is_made(server, visit):
+    page = visit(server, WIDE, signed_in=True)
+    page.get_by_text("What would a change do?").click()
+    box = page.get_by_label(re.compile("Edit the statement"))
+    statement = box.input_value()
+    assert "CREATE OR ALTER MATERIALIZED TABLE" in statement
+    box.fill(statement.replace("SELECT", "SELECT dropped_column,"))
+    page.clock.run_for(5_000)
+    page.get_by_role("button", name="Explain").click()
+    expect(page.locator("#planned")).to_contain_text("The column x cannot be dropped.")
+    assert "dropped_column" in box.input_value()
+    assert [name for name, _ in server.manager.asked if name != "table"] == ["plan"]
+
+
+def test_a_button_works_once_while_it_is_under_way(server, visit):
+    page = visit(server, WIDE, signed_in=True)
+    held = []
+    page.route("**/actions/*", lambda route: held.append(route))  # noqa: PLW0108 - it sets attributes
+    button = page.get_by_role("button", name="Suspend")
+    button.click()
+    expect(button).to_be_disabled()
+    expect(page.locator("#outcome")).to_have_text("Suspend: under way \u2026")
+    page.clock.run_for(5_000)
+    expect(button).to_be_disabled()
+    held[0].continue_()
+    expect(page.locator("#outcome")).to_contain_text("SUSPENDED")
+    assert [name for name, _ in server.manager.asked if name != "table"] == ["suspend"]
