@@ -26,6 +26,7 @@ OPEN = AccessRules()
 GUARDED = AccessRules(token=TOKEN)
 READABLE = AccessRules(token=TOKEN, open_reads=True)
 ELSEWHERE = AccessRules("10.0.0.7", TOKEN)
+PROXIED = AccessRules(token=TOKEN, names=("tables.example.com",), open_reads=True)
 READS = [TABLES, f"{TABLES}/{DAILY}", f"{TABLES}/{DAILY}/refreshes", "/v3/manager", "/v3/jobs/x"]
 READS += ["/metrics", "/openapi.json", "/", "/tables/x", "/nothing", "/docs"]
 CHANGES = [SUSPEND, f"{TABLES}/{DAILY}/resume", f"{TABLES}/refresh", f"{TABLES}/plan"]
@@ -36,7 +37,7 @@ def refused(answer):
     return answer.status_code in {401, 403}
 
 
-@pytest.mark.parametrize("rules", [GUARDED, ELSEWHERE], ids=["loopback", "elsewhere"])
+@pytest.mark.parametrize("rules", [GUARDED, ELSEWHERE, PROXIED])
 def test_reading_needs_the_token(rules):
     client = Client(rules=rules)
     for path in READS:

@@ -47,7 +47,8 @@ class AccessRules:
         host: The address that it listens at.
         token: What programs and people must know; None where nothing is asked for.
         names: Further names under which it answers, as behind a proxy.
-        open_reads: On loopback: only changes need the token.
+        open_reads: Only changes need the token, as long as nobody but this machine's processes
+            reaches the manager.
     """
 
     host: str = "127.0.0.1"
@@ -87,7 +88,8 @@ class Access:
     @property
     def reading_needs_token(self) -> bool:
         """Whether a page is shown only to those who signed in."""
-        return self.has_token and not self._rules.open_reads
+        is_open = self._rules.open_reads and not _open_to_others(self._rules)
+        return self.has_token and not is_open
 
     def answers_to(self, host: str) -> bool:
         """Whether a Host header names this manager.
@@ -211,10 +213,6 @@ def _check(rules: AccessRules) -> None:
     reason = _open_to_others(rules)
     if rules.token is None and reason:
         raise TokenRequiredError(host=rules.host, reason=reason, length=SHORTEST_TOKEN)
-    if rules.open_reads and reason:
-        raise TokenRequiredError(
-            host=rules.host, reason=f"{reason}, who must not read", length=SHORTEST_TOKEN
-        )
     if rules.token is not None:
         problems = _problems(rules.token)
         if problems:

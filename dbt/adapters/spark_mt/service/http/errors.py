@@ -49,8 +49,8 @@ class UnauthenticatedError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_UNAUTHENTICATED"
     text = "This request needs the manager's token."
     remedy = (
-        "Send it in the header `Authorization: Bearer`, or sign in on the status page. The file "
-        "beside the embedded metastore, which its owner can read, has it."
+        "Send it in the header `Authorization: Bearer`, or sign in on the status page. On the "
+        "manager's machine `spark-mt token` prints it."
     )
 
 
