@@ -46,11 +46,11 @@ def browser():
 class Server:
     """A manager's HTTP server in a thread."""
 
-    def __init__(self, manager: FakeManager) -> None:
+    def __init__(self, manager: FakeManager, *, open_reads: bool) -> None:
         self.manager = manager
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        rules = AccessRules(token=TOKEN, open_reads=True)
+        rules = AccessRules(token=TOKEN, open_reads=open_reads)
         config = uvicorn.Config(create_app(manager, Access(rules)), log_level="error")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
@@ -77,8 +77,8 @@ def serve():
     """Starts servers, by the name of a catalog."""
     started = []
 
-    def start(catalog: str = "sample") -> Server:
-        server = Server(FakeManager(CATALOGS[catalog]()))
+    def start(catalog: str = "sample", *, open_reads: bool = True) -> Server:
+        server = Server(FakeManager(CATALOGS[catalog]()), open_reads=open_reads)
         server.start()
         started.append(server)
         return server

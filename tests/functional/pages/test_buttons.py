@@ -44,7 +44,7 @@ def test_suspend_resume_and_refresh_without_leaving_the_page(server, visit):
     expect(said).to_contain_text("RESUMED")
     expect(page.get_by_role("button", name="Suspend")).to_be_enabled()
     page.get_by_role("button", name="Refresh now").click()
-    expect(said).to_contain_text("A refresh of the whole table has begun: job job-1.")
+    expect(said).to_contain_text("A refresh has begun: job job-1.")
     expect(page.locator("#history tbody tr").first).to_contain_text("running")
     expect(page).to_have_url(re.compile(f"{re.escape(WIDE)}$"))
     page.clock.run_for(5_000)
@@ -67,6 +67,19 @@ def test_a_session_that_ended_elsewhere_leads_to_the_sign_in_page(server, visit)
     page.get_by_role("button", name="Suspend").click()
     expect(page.get_by_label("The manager's token")).to_be_visible()
     visit.complaints.clear()  # the browser notes the answer
+
+
+def test_a_session_that_ends_while_reading_leads_to_the_sign_in_page_and_back(serve, visit):
+    server = serve(open_reads=False)
+    page = visit(server, f"{WIDE}?from=a%26b", signed_in=True)
+    expect(page.get_by_role("button", name="Suspend")).to_be_visible()
+    page.context.clear_cookies()
+    page.clock.run_for(5_000)
+    expect(page.get_by_role("button", name="Suspend")).to_have_count(0)
+    page.get_by_label("The manager's token").fill(TOKEN)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(re.compile(r"flights_wide\?from=a%26b$"))
+    expect(page.get_by_role("button", name="Suspend")).to_be_visible()
 
 
 def test_a_change_is_explained_before_it_is_made(server, visit):

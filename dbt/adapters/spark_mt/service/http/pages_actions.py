@@ -130,7 +130,7 @@ class Actions:
 
     def _refresh(self, name: str) -> ChangeView:
         submitted = self._service.refresh(RefreshRequest(name))
-        message = f"A refresh of the whole table has begun: job {submitted.job_id}."
+        message = f"A refresh has begun: job {submitted.job_id}."
         return ChangeView(name, "REFRESHING", message=message)
 
 

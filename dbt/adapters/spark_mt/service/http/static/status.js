@@ -28,9 +28,15 @@ async function load(address, options = {}) {
     signal: AbortSignal.timeout(PATIENCE_MS),
     ...options,
   });
-  const path = new URL(response.url).pathname;
-  if (response.redirected && path === "/login") location.assign(response.url);
+  if (response.redirected && new URL(response.url).pathname === "/login") await leave(response.url);
+  if (response.status === 401) await leave(`/login?next=${encodeURIComponent(location.pathname)}`);
   return response;
+}
+
+// Goes to another page; what waits for it goes no further.
+function leave(address) {
+  location.assign(address);
+  return new Promise(() => {});
 }
 
 const parsed = async (response) =>
@@ -133,7 +139,6 @@ async function press(form, place) {
       body: new URLSearchParams(new FormData(form)),
       signal: undefined,
     });
-    if (response.status === 401) location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
     const outcome = (await parsed(response)).getElementById("outcome");
     place.replaceChildren(outcome ? unnamed(outcome) : `It answers ${response.status}.`);
   } catch {
