@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import json
 import logging
+import sys
+import threading
+import warnings
 
 import pytest
 import structlog
@@ -26,7 +29,10 @@ def log():
         logs.configure(log_format, level, secrets=secrets, stream=out)
         return lambda: out.getvalue().splitlines()
 
+    hook = threading.excepthook
     yield configure
+    threading.excepthook = hook
+    logging.captureWarnings(capture=False)
     root.handlers[:] = handlers
     root.setLevel(level)
     for name, old in levels.items():
@@ -82,6 +88,19 @@ def test_loud_libraries_are_heard_from_warnings_on(log):
     logging.getLogger("py4j.clientserver").info("Closing down connection")
     logging.getLogger("apscheduler.scheduler").warning("missed")
     assert [json.loads(line)["event"] for line in lines()] == ["missed"]
+
+
+def test_warnings_and_threads_that_fail_are_lines_too(log):
+    lines = log()
+    warnings.warn("soon gone", stacklevel=1)
+    for target in ([].pop, sys.exit):
+        thread = threading.Thread(target=target, name="worker")
+        thread.start()
+        thread.join()
+    warned, failed = map(json.loads, lines())
+    assert (warned["logger"], "soon gone" in warned["event"]) == ("py.warnings", True)
+    assert (failed["event"], failed["thread"]) == ("a thread failed", "worker")
+    assert failed["exception"].endswith("IndexError: pop from empty list")
 
 
 def test_configuring_again_replaces_the_first(log):

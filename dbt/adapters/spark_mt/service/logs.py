@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
+import threading
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,17 @@ def configure(
         )
     )
     _route(handler, level)
+    logging.captureWarnings(capture=True)
+    threading.excepthook = _tell_of_thread
+
+
+def _tell_of_thread(failed: threading.ExceptHookArgs) -> None:
+    """A thread that ends by an error says so in the log, as everything else does."""
+    if failed.exc_type is SystemExit:  # it was told to end
+        return
+    name = failed.thread.name if failed.thread else ""
+    log = structlog.get_logger(__name__)
+    log.error("a thread failed", thread=name, exc_info=failed.exc_value)
 
 
 def _renderer(log_format: LogFormat, out: TextIO) -> Callable[..., Any]:
