@@ -76,10 +76,18 @@ def _asked_for(resolution: Resolution) -> bool:
     definition = resolution.definition
     return (
         definition.refresh_mode is RefreshMode.CONTINUOUS
-        and definition.state_retention.type is StateRetentionType.ALL
+        and _keeps_all(resolution)
         and definition.start_mode.mode.type.resumes
         and keeps_checkpoint(resolution.engine, resolution.analyzed.sources)
     )
+
+
+def _keeps_all(resolution: Resolution) -> bool:
+    """A process function is all that keeps state, where there is one."""
+    kept = resolution.definition.state_retention
+    if kept.type is StateRetentionType.PTF_ONLY and resolution.analyzed.process is not None:
+        return not kept.operators or resolution.analyzed.process.name in kept.operators
+    return kept.type is StateRetentionType.ALL
 
 
 def _problems(
@@ -88,6 +96,11 @@ def _problems(
     stored = table.definition.resolved
     before = environment.stored_analyzer.analyze_stored(stored)
     old, new = before.operators, resolution.analyzed.operators
+    was, now = before.process, resolution.analyzed.process
+    if was != now:
+        asked = f"is asked for {now}" if now else "no process function is asked for now"
+        kept = f"State was kept for {was}" if was else "No state was kept for a process function"
+        return (f"{kept}, and {asked}.",)
     if old is None or new is None:
         return ("Spark does not show which operators keep state.",)
     return state_problems((old, choose_engine(stored, before)), (new, resolution.engine))

@@ -103,6 +103,8 @@ def difference(environment: Environment, name: TableName, limit: int) -> Differe
 def _problems(
     environment: Environment, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun
 ) -> Iterator[str]:
+    if analyzed.process is not None:
+        yield f"its rows are made by {analyzed.process}, and nobody else can tell which"
     if analyzed.nondeterministic:
         listed = ", ".join(analyzed.nondeterministic)
         yield f"the query gives other rows each time ({listed})"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import QueryContext, StoredDefinition
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.process_function import ProcessCall
 
 
 class SourceKind(Enum):
@@ -106,6 +107,8 @@ class AnalyzedQuery:
         lookups: Tables joined FOR SYSTEM_TIME AS OF the processing time.
         views: Every view on the way.
         operators: The root of the engine's plan; None where nobody can tell.
+        process: What makes the rows of the table out of those of the query, whose columns are then
+            not those of the result; None for the query itself.
     """
 
     query: str
@@ -120,6 +123,7 @@ class AnalyzedQuery:
     lookups: tuple[TableName, ...] = ()
     views: tuple[ViewQuery, ...] = ()
     operators: PlanOperator | None = None
+    process: ProcessCall | None = None
 
 
 class QueryAnalyzer(Protocol):

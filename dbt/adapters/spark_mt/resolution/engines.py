@@ -6,13 +6,20 @@ is computed as a whole, with the reason. Nothing here looks at data or at what i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.resolution.analysis import SourceKind
 from dbt.adapters.spark_mt.resolution.columns import Names
 from dbt.adapters.spark_mt.resolution.content import query_positions
+from dbt.adapters.spark_mt.resolution.engine_reasons import (
+    NEVER_STREAMED,
+    kind_of,
+    read_whole,
+    shape_reason,
+    streamed,
+)
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.query_shape import Shape, pinned_names, row_shape
 from dbt.adapters.spark_mt.resolution.reasons import NotAStreamError, Reason
@@ -20,7 +27,7 @@ from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.resolution.stream_shape import StreamShape, has_watermark, stream_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.watermark import Watermark
@@ -108,9 +115,10 @@ def keeps_checkpoint(engine: Engine, sources: Sequence[Source]) -> bool:
 
 
 def stream_problems(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> tuple[Reason, ...]:
-    """Return why a query that reads a STREAM cannot be run as one; empty if it can."""
+    """Return why a query that must be run as a stream cannot; empty if it can."""
+    choice = _Choice(definition, analyzed)
     try:
-        _Choice(definition, analyzed).of_stream_query()
+        _ = choice.of_process() if analyzed.process else choice.of_stream_query()
     except NotAStreamError as no:
         return no.reasons
     return ()
@@ -130,6 +138,8 @@ class _Choice:
         if self.analyzed.nondeterministic:
             functions = ", ".join(f"{name}()" for name in self.analyzed.nondeterministic)
             raise NotAStreamError(Reason("NONDETERMINISTIC", "", f"it uses {functions}"))
+        if self.analyzed.process is not None:
+            return self.of_process()
         if self.analyzed.streaming:
             return self.of_stream_query()
         shape = row_shape(self.definition, self.analyzed)
@@ -141,8 +151,8 @@ class _Choice:
             try:
                 return self._stateful(shape, followed)
             except NotAStreamError as no:
-                raise NotAStreamError(*no.reasons, *_read_whole(followed)) from no
-        raise NotAStreamError(_shape_reason(shape), *_read_whole(followed))
+                raise NotAStreamError(*no.reasons, *read_whole(followed)) from no
+        raise NotAStreamError(shape_reason(shape), *read_whole(followed))
 
     def of_stream_query(self) -> Engine:
         """Return the engine of a query that says itself which sources are streams."""
@@ -156,6 +166,25 @@ class _Choice:
         )
         return self._engine(stream, (asked, *times), sources)
 
+    def of_process(self) -> Engine:
+        """Return the engine of a table whose rows are made by a stateful processor.
+
+        Its input keeps no state of its own, so that the processor's is all that there is.
+        """
+        call = self.analyzed.process
+        shape = row_shape(self.definition, self.analyzed)
+        names = () if self.analyzed.streaming else shape.followed
+        followed = [s for s in self.analyzed.sources if str(s.name) in names]
+        _check_streamed(followed)
+        stream = self._stream(followed, self._marks)
+        if stream.stateful:
+            text = "the query that feeds a process function groups, deduplicates or joins streams"
+            raise NotAStreamError(Reason("PROCESS_INPUT", "", text))
+        sources = [s for s in self.analyzed.sources if str(s.name) in stream.followed]
+        asked = Reason("PROCESS_FUNCTION", call.name if call else "", f"{call} keeps state")
+        kept = replace(stream, stateful=True, reasons=())
+        return self._engine(kept, (asked,), sources)
+
     def _row_wise(self, shape: RowShape, followed: Sequence[Source]) -> Engine:
         _check_streamed(followed)
         versioned = any(source.kind is SourceKind.VERSIONED for source in followed)
@@ -166,7 +195,7 @@ class _Choice:
         if len(followed) > 1 and all(s.has_positions for s in followed) and not self._primary_key:
             text = "what several sources gained is read over one state of all of them"
             several = Reason("SEVERAL_SOURCES", "", text)
-            return Engine(INCREMENTAL, APPEND, (rows, several, *_streamed(followed)))
+            return Engine(INCREMENTAL, APPEND, (rows, several, *streamed(followed)))
         stream = StreamShape(OutputMode.APPEND, (), False, (), shape.followed)  # noqa: FBT003 - readable
         if self.analyzed.operators is not None:
             stream = self._stream(followed, self._marks)
@@ -174,8 +203,8 @@ class _Choice:
 
     def _stateful(self, shape: RowShape, followed: Sequence[Source]) -> Engine:
         """A plain query over several rows at a time, which is kept by a stream's state."""
-        if shape.reason in _NEVER_STREAMED:
-            raise NotAStreamError(_shape_reason(shape))
+        if shape.reason in NEVER_STREAMED:
+            raise NotAStreamError(shape_reason(shape))
         if not self.analyzed.pinnable:
             text = "its text does not tell where it reads its sources"
             raise NotAStreamError(Reason("NOT_PINNABLE", "", text))
@@ -205,7 +234,7 @@ class _Choice:
         upsert: tuple[Reason, ...] = ()
         if key and stream.output_mode is OutputMode.APPEND:
             upsert = (Reason("UPSERT", "", "rows replace rows of the same PRIMARY KEY"),)
-        reasons = (*why, *stream.reasons, *upsert, *_streamed(sources))
+        reasons = (*why, *stream.reasons, *upsert, *streamed(sources))
         mode, followed = stream.output_mode, stream.followed
         return Engine(STREAM, strategy, reasons, mode, key, followed, stream.watermarks)
 
@@ -237,48 +266,15 @@ class _Choice:
         return read_options(self.definition.asked.options).watermarks
 
 
-_NEVER_STREAMED = frozenset({"TIME_DEPENDENT", "FUNCTION", "LOOKED_UP_AND_FOLLOWED"})
-"""Shapes that no stream can have, whatever its state."""
-
-
-_GROUPS = frozenset({"NO_KEY", "KEY_IS_NOT_GROUP", "STAR"})
-"""What keeps grouped rows from being followed by their key is no matter without a key to go by."""
-
-
-def _shape_reason(shape: RowShape) -> Reason:
-    if shape.shape is Shape.KEYED or shape.reason in _GROUPS:
-        return Reason("GROUPS", "", "it groups rows, and no watermark asks for a stream")
-    return Reason(shape.reason, "", shape.problem)
-
-
 def _check_streamed(sources: Sequence[Source]) -> None:
     no_streams = [
         Reason(
-            "NOT_A_STREAM", str(source.name), f"no stream can follow {source.name}, {_kind(source)}"
+            "NOT_A_STREAM",
+            str(source.name),
+            f"no stream can follow {source.name}, {kind_of(source)}",
         )
         for source in sources
         if source.kind is SourceKind.UNVERSIONED and source.format not in LOG_FORMATS
     ]
     if no_streams:
         raise NotAStreamError(*no_streams)
-
-
-def _kind(source: Source) -> str:
-    return f"a {source.format} table" if source.format else "a table of unknown format"
-
-
-def _streamed(sources: Sequence[Source]) -> Iterator[Reason]:
-    for source in sources:
-        name = str(source.name)
-        if source.kind is SourceKind.VERSIONED:
-            yield Reason("VERSIONED_SOURCE", name, f"{name} is followed by its versions")
-        else:
-            text = f"{name} is followed by its {source.format} log"
-            yield Reason("LOG_SOURCE", name, text)
-
-
-def _read_whole(sources: Sequence[Source]) -> Iterator[Reason]:
-    for source in sources:
-        if source.kind is SourceKind.UNVERSIONED:
-            text = f"{source.name}, {_kind(source)}, is read as a whole each time"
-            yield Reason("READ_WHOLE", str(source.name), text)

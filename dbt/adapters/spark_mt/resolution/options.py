@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.resolution.date_formatter import check_pattern
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
+from dbt.adapters.spark_mt.resolution.process_functions import PROCESS_FUNCTION
 from dbt.adapters.spark_mt.resolution.suggestions import closest
 from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
 from dbt.adapters.spark_mt.resolution.watermarks import WATERMARK, parse_watermarks
@@ -120,7 +121,7 @@ def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> Tab
     storage = {k: v for k, v in by_key.items() if k.startswith(STORAGE_PREFIX)}
     formatters = {names(c): v for k, v in by_key.items() if (c := formatter_column(k))}
     trigger = by_key.get(TRIGGER_INTERVAL)
-    known = {TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, *storage}
+    known = {TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION, *storage}
     other = {k: v for k, v in by_key.items() if k not in known and formatter_column(k) is None}
     return TableOptions(
         date_formatters=tuple(sorted(formatters.items())),
@@ -157,7 +158,7 @@ def _check_option(key: str, value: str, scope: OptionScope) -> Iterator[Material
         yield ReservedOptionError(option=key, table=scope.table)
     elif (column := formatter_column(key)) is not None:
         yield from _check_formatter(key, column, value, scope)
-    elif key in (TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK):
+    elif key in (TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION):
         if problem := _value_problem(key, value):
             yield InvalidOptionError(option=key, table=scope.table, problem=problem)
     elif not key.startswith(STORAGE_PREFIX) and (suggestion := _suggestion(key, scope)):
@@ -170,6 +171,7 @@ def _value_problem(key: str, value: str) -> str:
     try:
         if key == WATERMARK:
             parse_watermarks(value)
+        if key in (WATERMARK, PROCESS_FUNCTION):
             return ""
         duration = parse_duration(value)
     except InvalidValueError as error:
@@ -179,7 +181,7 @@ def _value_problem(key: str, value: str) -> str:
 
 def _suggestion(key: str, scope: OptionScope) -> str | None:
     formatters = [f"{FORMATTER_PREFIX}{c}{FORMATTER_SUFFIX}" for c in scope.partitioned_by]
-    return closest(key, [TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, *formatters])
+    return closest(key, [TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION, *formatters])
 
 
 def _check_formatter(
@@ -252,6 +254,12 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "source itself. A continuous table whose query groups, deduplicates or joins its sources "
         "is then kept by a stream with bounded state; rows that come later are left out. The query "
         "stays plain SQL. docs/refresh.md tells which queries can.",
+    ),
+    OptionDoc(
+        PROCESS_FUNCTION,
+        "the name of a function that `spark.materialized-table.process-functions` registers",
+        "A stateful processor (`transformWithState`) makes the table's rows out of those of its "
+        "query. docs/refresh.md tells how.",
     ),
     OptionDoc(
         "delta.<property>",

@@ -64,7 +64,7 @@ class RowShape:
         return not self.unversioned and self.reason not in _UNLIMITED
 
 
-_UNLIMITED = frozenset({"NOT_PINNABLE", "LOOKED_UP_AND_FOLLOWED"})
+_UNLIMITED = frozenset({"NOT_PINNABLE", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION"})
 
 
 def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowShape:
@@ -84,6 +84,9 @@ def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowSha
     views = _views(analyzed)
     unversioned = tuple(str(s.name) for s in followed if not s.has_positions)
     try:
+        if analyzed.process is not None:
+            problem = f"its rows are made by the process function {analyzed.process.name}"
+            raise NoShapeError(reason="PROCESS_FUNCTION", problem=problem)  # noqa: TRY301 - as others
         _check_sources(analyzed)
         also = _named_in_views(analyzed) | views.keys()
         _check_lookups((set(lookups) - static) | (static & also))

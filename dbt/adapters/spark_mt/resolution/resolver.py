@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.resolution.durations import describe_duration
 from dbt.adapters.spark_mt.resolution.engines import choose_engine
 from dbt.adapters.spark_mt.resolution.enrichers import EnrichmentContext, enrich
 from dbt.adapters.spark_mt.resolution.options import OptionScope, check_options
+from dbt.adapters.spark_mt.resolution.process_functions import processed
 from dbt.adapters.spark_mt.resolution.query_shape import row_shape
 from dbt.adapters.spark_mt.resolution.query_tokens import same_tokens
 from dbt.adapters.spark_mt.resolution.rules import (
@@ -106,6 +107,8 @@ class Resolver:
         """
         analyzed = self.analyzer.analyze(asked.query)
         table = name.within(analyzed.context.catalog, analyzed.context.schema)
+        functions = self.settings.process_functions
+        analyzed = processed(analyzed, asked.options, functions, str(table))
         errors = self._self_references(table, analyzed, stored)
         definition, definition_errors = self._define(str(table), asked, analyzed, stored)
         errors += definition_errors

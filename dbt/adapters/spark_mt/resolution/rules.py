@@ -10,6 +10,7 @@ from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
 from dbt.adapters.spark_mt.resolution.columns import listed
 from dbt.adapters.spark_mt.resolution.engines import STATEFUL, choose_engine, stream_problems
 from dbt.adapters.spark_mt.resolution.missing_commas import missing_comma
+from dbt.adapters.spark_mt.resolution.process_functions import ProcessFunctionError
 from dbt.adapters.spark_mt.resolution.query_shape import row_shape
 from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
 from dbt.adapters.spark_mt.resolution.watermarks import WATERMARK, WatermarkInStreamQueryError
@@ -166,12 +167,23 @@ def check_modes(
         if query.nondeterministic:
             functions = ", ".join(f"{name}()" for name in query.nondeterministic)
             yield NondeterministicQueryError(table=table, functions=functions)
-        if query.streaming:
+        if query.process is not None:
+            if reasons := stream_problems(definition, query):
+                yield _process_problem(table, query, " and ".join(r.text for r in reasons))
+        elif query.streaming:
             yield from _check_stream(table, definition, query)
+    elif query.process is not None:
+        problem = "only mode CONTINUOUS can run it, and the refresh mode is FULL"
+        yield _process_problem(table, query, problem)
     elif query.streaming:
         asked = definition.asked.logical_refresh_mode is LogicalRefreshMode.FULL
         reason = "as asked" if asked else f"its freshness of {definition.freshness} asks for that"
         yield StreamInFullModeError(table=table, reason=reason)
+
+
+def _process_problem(table: str, query: AnalyzedQuery, problem: str) -> ProcessFunctionError:
+    function = query.process.name if query.process else ""
+    return ProcessFunctionError(function=function, table=table, problem=problem)
 
 
 def _check_stream(
@@ -204,7 +216,7 @@ def check_first_start(
 
 def _start_problem(definition: ResolvedDefinition, query: AnalyzedQuery) -> str:
     """Why nobody can tell which rows came after an instant; empty where that can be told."""
-    if query.streaming:
+    if query.streaming and query.process is None:
         names = choose_engine(definition, query).followed
         timeless = [s for s in query.sources if str(s.name) in names and not s.has_positions]
         return _unknown_changes(tuple(str(source.name) for source in timeless))

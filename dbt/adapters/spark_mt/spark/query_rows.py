@@ -15,6 +15,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     RefreshFailedError,
 )
 from dbt.adapters.spark_mt.resolution.content import content_query
+from dbt.adapters.spark_mt.resolution.process_functions import PROCESS_FUNCTION
 from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
 from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
 from dbt.adapters.spark_mt.spark.streams.kafka import KafkaSource
@@ -60,6 +61,7 @@ class QueryRows:
             BusySourcesError: The query cannot be pinned, and its sources moved each time.
             PositionsNotReadableError: The same, where only the given positions will do.
         """
+        _raise_if_processed(definition)
         resolved = definition.resolved
         pins = Pins(_versions(run), _whole_logs(session, run))
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
@@ -113,6 +115,7 @@ class QueryRows:
         limit: tuple[str, RangeRows],
     ) -> str:
         """Let a temporary view of some rows stand in the place of each followed source."""
+        _raise_if_processed(definition)
         label, rows_of = limit
         views = _whole_logs(session, run, label)
         for name, after in since:
@@ -158,6 +161,13 @@ class QueryRows:
                 raise PositionsNotReadableError(sources=names, problem=reason)
             before = after
         raise BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
+
+
+def _raise_if_processed(definition: StoredDefinition) -> None:
+    """The rows of the query are not those of the table, where a stream's state makes them."""
+    if PROCESS_FUNCTION in dict(definition.resolved.asked.options):
+        problem = "only the stream of its process function makes its rows, and only all of them"
+        raise RefreshFailedError(table=definition.name, problem=problem)
 
 
 def _whole_logs(session: PrivateSession, run: RefreshRun, label: str = "") -> dict[str, str]:

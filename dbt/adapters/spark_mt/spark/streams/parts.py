@@ -51,4 +51,5 @@ def stream_parts(
     files = DriverFiles(spark)
     checkpoints = Checkpoints(spark, files, settings)
     writer = BatchWriter(log, details, files, checkpoints, now_ms)
-    return StreamParts(sources, details, files, checkpoints, StreamQueries(sources, log), writer)
+    queries = StreamQueries(sources, log, settings)
+    return StreamParts(sources, details, files, checkpoints, queries, writer)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.hosting_errors import StreamNotStartedError
 from dbt.adapters.spark_mt.resolution.content import content_query
+from dbt.adapters.spark_mt.resolution.process_functions import PROCESS_FUNCTION, process_call
 from dbt.adapters.spark_mt.resolution.run_options import RATE_LIMITS, session_confs
 from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
 from dbt.adapters.spark_mt.spark.streams.only_streams import stand_ins_of
 from dbt.adapters.spark_mt.spark.streams.options import only
+from dbt.adapters.spark_mt.spark.streams.processing import processed_query
 from dbt.adapters.spark_mt.spark.streams.source import stream_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.analysis import Source
     from dbt.adapters.spark_mt.resolution.engines import Engine
+    from dbt.adapters.spark_mt.resolution.settings import Settings
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
@@ -49,9 +52,12 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 class StreamQueries:
     """Opens definitions as streaming frames."""
 
-    def __init__(self, sources: SparkSourceReader, log: DeltaLog) -> None:
+    def __init__(
+        self, sources: SparkSourceReader, log: DeltaLog, settings: Callable[[], Settings]
+    ) -> None:
         self._sources = sources
         self._log = log
+        self._settings = settings
 
     def open(
         self,
@@ -91,7 +97,17 @@ class StreamQueries:
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is None:
             raise StreamNotStartedError(table=definition.name, problem=pinned.reason)
-        return session.spark.sql(content_query(resolved, pinned.text)), opened
+        body = self._made(session, definition, pinned.text)
+        return session.spark.sql(content_query(resolved, body)), opened
+
+    def _made(self, session: PrivateSession, definition: StoredDefinition, query: str) -> str:
+        """The rows of a query, or what the table's process function makes of them."""
+        options = definition.resolved.asked.options
+        if PROCESS_FUNCTION not in dict(options):
+            return query
+        registered = self._settings().process_functions
+        found = process_call(options, registered, str(definition.name))
+        return query if found is None else processed_query(session.spark, query, found[1])
 
     def _source(
         self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun, name: str

@@ -1,0 +1,17 @@
+"""Process functions that tests register; none of them runs."""
+
+from __future__ import annotations
+
+from dbt.adapters.spark_mt.definition.process_function import ProcessFunction
+
+
+def counts():
+    return ProcessFunction(object, ("id",), {"id": "int", "n": "bigint"})
+
+
+def unkeyed():
+    return ProcessFunction(object, (), {"n": "bigint"})
+
+
+def broken():
+    raise OSError

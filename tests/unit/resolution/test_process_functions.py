@@ -1,0 +1,86 @@
+"""Tables whose rows a stateful processor makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.resolution.engines import choose_engine, keeps_checkpoint
+from dbt.adapters.spark_mt.resolution.process_functions import ProcessFunctionError
+from dbt.adapters.spark_mt.resolution.query_shape import row_shape
+from dbt.adapters.spark_mt.resolution.settings import InvalidSettingsError, Settings
+from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from tests.unit.builders import Engine, analyzed
+from tests.unit.resolution.spark_plans import PLANS, columns, operators
+from tests.unit.resolution.test_engines import DELTA, codes, delta
+
+_HERE = "tests.unit.resolution.processors"
+_KEY = "spark.materialized-table.process-functions"
+SETTINGS = Settings.from_confs(
+    {_KEY: ", ".join(f"{name} = {_HERE}:{name}" for name in ("counts", "unkeyed", "broken"))}
+)
+
+
+def resolved(name="counts", plan="batch_rows", settings=SETTINGS, **clauses):
+    """Resolve a table over one of the plans, with a process function."""
+    text = PLANS[plan]["query"]
+    ddl = "; ".join(f"{column} STRING" for column in columns(plan))
+    expanded = text.replace(" s.", " spark_catalog.s.")
+    streams = "modes" in PLANS[plan]
+    facts = {"operators": operators(plan), "expanded": expanded, "streaming": streams}
+    asked = AskedDefinition(text, options=(("process-function", name),), **clauses)
+    known = Engine().knows(analyzed(text, ddl, delta(), **facts))
+    return known.resolve(asked, settings=settings)
+
+
+def problem(*args, **clauses):
+    """What is wrong with such a table."""
+    with pytest.raises(ProcessFunctionError) as caught:
+        resolved(*args, **clauses)
+    return caught.value.parameters["problem"]
+
+
+def test_a_stateful_stream_makes_the_rows():
+    found = resolved()
+    assert [(c.name, c.type) for c in found.definition.columns] == [("id", "INT"), ("n", "BIGINT")]
+    engine = found.engine
+    assert (engine.name, engine.output_mode, engine.key) == (
+        "stream/stateful",
+        OutputMode.APPEND,
+        (),
+    )
+    assert engine.followed == (str(DELTA),)
+    assert codes(engine) == ["PROCESS_FUNCTION", "VERSIONED_SOURCE"]
+    assert keeps_checkpoint(engine, found.analyzed.sources)
+    assert "by id for id int, n bigint" in engine.reason
+
+
+def test_nothing_but_the_stream_computes_a_part_of_the_rows():
+    found = resolved()
+    shape = row_shape(found.definition, found.analyzed)
+    assert (shape.reason, shape.can_be_limited) == ("PROCESS_FUNCTION", False)
+
+
+def test_a_stream_may_feed_it():
+    found = resolved(plan="stream_rows")
+    assert choose_engine(found.definition, found.analyzed).name == "stream/stateful"
+
+
+def test_a_function_that_cannot_be_had():
+    assert "Did you mean 'counts'" in problem("count")
+    assert "is registered" in problem("counts", settings=Settings())
+    assert "failed with OSError" in problem("broken")
+    assert "keys and output" in problem("unkeyed")
+
+
+def test_a_query_that_cannot_feed_it():
+    assert "groups" in problem(plan="distinct")
+    assert "column id" in problem(plan="batch_file_window")
+    assert "FULL" in problem(refresh_mode=LogicalRefreshMode.FULL)
+
+
+@pytest.mark.parametrize("text", ["counts", "counts=module", "=m:f", "a=m:f,,", "a=:f"])
+def test_a_setting_that_registers_nothing(text):
+    with pytest.raises(InvalidSettingsError):
+        Settings.from_confs({_KEY: text})
