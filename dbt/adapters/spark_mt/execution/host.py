@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.host_progress import HostPhase
@@ -57,6 +58,7 @@ class Host:
         self._hosted = hosted
         self._lock = Lock()
         self._threads: dict[TableName, _Hosting] = {}
+        self._leaving: list[_Hosting] = []
 
     def start(self, name: TableName) -> None:
         """Keep a table fresh from now on; nothing if it is kept fresh already."""
@@ -93,8 +95,25 @@ class Host:
         """
         with self._lock:
             hosting = self._threads.pop(name, None)
+            self._leaving = [each for each in self._leaving if each.is_alive]
+            if hosting is not None:
+                self._leaving.append(hosting)
         if hosting is not None:
             hosting.ask_to_stop()
+
+    def drain(self, within_s: float) -> bool:
+        """Wait for tables that were forgotten to come to the end of their batches.
+
+        Args:
+            within_s: The longest time to wait, in seconds.
+
+        Returns:
+            Whether all of them have.
+        """
+        until = monotonic() + within_s
+        with self._lock:
+            leaving = tuple(self._leaving)
+        return all(hosting.has_ended_by(until) for hosting in leaving)
 
     def progress(self, name: TableName) -> HostProgress:
         """Return how a table does.
@@ -193,6 +212,10 @@ class _Hosting:
     def stop(self) -> None:
         self.ask_to_stop()
         self._thread.join()
+
+    def has_ended_by(self, until: float) -> bool:
+        self._thread.join(max(0.0, until - monotonic()))
+        return not self.is_alive
 
     def _run(self) -> None:
         while not self._stopped.is_set():

@@ -13,7 +13,6 @@ from dataclasses import replace
 from random import random
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.errors import (
@@ -22,6 +21,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     problem_of,
 )
 from dbt.adapters.spark_mt.execution.giving_up import Failures, give_up
+from dbt.adapters.spark_mt.execution.holds import others_under_way
 from dbt.adapters.spark_mt.execution.host_progress import PATIENT, HostPhase, HostProgress
 from dbt.adapters.spark_mt.execution.hosted_streams import HostedStream, stream_task
 from dbt.adapters.spark_mt.execution.hosting_errors import NotContinuousError
@@ -69,6 +69,7 @@ class HostedTable:
         self._policy = policy
         self._stream: HostedStream | None = None
         self._must_refresh = False
+        self._was_beaten = False
         self._failures = Failures()
         self._looked_at_log_ms = 0
         self.progress = HostProgress(str(name))
@@ -90,6 +91,7 @@ class HostedTable:
             self._note(phase=HostPhase.ENDED, problem=problem_of(error))
             return -1
         except CommitConflictError:
+            self._was_beaten = True
             return 0
         except Exception as error:  # noqa: BLE001 - a host outlives whatever a refresh may raise
             return self._failed(error)
@@ -111,6 +113,10 @@ class HostedTable:
             reason = table.definition.status_reason or "by the user"
             self._note(phase=HostPhase.SUSPENDED, problem=reason, failures=0)
             return self._policy.look
+        if self._was_beaten and others_under_way(self._env, self._name):
+            self._note(phase=HostPhase.FOLLOWING)
+            return self._policy.look
+        self._was_beaten = False
         return self._follow(table)
 
     def _follow(self, table: StoredTable) -> int:
@@ -176,11 +182,13 @@ class HostedTable:
         if stream.is_active:
             if self._is_time_to_look() and stream.is_overtaken():
                 self._stop_stream()
+                self._was_beaten = True
                 return 0
             return min(stream.task.every_ms or _WATCH_MS, _WATCH_MS)
         failure = stream.failure
         self._stop_stream()
         if failure is None or isinstance(failure, CommitConflictError):
+            self._was_beaten = True
             return 0
         return self._failed(failure)
 
@@ -206,7 +214,7 @@ class HostedTable:
         """Suspend the table; where that fails as well, the next failure tries it again."""
         try:
             give_up(self._env, self._name, failures)
-        except MaterializedTableError as error:
+        except Exception as error:  # noqa: BLE001 - a host outlives that, too
             _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(error))
 
     def _stop_stream(self) -> None:

@@ -26,13 +26,14 @@ from dbt.adapters.spark_mt.service.handlers import RefreshHandlers
 from dbt.adapters.spark_mt.service.loop import Loop
 from dbt.adapters.spark_mt.service.manager import Manager
 from dbt.adapters.spark_mt.service.parts import Parts, Place
-from dbt.adapters.spark_mt.service.reconciler import Reconciler, Workers
+from dbt.adapters.spark_mt.service.reconciler import Reconciler
 from dbt.adapters.spark_mt.service.refreshing import Refreshing
 from dbt.adapters.spark_mt.service.running import RunningManager
 from dbt.adapters.spark_mt.service.runs import Dispatcher
 from dbt.adapters.spark_mt.service.submission import Submissions
 from dbt.adapters.spark_mt.service.tally import Tally
 from dbt.adapters.spark_mt.service.upkeep import TableUpkeep
+from dbt.adapters.spark_mt.service.workers import Workers
 from dbt.adapters.spark_mt.service.workflows import Firings, TableWorkflows
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.schedule_time import read_schedule_time
@@ -115,8 +116,10 @@ class _Assembly:
         policy, own = self._policy, self._own
         view = CatalogView(self._catalog, self._logged(own.value), own.log, self._log, self._tally)
         pool = ThreadPoolExecutor(policy.runs, thread_name_prefix="materialized-table-run")
-        refreshing = Refreshing(self._environment, policy.scheduled, partial(_forget, view))
-        dispatcher = Dispatcher(refreshing.perform, pool.submit, policy.runs, self._now_ms)
+        refreshing = Refreshing(self._environment, policy.scheduled, view.doubt, self._now_ms)
+        dispatcher = Dispatcher(
+            refreshing.perform, pool.submit, policy.runs, self._now_ms, refreshing.cancel
+        )
         scheduler = self._scheduler(dispatcher, view)
         leadership, workflows = self._leadership(), TableWorkflows(scheduler)
         handlers = RefreshHandlers(
@@ -160,7 +163,7 @@ class _Assembly:
         own, parts = self._own, self._own.parts
         storage = SparkUpkeep(own.sessions, parts.checkpoints if parts else None, self._now_ms)
         after = self._policy.compact_after
-        upkeep = TableUpkeep(storage, partial(_progress, hosting), after, self._now_ms)
+        upkeep = TableUpkeep(storage, partial(_progress, hosting), after, self._now_ms, _aside)
         flush, derive = self._log.flush, self._derive_again
         return Workers(hosting, workflows, dispatcher, handlers, upkeep, flush, derive)
 
@@ -217,12 +220,9 @@ class _Assembly:
                 _LOGGER.info("%s: %s", each.table, "; ".join(each.outcome.changes))
 
 
-def _forget(view: CatalogView, name: TableName) -> None:
-    """A run found that its table is gone; its row in the registry follows."""
-    try:
-        view.repair(name)
-    except Exception as error:  # noqa: BLE001 - the sweep tries it again
-        _LOGGER.warning("%s could not be looked at: %s", name, problem_of(error))
+def _aside(action: Callable[[], None]) -> None:
+    """Run an action in a thread that the end of the process does not wait for."""
+    Thread(target=action, name="materialized-table-upkeep", daemon=True).start()
 
 
 def _term(leadership: Leadership) -> int:

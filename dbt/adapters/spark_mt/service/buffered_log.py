@@ -22,7 +22,8 @@ class BufferedJobLog:
     """Keeps rows about scheduled refreshes that had nothing to do until it is flushed.
 
     A thousand tables that are looked at each hour would otherwise cost a thousand commits. What is
-    lost when the process is killed is told again: such a run is then still due.
+    lost when the process is killed is told again: such a run is then still due. Until then whoever
+    asks here reads kept rows as if they were written.
 
     Args:
         log: Where rows go.
@@ -34,21 +35,28 @@ class BufferedJobLog:
         self._tally = tally
         self._kept: list[Job] = []
         self._lock = Lock()
+        self._flushing = Lock()
 
     def append(self, *jobs: Job) -> None:
         """Write a row about each job, or keep it where it may wait."""
         self._tally.note(jobs)
-        waiting = [job for job in jobs if job.status is JobStatus.SKIPPED and job.scheduled_at_ms]
         with self._lock:
-            self._kept += waiting
-        self._log.append(*(job for job in jobs if job not in waiting))
+            self._kept += filter(_may_wait, jobs)
+        now = [job for job in jobs if not _may_wait(job)]
+        if now:
+            self._log.append(*now)
 
     def flush(self) -> None:
-        """Write what was kept."""
-        with self._lock:
-            kept, self._kept = self._kept, []
-        for start in range(0, len(kept), MOST_ROWS):
-            self._log.append(*kept[start : start + MOST_ROWS])
+        """Write what was kept, in order; what cannot be written is kept for the next time.
+
+        Raises:
+            Exception: The log could not be written.
+        """
+        with self._flushing:
+            while kept := self._first():
+                self._log.append(*kept)
+                with self._lock:
+                    del self._kept[: len(kept)]
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs that were heard of since an instant."""
@@ -56,8 +64,7 @@ class BufferedJobLog:
 
     def job(self, catalog: str, job_id: str) -> Job | None:
         """Return one job, or None if there is no such job."""
-        with self._lock:
-            kept = next((job for job in self._kept if job.job_id == job_id), None)
+        kept = next((job for job in self._waiting() if job.job_id == job_id), None)
         return kept or self._log.job(catalog, job_id)
 
     def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
@@ -70,8 +77,26 @@ class BufferedJobLog:
 
     def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
         """Return the newest jobs of a table, the newest first."""
-        return self._log.of_table(name, limit)
+        found = {job.job_id: job for job in self._log.of_table(name, limit)}
+        found |= {job.job_id: job for job in self._waiting() if job.table == name}
+        return tuple(sorted(found.values(), key=lambda job: -job.started_at_ms)[:limit])
 
     def last_scheduled(self, catalog: str) -> Mapping[TableName, int]:
         """Return the newest scheduled time of each table that was run for."""
-        return self._log.last_scheduled(catalog)
+        found = dict(self._log.last_scheduled(catalog))
+        for job in self._waiting():
+            if job.table.catalog == catalog and job.scheduled_at_ms is not None:
+                found[job.table] = max(job.scheduled_at_ms, found.get(job.table, 0))
+        return found
+
+    def _waiting(self) -> tuple[Job, ...]:
+        with self._lock:
+            return tuple(self._kept)
+
+    def _first(self) -> tuple[Job, ...]:
+        with self._lock:
+            return tuple(self._kept[:MOST_ROWS])
+
+
+def _may_wait(job: Job) -> bool:
+    return job.status is JobStatus.SKIPPED and job.scheduled_at_ms is not None

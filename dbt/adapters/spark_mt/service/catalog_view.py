@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable, Stranger
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.holds import judged
 from dbt.adapters.spark_mt.planning.planner import plan_registration
@@ -13,17 +15,21 @@ from dbt.adapters.spark_mt.planning.steps import Unregister
 from dbt.adapters.spark_mt.service.lineage import upstream_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.known_tables import KnownTable
     from dbt.adapters.spark_mt.execution.ports import ManagedJobLog, ManagedRegistry
     from dbt.adapters.spark_mt.service.tally import Tally
 
 _LOGGER = logging.getLogger(__name__)
+_DONE = frozenset({JobStatus.FINISHED, JobStatus.SKIPPED})
 _PER_TABLE = 30
 _REMEMBERED_MS = 7 * 24 * 3600 * 1000
+_LONGEST_PAUSE_MS = 60_000
+"""What a sweep makes up for at most: it must not hold up a look after a pause."""
 _SKEW_MS = 60_000
 """How much clocks of processes that write the log may differ, for what is read again."""
 
@@ -54,7 +60,9 @@ class CatalogView:
         self._tally = tally
         self._version = -2
         self._read_jobs_ms = 0
-        self._swept: list[TableName] = []
+        self._to_sweep: list[TableName] = []
+        self._swept_ms = environment.now_ms()
+        self._doubted: deque[TableName] = deque()
         self.tables: Mapping[TableName, KnownTable] = {}
         self.last_scheduled: Mapping[TableName, int] = {}
 
@@ -69,17 +77,21 @@ class CatalogView:
         if version == self._version:
             return False
         known = upstream_first(self._registry.tables(self._catalog))
-        for name in self.tables.keys() - {table.name for table in known}:
-            self._tally.forget(name)
         self.tables = {table.name: table for table in known}
         self._read_jobs()
+        self._tally.keep(self.tables)
         self._version = version
         return True
 
     def read_all_anew(self) -> None:
         """Forget what was read, and read how far schedules have come: for a new leader."""
         self._version, self._read_jobs_ms = -2, 0
+        self._swept_ms = self._env.now_ms()
         self.last_scheduled = self._log.last_scheduled(self._catalog)
+
+    def doubt(self, name: TableName) -> None:
+        """Let the next sweep look at a table first; for any thread."""
+        self._doubted.append(name)
 
     def repair(self, name: TableName) -> bool:
         """Look at a table itself, and correct its row in the registry.
@@ -89,30 +101,43 @@ class CatalogView:
         """
         self._env.store.forget()
         found, known = self._env.store.find(name), self.tables.get(name)
-        if isinstance(found, Missing):
-            self._env.runner.run(Unregister(name))
-            return True
-        if not isinstance(found, StoredTable) or known is None or _agrees(known, found):
+        if isinstance(found, Missing | Stranger):
+            if known is not None:
+                self._env.runner.run(Unregister(name))
+            return known is not None
+        if not isinstance(found, StoredTable) or (known and _agrees(known, found)):
             return False
         self._env.runner.run(plan_registration(found))
         return True
 
-    def sweep(self, part: float) -> None:
+    def sweep(self, every_ms: int) -> None:
         """Compare the next few tables with their rows; one that cannot be read holds up no other.
 
         Args:
-            part: Which part of all tables to look at.
+            every_ms: In which time every table is to be looked at.
         """
-        if not self._swept:
-            self._swept = list(self.tables)
-        count = max(1, round(part * len(self.tables))) if self._swept else 0
-        for _ in range(min(count, len(self._swept))):
-            name = self._swept.pop()
-            try:
-                if self.repair(name):
-                    _LOGGER.info("the registry's row of %s was corrected", name)
-            except Exception as error:  # noqa: BLE001 - the next sweep tries it again
-                _LOGGER.warning("%s could not be looked at: %s", name, problem_of(error))
+        while self._doubted:
+            self._look_at(self._doubted.popleft())
+        for _ in range(self._owed(every_ms)):
+            if not self._to_sweep:
+                self._to_sweep = list(self.tables)
+            self._look_at(self._to_sweep.pop())
+
+    def _owed(self, every_ms: int) -> int:
+        """How many tables the time since the last call is for."""
+        now, count = self._env.now_ms(), len(self.tables)
+        passed = min(now - self._swept_ms, _LONGEST_PAUSE_MS)
+        owed = min(count, -(-passed * count // every_ms))
+        if owed:
+            self._swept_ms = now
+        return owed
+
+    def _look_at(self, name: TableName) -> None:
+        try:
+            if self.repair(name):
+                _LOGGER.info("the registry's row of %s was corrected", name)
+        except Exception as error:  # noqa: BLE001 - the next sweep tries it again
+            _LOGGER.warning("%s could not be looked at: %s", name, problem_of(error))
 
     def _read_jobs(self) -> None:
         now = self._env.now_ms()
@@ -121,7 +146,16 @@ class CatalogView:
         else:
             jobs = self._log.newest(self._catalog, _PER_TABLE, now - _REMEMBERED_MS)
         self._tally.note(jobs, lambda job: judged(job, self._env))
+        self._note_scheduled(jobs)
         self._read_jobs_ms = now
+
+    def _note_scheduled(self, jobs: Iterable[Job]) -> None:
+        """Schedules of tables that are gone are forgotten: a new one of the name has its own."""
+        found = {name: at for name, at in self.last_scheduled.items() if name in self.tables}
+        for job in jobs:
+            if job.status in _DONE and job.scheduled_at_ms and job.table in self.tables:
+                found[job.table] = max(job.scheduled_at_ms, found.get(job.table, 0))
+        self.last_scheduled = found
 
 
 def _agrees(known: KnownTable, found: StoredTable) -> bool:

@@ -55,8 +55,13 @@ class RefreshHandlers:
         wanted = {t.name: serializer.serialize(self.of(t)) for t in tables}
         changed = {n: h for n, h in wanted.items() if self._told.get(n) != h}
         changed |= dict.fromkeys(self._told.keys() - wanted.keys(), b"")
-        self._registry.tell_handlers(self._catalog, changed)
+        if changed:
+            self._registry.tell_handlers(self._catalog, changed)
         self._told = wanted
+
+    def forget(self) -> None:
+        """Tell everything anew next time: another manager may have told otherwise meanwhile."""
+        self._told = {}
 
     def of(self, table: KnownTable) -> RefreshHandler:
         """Return the handler of a table that this manager refreshes."""

@@ -89,7 +89,8 @@ class Loop:
             self._reconciler.tick()
         except Exception as error:
             problem = problem_of(error)
-            _LOGGER.warning("a look at the catalog failed: %s", problem, exc_info=True)
+            if problem != self.state.problem:
+                _LOGGER.warning("a look at the catalog failed: %s", problem, exc_info=True)
         ended_ms = self._now_ms()
         ticks = self.state.ticks + (0 if problem else 1)
         self.state = TickState(ticks, (ended_ms - began_ms) / 1000, ended_ms, problem)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.holds import judged
+from dbt.adapters.spark_mt.execution.host_progress import HostPhase
 from dbt.adapters.spark_mt.execution.hosting_errors import NotHostedError
 from dbt.adapters.spark_mt.execution.known_tables import known_table
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
         TableView,
     )
 
+_LOGGER = logging.getLogger(__name__)
 _PLANNED = (
     CreateTable,
     AlterQuery,
@@ -78,7 +83,7 @@ class Manager:
         """Tell about the manager itself, from memory."""
         parts, place = self._parts, self._parts.place
         lease, tick = parts.leadership.lease, parts.loop.state
-        running = (parts.hosting.progress(name) for name in parts.hosting.hosted())
+        running = (self._progress(name) for name in parts.hosting.hosted())
         return ManagerView(
             role=self._role(),
             version=place.version,
@@ -92,7 +97,7 @@ class Manager:
             term=lease.term if lease else 0,
             tick_seconds=tick.seconds,
             last_tick_at_ms=tick.ended_at_ms,
-            queries_running=sum(p.phase.value == "streaming" for p in running),
+            queries_running=sum(p is not None and p.phase is HostPhase.STREAMING for p in running),
             refreshes_running=parts.dispatcher.running,
             connect_url=place.connect_url,
         )
@@ -232,11 +237,12 @@ class Manager:
             Whether everything ended within it. What did not is safe: its commit happens or not.
         """
         self._is_stopping = True
-        ended = self._parts.loop.stop(within_s)
-        self._parts.reconciler.stop_all()
-        ended = self._parts.dispatcher.close(within_s) and ended
-        self._parts.leadership.release()
-        return ended
+        until = monotonic() + within_s
+        parts = self._parts
+        ended = [parts.loop.stop(within_s), _succeeds(parts.reconciler.close)]
+        ended += [parts.dispatcher.close(_left(until)), parts.hosting.drain(_left(until))]
+        ended += [_succeeds(parts.reconciler.flush), _succeeds(parts.leadership.release)]
+        return all(ended)
 
     def _role(self) -> Role:
         if self._is_stopping:
@@ -278,3 +284,17 @@ class Manager:
             return self._parts.hosting.progress(name)
         except NotHostedError:
             return None
+
+
+def _left(until: float) -> float:
+    return max(0.0, until - monotonic())
+
+
+def _succeeds(action: Callable[[], None]) -> bool:
+    """Whether an action succeeds; its failure must not keep others from being stopped."""
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001 - told, and the rest is stopped all the same
+        _LOGGER.warning("while stopping: %s", problem_of(error))
+        return False
+    return True

@@ -120,7 +120,10 @@ def _promise(seen: Observed, lag: float | None) -> Promise:
         return Promise.NONE
     if lag is None:
         return Promise.UNKNOWN
-    return Promise.KEPT if lag <= _allowed(seen) else Promise.BEHIND
+    if lag <= _allowed(seen):
+        return Promise.KEPT
+    is_watched = seen.is_full or seen.progress is not None
+    return Promise.BEHIND if is_watched else Promise.UNKNOWN
 
 
 def _allowed(seen: Observed) -> float:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.service.catalog_view import CatalogView
     from dbt.adapters.spark_mt.service.handlers import RefreshHandlers
     from dbt.adapters.spark_mt.service.loop import Loop
-    from dbt.adapters.spark_mt.service.reconciler import Hosting, Reconciler
+    from dbt.adapters.spark_mt.service.reconciler import Reconciler
     from dbt.adapters.spark_mt.service.refreshing import Refreshing
     from dbt.adapters.spark_mt.service.runs import Dispatcher
     from dbt.adapters.spark_mt.service.submission import Submissions
     from dbt.adapters.spark_mt.service.tally import Tally
+    from dbt.adapters.spark_mt.service.workers import Hosting
     from dbt.adapters.spark_mt.service.workflows import TableWorkflows
 
 

@@ -72,7 +72,7 @@ class Submissions:
         )
         job = _job(environment, table, asked)
         self.refreshing.tell(job)
-        self.dispatcher.submit(Run(table.name, asked, environment.now_ms()))
+        self.dispatcher.submit(Run(table.name, asked, environment.now_ms(), is_submitted=True))
         return asked.refresh_id
 
     def _scheduled_at(self, table: StoredTable, request: RefreshRequest) -> datetime:

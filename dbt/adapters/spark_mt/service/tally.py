@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
 from dbt.adapters.spark_mt.service.views import RefreshPoint, RefreshTotals
 
 if TYPE_CHECKING:
@@ -46,10 +46,14 @@ class TableTally:
     last_started_at_ms: int | None = None
     rows: int | None = None
     batches: int = 0
+    batch_rows: int = 0
 
 
 class Tally:
     """Counts; safe to be read and written by several threads.
+
+    What a host commits is counted by its progress, batch by batch. The row of a stream in the log
+    of refreshes, which may run for weeks, is no refresh of its own; only its failure is.
 
     Args:
         since_ms: Refreshes that ended before are shown, but not counted: those of managers before.
@@ -60,6 +64,7 @@ class Tally:
         self._tables: dict[TableName, TableTally] = {}
         self._ended: deque[str] = deque(maxlen=10_000)
         self._seen: set[str] = set()
+        self._open: dict[str, Job] = {}
         self._lock = Lock()
 
     def note(self, jobs: Iterable[Job], judge: Judge = lambda job: job) -> None:
@@ -72,32 +77,41 @@ class Tally:
         """
         with self._lock:
             for job in sorted(jobs, key=lambda job: job.started_at_ms):
-                self._note(job, judge(job))
+                self._note(job)
+            for job in tuple(self._open.values()):
+                self._show(judge(job))
 
     def note_batches(self, table: TableName, progress: HostProgress) -> None:
         """Take in what a host has committed since the last call."""
         with self._lock:
             tally = self._of(table)
+            if progress.batches < tally.batches:
+                tally.batches = tally.batch_rows = 0
             new = progress.batches - tally.batches
-            if new < 0:
-                tally.batches, new = 0, progress.batches
             if new == 0:
                 return
             began = progress.looked_at_ms or progress.committed_at_ms
             duration = max(0, progress.committed_at_ms - began)
-            tally.batches = progress.batches
+            rows = max(0, progress.rows - tally.batch_rows)
+            tally.batches, tally.batch_rows = progress.batches, progress.rows
             tally.counts[JobStatus.FINISHED.value] += new
             tally.duration_ms += duration
+            tally.written += rows
+            tally.rows = rows
             tally.last_success_at_ms = progress.committed_at_ms
+            tally.failures, tally.problem = 0, ""
             tally.points[f"batch {progress.batches} {began}"] = RefreshPoint(
-                began, duration, JobStatus.FINISHED.value
+                began, duration, JobStatus.FINISHED.value, rows
             )
             _trim(tally)
 
-    def forget(self, table: TableName) -> None:
-        """A table is gone."""
+    def keep(self, tables: Iterable[TableName]) -> None:
+        """Forget every other table: they are gone."""
         with self._lock:
-            self._tables.pop(table, None)
+            gone = self._tables.keys() - set(tables)
+            for table in gone:
+                del self._tables[table]
+            self._open = {key: job for key, job in self._open.items() if job.table not in gone}
 
     def table(self, name: TableName) -> TableTally:
         """Return what is known of a table; the caller must not change it."""
@@ -128,22 +142,32 @@ class Tally:
     def _of(self, table: TableName) -> TableTally:
         return self._tables.setdefault(table, TableTally())
 
-    def _note(self, job: Job, shown: Job) -> None:
-        if job.job_id in self._seen:
+    def _note(self, job: Job) -> None:
+        if job.job_id in self._seen or _is_told_by_batches(job):
             return
-        tally = self._of(job.table)
-        ended = job.ended_at_ms
+        if job.status is JobStatus.RUNNING:
+            self._open[job.job_id] = job
+            return
+        self._open.pop(job.job_id, None)
+        self._show(job)
+        self._remember(job.job_id)
+        self._count(self._of(job.table), job, job.ended_at_ms or job.heard_at_ms)
+
+    def _show(self, job: Job) -> None:
+        """Show a job as it stands; one whose owner is gone is judged no more."""
+        tally, ended = self._of(job.table), job.ended_at_ms
         duration = None if ended is None else max(0, ended - job.started_at_ms)
         tally.points[job.job_id] = RefreshPoint(
-            job.started_at_ms, duration, shown.status.value, job.rows, shown.error
+            job.started_at_ms, duration, job.status.value, job.rows, job.error
         )
         _trim(tally)
-        if job.status is JobStatus.RUNNING or ended is None:
-            return
-        self._remember(job.job_id)
+        if job.status is not JobStatus.RUNNING:
+            self._open.pop(job.job_id, None)
+
+    def _count(self, tally: TableTally, job: Job, ended: int) -> None:
         if ended >= self._since_ms:
             tally.counts[job.status.value] += 1
-            tally.duration_ms += duration or 0
+            tally.duration_ms += max(0, ended - job.started_at_ms)
             tally.written += job.rows or 0
         if job.status in _SUCCEEDED:
             tally.failures, tally.problem = 0, ""
@@ -160,6 +184,10 @@ class Tally:
             self._seen.discard(self._ended[0])
         self._ended.append(job_id)
         self._seen.add(job_id)
+
+
+def _is_told_by_batches(job: Job) -> bool:
+    return job.kind is JobKind.CONTINUOUS and job.status is not JobStatus.FAILED
 
 
 def _trim(tally: TableTally) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.execution.errors import problem_of
@@ -49,13 +50,14 @@ class Storage(Protocol):
 
 
 class TableUpkeep:
-    """Does one thing per look at everything, and only for tables that rest.
+    """Does one thing at a time, aside, and only for tables that rest.
 
     Args:
         storage: Does it.
         progress: How a hosted table does; None for one that is not hosted.
         compact_after: After how many batches; 0 for never.
         now_ms: The current instant, milliseconds since the epoch, UTC.
+        aside: Runs an action somewhere else, soon: it may take minutes.
     """
 
     def __init__(
@@ -64,50 +66,70 @@ class TableUpkeep:
         progress: Callable[[TableName], HostProgress | None],
         compact_after: int,
         now_ms: Callable[[], int],
+        aside: Callable[[Callable[[], None]], object],
     ) -> None:
         self._storage = storage
         self._progress = progress
         self._compact_after = compact_after
         self._now_ms = now_ms
+        self._aside = aside
         self._compacted: dict[TableName, int] = {}
         self._to_vacuum: dict[TableName, int] = {}
         self._cleaned_ms = now_ms()
+        self._is_busy = False
 
     def tick(self, tables: Mapping[TableName, KnownTable]) -> None:
-        """Do the next thing that is due; what fails is tried again another time."""
-        if self._compact_after == 0:
+        """Begin the next thing that is due, unless the one before goes on."""
+        if self._is_busy:
             return
-        now = self._now_ms()
+        self._compacted = {n: count for n, count in self._compacted.items() if n in tables}
+        self._to_vacuum = {n: at for n, at in self._to_vacuum.items() if n in tables}
+        action = self._due(tables, self._now_ms())
+        if action is not None:
+            self._is_busy = True
+            self._aside(partial(self._do, action))
+
+    def _do(self, action: Callable[[], None]) -> None:
         try:
-            self._tick(tables, now)
+            action()
         except Exception as error:  # noqa: BLE001 - upkeep must not fail what it serves
             _LOGGER.warning("upkeep failed: %s", problem_of(error))
+        finally:
+            self._is_busy = False
 
-    def _tick(self, tables: Mapping[TableName, KnownTable], now: int) -> None:
+    def _due(self, tables: Mapping[TableName, KnownTable], now: int) -> Callable[[], None] | None:
         if now - self._cleaned_ms >= CLEAN_EVERY_MS:
             self._cleaned_ms = now
-            self._storage.remove_dead_checkpoints(frozenset(t.table_id for t in tables.values()))
-            return
-        for name in tables:
-            if self._compact_if_due(name, now):
-                return
-        due = [name for name, at in self._to_vacuum.items() if now >= at and name in tables]
-        for name in due[:1]:
-            del self._to_vacuum[name]
-            self._storage.vacuum(name, kept_for(name, tables, now))
+            ids = frozenset(table.table_id for table in tables.values())
+            return partial(self._storage.remove_dead_checkpoints, ids)
+        idle = [name for name in tables if self._is_idle(name, now)]
+        for name in idle:
+            if self._is_due(name):
+                return partial(self._storage.compact, name)
+        for name in idle:
+            if now >= self._to_vacuum.get(name, now + 1):
+                del self._to_vacuum[name]
+                return partial(self._storage.vacuum, name, kept_for(name, tables, now))
+        return None
 
-    def _compact_if_due(self, name: TableName, now: int) -> bool:
+    def _is_idle(self, name: TableName, now: int) -> bool:
         progress = self._progress(name)
         if progress is None:
             return False
-        before = min(self._compacted.get(name, 0), progress.batches)
         rests = progress.phase in {HostPhase.STREAMING, HostPhase.FOLLOWING}
-        idle = rests and now - progress.committed_at_ms >= IDLE_MS
-        if not idle or progress.batches - before < self._compact_after:
+        return rests and now - progress.committed_at_ms >= IDLE_MS
+
+    def _is_due(self, name: TableName) -> bool:
+        """Whether enough batches came since the last time; a host that began anew counts anew."""
+        progress = self._progress(name)
+        batches = progress.batches if progress else 0
+        before = self._compacted.get(name, 0)
+        if batches < before:
+            before = self._compacted[name] = 0
+        if self._compact_after == 0 or batches - before < self._compact_after:
             return False
-        self._compacted[name] = progress.batches
-        self._storage.compact(name)
-        self._to_vacuum.setdefault(name, now + DAY_MS)
+        self._compacted[name] = batches
+        self._to_vacuum.setdefault(name, self._now_ms() + DAY_MS)
         return True
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.asked_refresh import AskedRefresh
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.workflows import (
     CreatePeriodicRefreshWorkflow,
     DeleteRefreshWorkflow,
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.refresh_handler import FullRefreshHandler
     from dbt.adapters.spark_mt.execution.known_tables import KnownTable
     from dbt.adapters.spark_mt.execution.workflows import Firing, WorkflowScheduler
+
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +53,25 @@ class TableWorkflows:
 
     def converge(
         self, tables: Sequence[KnownTable], last_scheduled: Mapping[TableName, int]
-    ) -> None:
-        """Create, change, suspend and delete workflows; what is right already costs nothing."""
-        wanted = {table.table_id for table in tables}
-        for table_id in self._kept.keys() - wanted:
-            handler = self._kept.pop(table_id).handler
-            self._scheduler.delete_refresh_workflow(DeleteRefreshWorkflow(handler))
-        for table in tables:
-            self._converge(table, last_scheduled.get(table.name))
+    ) -> bool:
+        """Create, change, suspend and delete workflows; what is right already costs nothing.
+
+        Returns:
+            Whether the scheduler took all of it; one table that it refuses holds up no other.
+        """
+        wanted = {table.table_id: table for table in tables}
         self._by_name = {table.name: table.table_id for table in tables}
+        took = [self._took(self._delete, key) for key in self._kept.keys() - wanted.keys()]
+        took += [self._took(self._converge, t, last_scheduled.get(t.name)) for t in tables]
+        return all(took)
+
+    def _took(self, change: Callable[..., None], *what: object) -> bool:
+        try:
+            change(*what)
+        except Exception as error:  # noqa: BLE001 - the next look tries it again
+            _LOGGER.warning("a workflow was not changed: %s", problem_of(error))
+            return False
+        return True
 
     def handler(self, name: TableName) -> FullRefreshHandler | None:
         """Return the refresh handler of a table that has a workflow."""
@@ -72,6 +86,10 @@ class TableWorkflows:
 
     def _converge(self, table: KnownTable, last_scheduled_ms: int | None) -> None:
         kept = self._kept.get(table.table_id)
+        is_active = table.status is RefreshStatus.ACTIVATED
+        if kept is not None and is_active and not kept.is_active:
+            self._delete(table.table_id)  # what it ran last may have failed: the log knows better
+            kept = None
         since_ms = last_scheduled_ms or table.last_refresh_at_ms or table.recorded_at_ms
         asked = CreatePeriodicRefreshWorkflow(
             table=table.name,
@@ -80,17 +98,17 @@ class TableWorkflows:
             formatters=table.formatters,
             last_scheduled_at=kept.asked.last_scheduled_at if kept else _instant(since_ms),
         )
-        is_active = table.status is RefreshStatus.ACTIVATED
-        if kept is not None and (kept.asked, kept.is_active) == (asked, is_active):
-            return
-        if is_active:
+        if is_active and (kept is None or kept.asked != asked):
             handler = self._scheduler.create_refresh_workflow(asked)
-        elif kept is None:
-            return
-        else:
-            handler = kept.handler
-            self._scheduler.modify_refresh_workflow(SuspendRefreshWorkflow(handler))
-        self._kept[table.table_id] = _Kept(handler, asked, is_active)
+            self._kept[table.table_id] = _Kept(handler, asked, is_active=True)
+        elif kept is not None and kept.is_active and not is_active:
+            self._scheduler.modify_refresh_workflow(SuspendRefreshWorkflow(kept.handler))
+            self._kept[table.table_id] = replace(kept, is_active=False)
+
+    def _delete(self, table_id: str) -> None:
+        handler = self._kept[table_id].handler
+        self._scheduler.delete_refresh_workflow(DeleteRefreshWorkflow(handler))
+        del self._kept[table_id]
 
 
 @dataclass(frozen=True, slots=True)
