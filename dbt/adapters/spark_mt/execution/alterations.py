@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.errors import NotMaterializedError, TableNotFoundError
 from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_change
+from dbt.adapters.spark_mt.execution.precedence import going_first
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.execution.stored import stored_table
@@ -63,7 +64,7 @@ class Alterations:
         """
         self._env.recent.forget()
         name = self._env.store.full_name(statement.name)
-        return retrying(lambda: self._alter(name, statement))
+        return retrying(lambda: self._alter(name, statement), lambda: going_first(self._env, name))
 
     def plan(self, statement: Alteration) -> tuple[Plan, Action]:
         """Plan an ALTER without carrying it out.

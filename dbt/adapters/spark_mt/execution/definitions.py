@@ -23,6 +23,7 @@ from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.holds import raise_if_initializing
 from dbt.adapters.spark_mt.execution.jobs import perform
 from dbt.adapters.spark_mt.execution.planned import Planned, carry_out, plan_change
+from dbt.adapters.spark_mt.execution.precedence import going_first
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.execution.starts import begin
@@ -73,7 +74,9 @@ class Definitions:
         self._env.recent.forget()
         name = self._env.store.full_name(statement.name)
         attempt = _Attempt(self._env.now_ms())
-        return retrying(lambda: self._create(name, statement, attempt))
+        return retrying(
+            lambda: self._create(name, statement, attempt), lambda: going_first(self._env, name)
+        )
 
     def drop(self, statement: DropTable) -> StatementOutcome:
         """Carry out DROP MATERIALIZED TABLE.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
 from dbt.adapters.spark_mt.execution.errors import TableInitializingError
 
 if TYPE_CHECKING:
@@ -41,8 +41,12 @@ def judged(job: Job, environment: Environment) -> Job:
 
 def holder(environment: Environment, name: TableName) -> Job | None:
     """Return the refresh that fills the table `name` now, of several the one that began first."""
-    since = environment.now_ms() - SILENCE_MS
-    return next(iter(_live(environment, _running(environment, name, since))), None)
+    return next(iter(_holders(environment, name)), None)
+
+
+def others_under_way(environment: Environment, name: TableName) -> bool:
+    """Whether somebody fills the table `name` now who is no host."""
+    return any(job.kind is not JobKind.CONTINUOUS for job in _holders(environment, name))
 
 
 def initializing(environment: Environment, catalog: str, schema: str) -> tuple[Job, ...]:
@@ -74,6 +78,11 @@ def raise_if_initializing(environment: Environment, name: TableName) -> None:
 def instant(at_ms: int) -> str:
     """Return an instant for people, in UTC."""
     return f"{datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _holders(environment: Environment, name: TableName) -> list[Job]:
+    since = environment.now_ms() - SILENCE_MS
+    return _live(environment, _running(environment, name, since))
 
 
 def _running(environment: Environment, name: TableName, since_ms: int) -> list[Job]:

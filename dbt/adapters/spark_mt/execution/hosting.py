@@ -13,6 +13,7 @@ from dataclasses import replace
 from random import random
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.errors import (
@@ -214,7 +215,7 @@ class HostedTable:
         """Suspend the table; where that fails as well, the next failure tries it again."""
         try:
             give_up(self._env, self._name, failures)
-        except Exception as error:  # noqa: BLE001 - a host outlives that, too
+        except MaterializedTableError as error:
             _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(error))
 
     def _stop_stream(self) -> None:

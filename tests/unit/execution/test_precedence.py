@@ -1,0 +1,96 @@
+"""A statement that fills a table beside a host whose batches are faster."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
+from dbt.adapters.spark_mt.execution.host_progress import HostPhase
+from dbt.adapters.spark_mt.planning.steps import Fill
+from tests.behaviour.hosting import LIVE, WIDER, assert_each_row_once, create, prepare
+from tests.behaviour.hosting_memory import MemoryWorld
+
+WAITING = [
+    (JobKind.MANUAL, 0, True),
+    (JobKind.MANUAL, 61, False),
+    (JobKind.CONTINUOUS, 0, False),
+]
+
+
+@dataclass
+class SlowFills:
+    """A runner in which a row arrives, and a host has all the time it wants, before each fill."""
+
+    inner: object
+    world: MemoryWorld
+    host: object
+    phases: list = field(default_factory=list)
+
+    def run(self, step):
+        if isinstance(step, Fill):
+            self.world.tables.append("events", [(100 + len(self.phases), 1, 1)])
+            for _ in range(4):
+                self.host.tick()
+            self.phases.append(self.host.progress.phase)
+        return self.inner.run(step)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+@pytest.fixture
+def world():
+    world = MemoryWorld()
+    prepare(world.tables)
+    create(world.tables)
+    yield world
+    world.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"CREATE OR ALTER MATERIALIZED TABLE t {LIVE} AS {WIDER}",
+        f"CREATE OR REPLACE MATERIALIZED TABLE t {LIVE} AS {WIDER}",
+        f"ALTER MATERIALIZED TABLE t AS {WIDER}",
+    ],
+)
+def test_it_loses_once_and_then_the_host_waits(world, statement):
+    tables = world.tables
+    host = world.host()
+    host.fresh()
+    ports = tables.environment
+    slow = SlowFills(ports.runner, world, host)
+    tables.environment = replace(ports, runner=slow)
+    tables.execute(statement)
+    tables.environment = ports
+    assert slow.phases == [HostPhase.STREAMING, HostPhase.FOLLOWING]
+    jobs = [row[3] for row in tables.execute("SHOW JOBS").rows]
+    assert jobs.count("RUNNING") == 0
+    tables.append("events", [(7, 7, 7)])
+    host.fresh()
+    assert host.progress.phase is HostPhase.STREAMING
+    assert_each_row_once(tables)
+    assert all(row[3] == 2 * row[2] for row in tables.rows("t"))
+
+
+@pytest.mark.parametrize(("kind", "silent_s", "waits"), WAITING)
+def test_a_host_that_was_beaten_waits_for_whoever_is_heard_of(world, kind, silent_s, waits):
+    tables = world.tables
+    host = world.host()
+    host.fresh()
+    ports = tables.environment
+    heard_at_ms = ports.now_ms() - 1000 * silent_s
+    table, owner = tables.name("t"), ports.conduct.processes.owner()
+    ports.conduct.log.append(
+        Job("j", table, kind, JobStatus.RUNNING, heard_at_ms, heard_at_ms, owner, "ALTER")
+    )
+    host.tick()
+    assert host.progress.phase is HostPhase.STREAMING, "nobody has beaten it"
+    tables.execute("ALTER MATERIALIZED TABLE t SET COMMENT 'c'")
+    tables.append("events", [(7, 7, 7)])
+    for _ in range(4):
+        host.tick()
+    phase = HostPhase.FOLLOWING if waits else HostPhase.STREAMING
+    assert host.progress.phase is phase
+    assert ((7, 7, 7) in tables.rows("t")) is not waits
