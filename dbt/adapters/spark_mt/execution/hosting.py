@@ -13,7 +13,6 @@ from dataclasses import replace
 from random import random
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.errors import (
@@ -215,7 +214,7 @@ class HostedTable:
         """Suspend the table; where that fails as well, the next failure tries it again."""
         try:
             give_up(self._env, self._name, failures)
-        except MaterializedTableError as error:
+        except Exception as error:  # noqa: BLE001 - a host outlives that, too
             _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(error))
 
     def _stop_stream(self) -> None:
