@@ -6,19 +6,44 @@ import argparse
 import os
 import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import builds, parsing, registry
+from benchmarks import (
+    builds,
+    parsing,
+    registry,
+    streams,
+    streams_change,
+    streams_lag,
+    streams_memory,
+)
 from benchmarks.report import Measurement, progress, report
 from dbt.adapters.spark_mt.spark.session import classic_spark
+from tests.kafka.broker import running_broker
+from tests.kafka.jars import connector_jars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
-PARTS = ("parsing", "builds", "registry")
+STREAMS = (
+    "stream-delta",
+    "stream-kafka",
+    "stream-windows",
+    "stream-change",
+    "stream-lag",
+    "stream-memory",
+)
+_OF_STREAMS = (
+    ("--stream-batches", 100, "how many small batches of a stream are measured"),
+    ("--stream-rows", 1_000_000, "rows of a large batch, and of a table whose query changes"),
+    ("--lag-seconds", 180, "for how long the lag is measured"),
+    ("--memory-batches", 1_000, "after how many batches memory is compared"),
+)
+PARTS = ("parsing", "builds", "registry", *STREAMS)
 
 
 def main() -> int:
@@ -27,44 +52,80 @@ def main() -> int:
     parser.add_argument("--only", choices=PARTS, action="append", help="a part; all by default")
     parser.add_argument("--samples", type=int, default=5, help="how often each thing is measured")
     parser.add_argument("--rows", type=int, default=builds.ROWS, help="rows that a build reads")
+    for name, default, meaning in _OF_STREAMS:
+        parser.add_argument(name, type=int, default=default, help=meaning)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
-        parts = arguments.only or PARTS
-        measurements = run(parts, Path(scratch), arguments.samples, arguments.rows)
+        measurements = run(arguments.only or PARTS, Path(scratch), arguments)
     load = " ".join(f"{figure:.1f}" for figure in os.getloadavg())
     print(report(measurements))  # noqa: T201 - this is a command
     print(f"\nmedians of {arguments.samples}; {os.cpu_count()} cores, load {load}")  # noqa: T201
     return 0 if all(measurement.kept for measurement in measurements) else 1
 
 
-def run(parts: Sequence[str], folder: Path, samples: int, rows: int) -> list[Measurement]:
+def run(parts: Sequence[str], folder: Path, asked: argparse.Namespace) -> list[Measurement]:
     """Measure; parsing comes first, so that Spark's JVM takes nothing from it."""
     measurements: list[Measurement] = []
     if "parsing" in parts:
         progress("dbt parse …")
-        measurements.append(parsing.measure(folder, samples))
-    if "builds" in parts or "registry" in parts:
-        progress("starting Spark and making the data …")
-        spark = start(folder)
+        measurements.append(parsing.measure(folder, asked.samples))
+    if set(parts) == {"parsing"}:
+        return measurements
+    progress("starting Spark and making the data …")
+    with ExitStack() as stack:
+        spark = start(folder, with_kafka="stream-kafka" in parts)
+        stack.callback(spark.stop)
         if "builds" in parts:
-            builds.load(spark, rows)
-            measurements += builds.measure(spark, folder, samples)
+            builds.load(spark, asked.rows)
+            measurements += builds.measure(spark, folder, asked.samples)
         if "registry" in parts:
             progress("the registry …")
-            measurements.append(registry.measure(spark, samples))
-        spark.stop()
+            measurements.append(registry.measure(spark, asked.samples))
+        if set(parts) & set(STREAMS):
+            measurements += run_streams(spark, parts, folder, asked)
     return measurements
 
 
-def start(folder: Path) -> SparkSession:
+def run_streams(
+    spark: SparkSession, parts: Sequence[str], folder: Path, asked: argparse.Namespace
+) -> list[Measurement]:
+    """Measure hosted tables."""
+    streams.prepare(spark)
+    size = asked.stream_batches, asked.stream_rows
+    measurements: list[Measurement] = []
+
+    def add(measured: Sequence[Measurement]) -> None:
+        progress(report(measured))
+        measurements.extend(measured)
+
+    if "stream-delta" in parts:
+        add(streams.delta_append(spark, folder, *size))
+    if "stream-kafka" in parts:
+        with running_broker(folder) as servers:
+            add(streams.kafka_append(spark, folder, servers, *size))
+    if "stream-windows" in parts:
+        add(streams.windows(spark, folder, *size))
+    if "stream-change" in parts:
+        add(streams_change.measure(spark, folder, asked.samples, asked.stream_rows))
+    if "stream-lag" in parts:
+        add(streams_lag.measure(spark, asked.lag_seconds))
+    if "stream-memory" in parts:
+        add(streams_memory.measure(spark, folder, asked.memory_batches))
+    return measurements
+
+
+def start(folder: Path, *, with_kafka: bool) -> SparkSession:
     """Start Spark with the settings that both sides get."""
     confs = {
         **builds.SETTINGS,
+        **streams.SETTINGS,
         "spark.driver.memory": "3g",
         "spark.ui.enabled": "false",
         "spark.databricks.delta.snapshotPartitions": "2",
     }
+    if with_kafka:
+        confs["spark.jars"] = ",".join(connector_jars())
     return classic_spark(confs, folder, folder / "spark.log")
 
 

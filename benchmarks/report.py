@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 HEADER = ("measured", "baseline", "ours", "ratio", "target", "", "samples")
+_SHOWN = 10
+"""Of more samples than these only the ends are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,13 @@ class Measurement:
 
     Args:
         name: What was measured.
-        ours: Seconds, one per sample.
-        baseline: Seconds of what it is compared with, one per sample of `ours`, or nothing.
-        most_ratio: The largest ratio of the medians that is promised.
-        most_seconds: The largest median in seconds that is promised.
+        ours: In seconds, or in another unit; one per sample.
+        baseline: That of what it is compared with, or nothing.
+        most_ratio: The largest ratio that is promised.
+        most_seconds: The most that is promised, in the unit.
+        least_ratio: The smallest ratio that is promised, where more is better.
+        quantile: Which part of the samples are at most the figure: 0.5 for their median.
+        unit: What is counted.
     """
 
     name: str
@@ -30,38 +34,75 @@ class Measurement:
     baseline: tuple[float, ...] = ()
     most_ratio: float | None = None
     most_seconds: float | None = None
+    least_ratio: float | None = None
+    quantile: float = 0.5
+    unit: str = "s"
+
+    @property
+    def figure(self) -> float:
+        """Ours."""
+        return quantile(self.ours, self.quantile)
+
+    @property
+    def compared(self) -> float | None:
+        """The baseline's."""
+        return quantile(self.baseline, self.quantile) if self.baseline else None
 
     @property
     def ratio(self) -> float | None:
-        """Median of ours by the median of the baseline."""
-        return median(self.ours) / median(self.baseline) if self.baseline else None
+        """Ours by the baseline's."""
+        return self.figure / self.compared if self.compared else None
 
     @property
     def kept(self) -> bool:
         """Whether every promise holds."""
-        in_ratio = self.most_ratio is None or (self.ratio or 0) <= self.most_ratio
-        in_time = self.most_seconds is None or median(self.ours) <= self.most_seconds
-        return in_ratio and in_time
+        ratio = self.ratio or 0
+        in_ratio = self.most_ratio is None or ratio <= self.most_ratio
+        enough = self.least_ratio is None or ratio >= self.least_ratio
+        in_time = self.most_seconds is None or self.figure <= self.most_seconds
+        return in_ratio and enough and in_time
 
     @property
     def target(self) -> str:
         """The promises, for people."""
-        ratio = f"<= {self.most_ratio:.2f} x" if self.most_ratio is not None else ""
-        time = f"<= {self.most_seconds:.2f} s" if self.most_seconds is not None else ""
-        return ", ".join(filter(None, (ratio, time)))
+        most = f"<= {self.most_ratio:.2f} x" if self.most_ratio is not None else ""
+        least = f">= {self.least_ratio:.2f} x" if self.least_ratio is not None else ""
+        bound = f"<= {self._shown(self.most_seconds)}" if self.most_seconds is not None else ""
+        return ", ".join(filter(None, (most, least, bound)))
 
     def row(self) -> tuple[str, ...]:
         """The cells of the table."""
         return (
             self.name,
-            f"{median(self.baseline):.2f} s" if self.baseline else "",
-            f"{median(self.ours):.2f} s",
+            self._shown(self.compared) if self.compared is not None else "",
+            self._shown(self.figure),
             f"{self.ratio:.2f} x" if self.ratio is not None else "",
             self.target,
-            "ok" if self.kept else "MISSED",
-            " ".join(f"{seconds:.2f}" for seconds in self.ours)
-            + (f"  |  {' '.join(f'{s:.2f}' for s in self.baseline)}" if self.baseline else ""),
+            ("ok" if self.kept else "MISSED") if self.target else "",
+            _samples(self.ours) + (f"  |  {_samples(self.baseline)}" if self.baseline else ""),
         )
+
+    def _shown(self, figure: float) -> str:
+        return f"{_number(figure)} {self.unit}"
+
+
+def quantile(samples: Sequence[float], part: float) -> float:
+    """Return the figure that a part of the samples does not exceed."""
+    ordered = sorted(samples)
+    place = part * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def _samples(figures: Sequence[float]) -> str:
+    if len(figures) <= _SHOWN:
+        return " ".join(map(_number, figures))
+    return f"{_number(min(figures))} … {_number(max(figures))} ({len(figures)})"
+
+
+def _number(figure: float) -> str:
+    return f"{figure:,.0f}" if figure >= 1000 else f"{figure:.2f}"
 
 
 def progress(text: str) -> None:
@@ -80,5 +121,5 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def report(measurements: Iterable[Measurement]) -> str:
-    """The table of all measurements, each a median; samples of ours stand before the bar."""
+    """The table of all measurements; samples of ours stand before the bar."""
     return table([HEADER, *(measurement.row() for measurement in measurements)])

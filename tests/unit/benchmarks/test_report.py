@@ -1,6 +1,6 @@
 import pytest
 
-from benchmarks.report import Measurement, report
+from benchmarks.report import Measurement, quantile, report
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,22 @@ def test_columns_are_aligned():
     ).splitlines()
     assert len(rule) >= len("a longer name")
     assert {row.index("1.00 s") for row in rows} == {header.index("ours")}
+
+
+@pytest.mark.parametrize(("least", "kept"), [(0.95, True), (1.05, False)])
+def test_a_promise_of_throughput_is_the_least(least, kept):
+    measured = Measurement("rows", (1000.0,), (1000.0,), least_ratio=least, unit="rows/s")
+    assert measured.kept is kept
+    assert " ".join(measured.row()[1:5]) == f"1,000 rows/s 1,000 rows/s 1.00 x >= {least:.2f} x"
+
+
+def test_a_quantile_lies_between_samples():
+    samples = tuple(float(each) for each in range(101))
+    assert [quantile(samples, part) for part in (0.0, 0.5, 0.99, 1.0)] == [0, 50, 99, 100]
+    assert quantile((1.0, 2.0), 0.99) == pytest.approx(1.99)
+    assert Measurement("p99", samples, samples, quantile=0.99).figure == 99
+
+
+def test_many_samples_are_shown_by_their_ends_and_nothing_is_judged_without_a_promise():
+    row = Measurement("a", tuple(map(float, range(11)))).row()
+    assert (row[5], row[-1]) == ("", "0.00 … 10.00 (11)")

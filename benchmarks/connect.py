@@ -1,0 +1,130 @@
+"""`dbt run` in the Spark of a manager, against `dbt run` that starts its own.
+
+`python -m benchmarks.connect <folder>` serves the project in a folder until its input ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import yaml
+
+from benchmarks.report import Measurement, progress
+from dbt.adapters.spark_mt import discovery
+from dbt.adapters.spark_mt.discovery import Discovered
+from dbt.adapters.spark_mt.execution.processes import LocalProcesses
+from dbt.adapters.spark_mt.spark.connect_server import start_serving
+from dbt.adapters.spark_mt.spark.session_confs import embedded_metastore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "flights"
+NOT_COPIED = ("__pycache__", "target", "logs", "spark-warehouse", "metastore_db")
+BATCH_ONLY = ("--exclude", "live_departures")
+"""A stream that keeps state runs in its driver only."""
+READY = "serving"
+
+
+def measure(folder: Path, samples: int) -> list[Measurement]:
+    """Run the demo project again, unchanged, in turn in a Spark of its own and in a served one.
+
+    Each dbt is a process of its own, as in a shell; one round before the first sample, number 0,
+    warms the served Spark up.
+    """
+    alone, served = prepare(folder / "alone"), prepare(folder / "served")
+    with serving(served):
+        rounds = [_round(alone, served, number) for number in range(samples + 1)][1:]
+    own, ours, parse = zip(*rounds, strict=True)
+    least = median(parse)
+    return [
+        Measurement("second dbt run, served", ours, own, most_ratio=1 / 2),
+        Measurement(
+            f"the same without dbt parse ({least:.1f} s)",
+            tuple(seconds - least for seconds in ours),
+            tuple(seconds - least for seconds in own),
+            most_ratio=1 / 5,
+        ),
+    ]
+
+
+def prepare(project: Path) -> Path:
+    """Copy the demo project, let a month of flights arrive, and build its tables."""
+    progress(f"building the demo project in {project.name} …")
+    shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns(*NOT_COPIED))
+    _seconds(project, sys.executable, "land.py", "1")
+    _dbt(project, "run", *BATCH_ONLY)
+    return project
+
+
+@contextmanager
+def serving(project: Path) -> Iterator[None]:
+    """Let another process serve a project while the block runs."""
+    root = str(Path(__file__).parents[1])
+    command = [sys.executable, "-m", "benchmarks.connect", str(project)]
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as server:
+        if server.stdout is None or server.stdout.readline().strip() != READY:
+            raise ServerFailedError(project / "spark.log")
+        yield
+        server.communicate()  # closes its input and waits
+
+
+def _round(alone: Path, served: Path, number: int) -> tuple[float, float, float]:
+    own, ours = _dbt(alone, "run", *BATCH_ONLY), _dbt(served, "run", *BATCH_ONLY)
+    seconds = own, ours, _dbt(served, "parse")
+    progress(f"round {number}: " + " ".join(f"{each:.2f}" for each in seconds))
+    return seconds
+
+
+def _dbt(project: Path, *arguments: str) -> float:
+    dbt = Path(sys.executable).with_name("dbt")
+    return _seconds(project, str(dbt), "--quiet", *arguments)
+
+
+def _seconds(project: Path, *command: str) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, cwd=project, check=True, stdin=subprocess.DEVNULL)  # noqa: S603 - our own commands
+    return time.perf_counter() - start
+
+
+class ServerFailedError(RuntimeError):
+    """The served Spark did not start."""
+
+    def __init__(self, log: Path) -> None:
+        super().__init__(f"Spark did not start, see {log}")
+
+
+def serve(project: Path) -> None:
+    """Serve a project's warehouse as a manager does, until the standard input ends."""
+    profile = yaml.safe_load((project / "profiles.yml").read_text(encoding="utf-8"))
+    confs = profile["flights"]["outputs"]["dev"]["server_side_parameters"]
+    metastore = embedded_metastore(confs, project)
+    if metastore is None:
+        raise ServerFailedError(project)
+    os.chdir(project)
+    server = start_serving(confs, project, project / "spark.log")
+    owner, file = LocalProcesses().owner(), discovery.place(metastore)
+    discovery.write(file, Discovered(owner, server.url, server.token))
+    print(READY, flush=True)  # noqa: T201 - read by `serving`
+    sys.stdin.read()
+    discovery.remove(file, owner)
+    server.spark.stop()
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]))
