@@ -9,6 +9,10 @@ def counts():
     return ProcessFunction(object, ("id",), {"id": "int", "n": "bigint"})
 
 
+def again():
+    return counts()
+
+
 def unkeyed():
     return ProcessFunction(object, (), {"n": "bigint"})
 

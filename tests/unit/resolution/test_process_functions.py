@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.changes.effect import Effect
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.resolution.engines import choose_engine, keeps_checkpoint
 from dbt.adapters.spark_mt.resolution.process_functions import ProcessFunctionError
 from dbt.adapters.spark_mt.resolution.query_shape import row_shape
+from dbt.adapters.spark_mt.resolution.resolver import Resolver
 from dbt.adapters.spark_mt.resolution.settings import InvalidSettingsError, Settings
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
-from tests.unit.builders import Engine, analyzed
+from tests.unit.builders import NOW, TABLE, Engine, analyzed, stored
 from tests.unit.resolution.spark_plans import PLANS, columns, operators
 from tests.unit.resolution.test_engines import DELTA, codes, delta
 
 _HERE = "tests.unit.resolution.processors"
 _KEY = "spark.materialized-table.process-functions"
 SETTINGS = Settings.from_confs(
-    {_KEY: ", ".join(f"{name} = {_HERE}:{name}" for name in ("counts", "unkeyed", "broken"))}
+    {
+        _KEY: ", ".join(
+            f"{name} = {_HERE}:{name}" for name in ("counts", "again", "unkeyed", "broken")
+        )
+    }
 )
 
 
@@ -78,6 +87,29 @@ def test_a_query_that_cannot_feed_it():
     assert "groups" in problem(plan="distinct")
     assert "column id" in problem(plan="batch_file_window")
     assert "FULL" in problem(refresh_mode=LogicalRefreshMode.FULL)
+
+
+def test_another_function_needs_all_rows_anew():
+    before, after = resolved(), resolved("again")
+    changes = diff(before.definition, after.definition)
+    assert [change.effect for change in changes] == [Effect.CONTENT]
+
+
+@pytest.mark.parametrize("options", [(), (("process-function", "again"),)])
+def test_a_clause_alone_changes_no_function(options):
+    before = resolved()
+    with pytest.raises(ProcessFunctionError) as caught:
+        _resolver().resolve_clauses(
+            TABLE,
+            replace(before.definition.asked, options=options),
+            stored(before.definition),
+            before.analyzed,
+        )
+    assert "CREATE OR ALTER" in caught.value.parameters["problem"]
+
+
+def _resolver():
+    return Resolver(Engine(), Engine(), SETTINGS, lambda: NOW)
 
 
 @pytest.mark.parametrize("text", ["counts", "counts=module", "=m:f", "a=m:f,,", "a=:f"])

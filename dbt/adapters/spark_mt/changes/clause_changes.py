@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.resolution.options import (
     formatter_column,
     redacted,
 )
+from dbt.adapters.spark_mt.resolution.process_functions import PROCESS_FUNCTION
 from dbt.adapters.spark_mt.resolution.watermarks import WATERMARK
 
 if TYPE_CHECKING:
@@ -241,6 +242,8 @@ class ClusteringChanged:
 def _option_effect(key: str) -> Effect:
     if key.startswith(STORAGE_PREFIX) or key == TYPE_WIDENING:
         return Effect.STORAGE
+    if key == PROCESS_FUNCTION:
+        return Effect.CONTENT
     if key in (TRIGGER_INTERVAL, WATERMARK) or formatter_column(key) is not None:
         return Effect.REFRESH
     return Effect.TEXT

@@ -70,6 +70,21 @@ def process_call(
     return ProcessCall(name, place, made.keys, tuple(made.output.items())), made
 
 
+def raise_if_other(options: Pairs, before: Pairs, table: str) -> None:
+    """Refuse another process function beside a query whose columns stay as they are.
+
+    Raises:
+        ProcessFunctionError: It would be another one, or none.
+    """
+    function, was = (dict(each).get(PROCESS_FUNCTION) for each in (options, before))
+    if function != was:
+        problem = (
+            "ALTER … SET and RESET leave the columns alone, which it gives; "
+            "CREATE OR ALTER changes it and builds rows and state anew"
+        )
+        raise ProcessFunctionError(function=function or was, table=table, problem=problem)
+
+
 def processed(
     analyzed: AnalyzedQuery, options: Pairs, registered: Pairs, table: str
 ) -> AnalyzedQuery:

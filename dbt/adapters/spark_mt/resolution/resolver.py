@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.resolution.durations import describe_duration
 from dbt.adapters.spark_mt.resolution.engines import choose_engine
 from dbt.adapters.spark_mt.resolution.enrichers import EnrichmentContext, enrich
 from dbt.adapters.spark_mt.resolution.options import OptionScope, check_options
-from dbt.adapters.spark_mt.resolution.process_functions import processed
+from dbt.adapters.spark_mt.resolution.process_functions import processed, raise_if_other
 from dbt.adapters.spark_mt.resolution.query_shape import row_shape
 from dbt.adapters.spark_mt.resolution.query_tokens import same_tokens
 from dbt.adapters.spark_mt.resolution.rules import (
@@ -139,6 +139,7 @@ class Resolver:
                 violations are one `InvalidDefinitionError`.
         """
         table = str(name)
+        raise_if_other(asked.options, stored.resolved.asked.options, table)
         moment = _Moment(self.clock(), _zone(stored.resolved.context))
         enriched = enrich(asked, self._enrichment(analyzed, stored, moment), table)
         definition = replace(
