@@ -180,7 +180,7 @@ class Manager:
             summary = refused(str(name), error)
         return ChangeView(
             table=summary.table,
-            action=summary.verdict.value,
+            action=summary.verdict.value.upper(),
             changes=summary.changes,
             violations=summary.violations,
             message="; ".join(filter(None, (summary.strategy, summary.engine))),

@@ -1,0 +1,38 @@
+"""A manager as a process that a test pauses and kills: `python -m … <folder> <confs as JSON>`.
+
+It writes its role into a file whenever that changes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from dbt.adapters.spark_mt.service.assembly import Identity, assemble
+from dbt.adapters.spark_mt.service.policy import ManagerPolicy
+from dbt.adapters.spark_mt.spark.session import classic_spark
+
+QUICK = ManagerPolicy(tick=500, takeover=8_000)
+
+
+def main() -> None:
+    """Keep tables fresh until killed."""
+    folder, confs = Path(sys.argv[1]), json.loads(sys.argv[2])
+    spark = classic_spark(confs, folder, folder / "spark.log")
+    running = assemble(spark, QUICK, Identity(version="test"))
+    running.start()
+    told, role = folder / "role", ""
+    while True:
+        now = running.manager.about().role.value
+        if now != role:
+            role = now
+            beside = told.with_suffix(".new")
+            beside.write_text(role)
+            beside.replace(told)
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""A manager beside statements that know nothing of it: everything happens by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
+from dbt.adapters.spark_mt.service.views import Promise, RefreshRequest
+from dbt.adapters.spark_mt.spark.schedule_time import InvalidScheduleTimeError
+from tests.functional.manager.conftest import until
+
+LIVE = "FRESHNESS = INTERVAL '2' SECOND"
+FULL = "FRESHNESS = INTERVAL '1' DAY REFRESH_MODE = FULL"
+
+
+def described(shop, name):
+    rows = shop.execute(f"DESCRIBE MATERIALIZED TABLE EXTENDED {name}")
+    return {row[0]: row[1] for row in rows}
+
+
+def test_tables_follow_their_sources_each_by_its_own_engine(shop):
+    shop.execute(f"CREATE MATERIALIZED TABLE flat {LIVE} AS SELECT id, v FROM orders")
+    shop.execute(
+        f"CREATE MATERIALIZED TABLE sums {LIVE} AS SELECT count(*) AS n, sum(v) AS v FROM flat"
+    )
+    shop.session.sql("INSERT INTO orders VALUES (4, 2, 40)")
+    shop.until_rows("SELECT * FROM flat", [(1, 10), (2, 20), (3, 30), (4, 40)])
+    shop.until_rows("SELECT * FROM sums", [(4, 100)])
+    shop.session.sql("DELETE FROM orders WHERE id = 1")
+    shop.until_rows("SELECT * FROM sums", [(3, 90)])
+    until(lambda: shop.view("flat").engine == "stream")
+    assert shop.view("sums").engine == "incremental"
+    assert shop.view("sums").reads == (f"spark_catalog.{shop.schema}.flat",)
+    until(lambda: "process" in described(shop, "flat")["Refresh handler"])
+
+
+def test_a_changed_query_and_mode_are_applied_while_it_runs(shop):
+    shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id, v FROM orders")
+    until(lambda: shop.view("t").activity == "following" or shop.view("t").engine == "stream")
+    shop.execute(
+        f"CREATE OR ALTER MATERIALIZED TABLE t {LIVE} AS SELECT id, v, v * 2 AS w FROM orders"
+    )
+    shop.session.sql("INSERT INTO orders VALUES (4, 2, 40)")
+    shop.until_rows("SELECT w FROM t WHERE id = 4", [(80,)])
+    shop.execute("ALTER MATERIALIZED TABLE t SET REFRESH_MODE = FULL")
+    until(lambda: shop.view("t").next_run_at_ms is not None)
+    until(lambda: "workflow" in described(shop, "t")["Refresh handler"])
+
+
+def test_suspended_tables_rest_and_resumed_ones_go_on(shop):
+    shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
+    assert shop.manager.suspend(f"{shop.schema}.t").action == "SUSPENDED"
+    until(lambda: shop.view("t").promise is Promise.NONE)
+    shop.session.sql("INSERT INTO orders VALUES (4, 2, 40)")
+    assert len(shop.rows("SELECT * FROM t")) == 3
+    assert shop.manager.resume(f"{shop.schema}.t").action == "RESUMED"
+    shop.until_rows("SELECT * FROM t", [(1,), (2,), (3,), (4,)])
+    shop.session.sql("INSERT INTO orders VALUES (5, 2, 40)")
+    shop.until_rows("SELECT count(*) FROM t", [(5,)])
+
+
+def test_a_refresh_answers_at_once_and_its_name_works_in_desc_job(shop):
+    shop.execute(f"CREATE MATERIALIZED TABLE t {FULL} AS SELECT count(*) AS n FROM orders")
+    shop.session.sql("INSERT INTO orders VALUES (4, 2, 40)")
+    submitted = shop.manager.refresh(RefreshRequest(f"{shop.schema}.t"))
+    (row,) = shop.execute(f"DESC JOB '{submitted.job_id}'")
+    assert row[0] == submitted.job_id
+    until(lambda: shop.manager.job(submitted.job_id).status is JobStatus.FINISHED)
+    assert shop.rows("SELECT n FROM t") == [(4,)]
+    again = shop.manager.refresh(RefreshRequest(f"{shop.schema}.t"))
+    until(lambda: shop.manager.job(again.job_id).status is JobStatus.SKIPPED)
+
+
+def test_a_periodic_refresh_writes_the_partition_of_its_time_in_the_stored_zone(shop):
+    shop.session.sql("CREATE TABLE visits (ds STRING, who INT) USING delta")
+    shop.session.sql("INSERT INTO visits VALUES ('2026-03-01', 1), ('2026-03-02', 2)")
+    shop.execute(
+        "CREATE MATERIALIZED TABLE t PARTITIONED BY (ds) WITH "
+        f"('partition.fields.ds.date-formatter' = 'yyyy-MM-dd') {FULL} "
+        "AS SELECT ds, count(*) AS n FROM visits GROUP BY ds"
+    )
+    shop.session.sql("INSERT INTO visits VALUES ('2026-03-01', 3), ('2026-03-02', 4)")
+    name = f"{shop.schema}.t"
+    request = RefreshRequest(name, True, "02.03.2026 00:00", "dd.MM.yyyy HH:mm")  # noqa: FBT003
+    submitted = shop.manager.refresh(request)
+    until(lambda: shop.manager.job(submitted.job_id).status is JobStatus.FINISHED)
+    assert shop.manager.job(submitted.job_id).kind is JobKind.SCHEDULED
+    assert shop.rows("SELECT * FROM t") == [("2026-03-01", 2), ("2026-03-02", 1)]
+    with pytest.raises(InvalidScheduleTimeError):
+        shop.manager.refresh(RefreshRequest(name, True, "yesterday"))  # noqa: FBT003
+
+
+def test_a_table_whose_source_is_gone_is_given_up_with_the_reason(shop):
+    shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
+    until(lambda: shop.view("t").engine)
+    shop.session.sql("DROP TABLE orders")
+    until(lambda: shop.view("t").status == "SUSPENDED")
+    assert shop.view("t").status_reason.startswith("given up after 3 failures")
+    assert shop.rows("SELECT * FROM t") == [(1,), (2,), (3,)]
+
+
+def test_details_tell_statement_positions_and_history(shop):
+    shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
+    details = shop.manager.table(f"{shop.schema}.t")
+    assert "FRESHNESS = INTERVAL '2' SECOND" in details.statement
+    assert [column[0] for column in details.columns] == ["id"]
+    assert [p.source for p in details.positions] == [f"spark_catalog.{shop.schema}.orders"]
+    assert dict(details.description)["Engine"].startswith("stream")
+    assert details.history
+    plan = shop.manager.plan(
+        f"CREATE OR ALTER MATERIALIZED TABLE {shop.schema}.t AS "
+        f"SELECT id + 1 AS other FROM {shop.schema}.orders"
+    )
+    assert plan.action == "REFUSED"
+    assert plan.violations
