@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from dbt.adapters.spark_mt.api import MaterializedTables
 from tests.functional.engine.oracle import described
 
@@ -18,6 +20,7 @@ _LEVELS = {
 }
 
 
+@pytest.mark.conformance
 def test_every_record_is_counted_once_at_the_third_level(session, schema, topics):
     topics.create(schema, 2)
     topics.table(session, "orders", schema)
