@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from benchmarks.streams_sides import Side
+    from benchmarks.streams_sides import Job, Side
     from benchmarks.streams_sources import Feed
 
 _APPEND = "SELECT id, k, v * 2 AS twice, upper(note) AS note, ts FROM {source} WHERE v % 10 <> 0"
@@ -83,10 +83,24 @@ def kafka_append(
 def windows(spark: SparkSession, folder: Path, number: int, many: int) -> list[Measurement]:
     """Windows that are replaced as they grow, by MERGE."""
     ours = Ours(spark, "ours", DeltaFeed(spark, "events_ours"), _WINDOWS, _WATERMARK)
-    theirs = HandWritten(
-        spark, "theirs", DeltaFeed(spark, "events_theirs"), _WINDOWS, merge_groups, folder, _LATE
-    )
-    return _compared("windows, MERGE", (ours, theirs), number, many)
+    jobs: dict[str, Job] = {
+        "theirs": merge_groups,
+        "fenced": partial(merge_groups, fenced=True),
+    }
+    others = [
+        HandWritten(
+            # a session of its own: the fence is a setting of the session
+            spark.newSession(),
+            name,
+            DeltaFeed(spark, f"events_{name}"),
+            _WINDOWS,
+            job,
+            folder,
+            _LATE,
+        )
+        for name, job in jobs.items()
+    ]
+    return _compared("windows, MERGE", (ours, *others), number, many, other="with a fence")
 
 
 def _appending(
@@ -103,8 +117,18 @@ def _appending(
     )
 
 
-def _compared(what: str, sides: Sequence[Side], number: int, many: int) -> list[Measurement]:
-    """Measure batches of few rows, and then of many, on each side in turn."""
+def _compared(
+    what: str, sides: Sequence[Side], number: int, many: int, other: str = "own sink"
+) -> list[Measurement]:
+    """Measure batches of few rows, and then of many, on each side in turn.
+
+    Args:
+        what: What is compared.
+        sides: Ours, the job that promises are about, and another one, for comparison.
+        number: How many arrivals of few rows.
+        many: How many rows a large arrival has.
+        other: What the other job is.
+    """
     progress(f"{what} …")
     try:
         for side in sides:
@@ -121,9 +145,7 @@ def _compared(what: str, sides: Sequence[Side], number: int, many: int) -> list[
         for side in sides:
             side.stop()
     told = []
-    for name, index in (("", 1), (", own sink", 2)):
-        if index >= len(sides):
-            continue
+    for name, index in (("", 1), (f", {other}", 2)):
         promised = index == 1
         few = tuple(s for each in short[0] for s in each), tuple(s for e in short[index] for s in e)
         told += [

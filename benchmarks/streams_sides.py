@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from benchmarks.streams_sources import Feed
 
+    Job = Callable[["HandWritten", DataFrame, str], StreamingQuery]
+
 TRIGGER_MS = 500
+_WRITE = "spark.databricks.delta.write"
 _PATIENCE_S = 300.0
 _LOOKING_S = 0.02
 
@@ -113,7 +116,7 @@ class HandWritten:
     name: str
     feed: Feed
     select: str
-    start: Callable[[HandWritten, DataFrame, str], StreamingQuery]
+    start: Job
     folder: Path
     watermark: tuple[str, str] | None = None
     _query: StreamingQuery = field(init=False)
@@ -193,10 +196,23 @@ def append_natively(side: HandWritten, frame: DataFrame, checkpoint: str) -> Str
     return writer.trigger(processingTime=f"{TRIGGER_MS} milliseconds").toTable(side.table)
 
 
-def merge_groups(side: HandWritten, frame: DataFrame, checkpoint: str) -> StreamingQuery:
-    """Replace groups by MERGE, which is the same however often it is done."""
+def merge_groups(
+    side: HandWritten, frame: DataFrame, checkpoint: str, *, fenced: bool = False
+) -> StreamingQuery:
+    """Replace groups by MERGE, which is the same however often it is done.
 
-    def write(rows: DataFrame, number: int) -> None:  # noqa: ARG001 - Spark gives it
+    Args:
+        side: The job.
+        frame: The groups that a batch touched.
+        checkpoint: Where the stream counts.
+        fenced: Whether each commit takes a number that no other can take, which by itself costs
+            Delta a look through the state of the target's log.
+    """
+
+    def write(rows: DataFrame, number: int) -> None:
+        if fenced:
+            rows.sparkSession.conf.set(f"{_WRITE}.txnAppId", checkpoint)
+            rows.sparkSession.conf.set(f"{_WRITE}.txnVersion", str(number))
         rows.createOrReplaceTempView(f"{side.name}_batch")
         rows.sparkSession.sql(
             f"MERGE INTO {side.table} AS t USING {side.name}_batch AS s "
