@@ -20,6 +20,7 @@ ZONES = (
     "America/New_York",
     "America/Sao_Paulo",  # midnight was skipped, and 23:00 repeated, until 2019
     "America/Havana",  # midnight comes twice
+    "America/St_Johns",  # put back from 00:01 to 23:01 of the day before, until 2011
     "Australia/Lord_Howe",  # half an hour
     "Asia/Kathmandu",
     "Pacific/Apia",  # 2011-12-30 never was
@@ -130,6 +131,16 @@ def test_a_day_whose_midnight_comes_twice_begins_once():
     ]
 
 
+def test_a_day_that_gives_way_to_the_one_before_begins_once():
+    assert shown("1 day", "America/St_Johns", "2010-11-06 00:00", 2) == [
+        "2010-11-07T00:00-02:30",
+        "2010-11-08T00:00-03:30",
+    ]
+    before = datetime(2010, 11, 7, 2, 45, tzinfo=UTC)  # it shows 23:15 of the 6th again
+    found = schedule("1 day", "America/St_Johns").next_after(before)
+    assert found == local("2010-11-08 00:00", "America/St_Johns")
+
+
 def test_a_day_that_never_was_is_not_scheduled():
     assert shown("1 day", "Pacific/Apia", "2011-12-29 00:00", 2) == [
         "2011-12-31T00:00+14:00",
@@ -179,6 +190,7 @@ SWITCHES = (
     datetime(2018, 11, 4, tzinfo=UTC),
     datetime(2019, 2, 17, tzinfo=UTC),
     datetime(2024, 11, 3, tzinfo=UTC),
+    datetime(2010, 11, 7, tzinfo=UTC),
     datetime(2011, 12, 30, tzinfo=UTC),
 )
 

@@ -150,7 +150,7 @@ class World:
             if target > end:
                 break
             self.traveller.move_to(target)
-        self.traveller.move_to(end)
+        self.traveller.move_to(max(end, now()))  # a slow run may have taken longer
         self.timer.step()
         self.pool.work()
 

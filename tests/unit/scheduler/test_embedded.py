@@ -179,6 +179,17 @@ def test_to_create_again_changes_nothing():
     assert life.scheduled() == ["03-02 11:00", "03-02 12:00"]
 
 
+def test_to_create_what_rests_lets_it_go_on():
+    with world("2025-03-02 10:10") as life:
+        handler = life.create()
+        life.suspend(handler)
+        life.live_until("2025-03-02 12:10")
+        life.create()
+        assert life.scheduler.next_run_at(handler) == at("2025-03-02 13:00")
+        life.live_until("2025-03-02 13:10")
+    assert life.scheduled() == ["03-02 12:00", "03-02 13:00"]
+
+
 def test_another_schedule_holds_from_what_was_run_last():
     with world("2025-03-02 10:10") as life:
         life.create(freshness="1 hour")
@@ -299,25 +310,31 @@ def test_with_threads_of_its_own():
 
 
 def test_orders_from_many_threads_while_the_timer_works():
-    runs = []
-    context = SchedulerContext(lambda firing: runs.append(firing.table_id), now, threads=2)
-    scheduler = embedded.create(context)
+    """Nobody waits for another for ever, and the last order of each holds."""
+    fired = {name: Event() for name in "abcd"}
+
+    def fire(firing):
+        if firing.run_options:
+            fired[firing.table_id].set()
+
+    scheduler = embedded.create(SchedulerContext(fire, now, threads=2))
     scheduler.open()
 
     def order(name):
+        past = now() - timedelta(seconds=5)
         for _ in range(50):
-            past = now() - timedelta(seconds=5)
             asked = workflow(name, "1 second", last_scheduled_at=past)
             handler = scheduler.create_refresh_workflow(asked)
             scheduler.modify_refresh_workflow(SuspendRefreshWorkflow(handler))
             scheduler.modify_refresh_workflow(ResumeRefreshWorkflow(handler))
             scheduler.delete_refresh_workflow(DeleteRefreshWorkflow(handler))
+        last = workflow(name, "1 second", last_scheduled_at=past, run_options=(("k", "v"),))
+        scheduler.create_refresh_workflow(last)
 
-    threads = [Thread(target=order, args=(name,), daemon=True) for name in "abcd"]
+    threads = [Thread(target=order, args=(name,), daemon=True) for name in fired]
     for thread in threads:
         thread.start()
+    assert all(event.wait(60) for event in fired.values())
     for thread in threads:
-        thread.join(30)
-    assert not any(thread.is_alive() for thread in threads)
-    assert scheduler.close(30)
-    assert set(runs) == set("abcd")
+        thread.join(60)
+    assert scheduler.close(60)
