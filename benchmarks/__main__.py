@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import (
     builds,
+    manager,
     parsing,
     registry,
     streams,
@@ -42,8 +43,12 @@ _OF_STREAMS = (
     ("--stream-rows", 1_000_000, "rows of a large batch, and of a table whose query changes"),
     ("--lag-seconds", 180, "for how long the lag is measured"),
     ("--memory-batches", 1_000, "after how many batches memory is compared"),
+    ("--managed-tables", 1_000, "tables of a manager that has nothing to do"),
+    ("--managed-seconds", 120, "for how long a manager is looked at"),
+    ("--hosted-tables", 50, "tables that a manager hosts"),
 )
-PARTS = ("parsing", "builds", "registry", *STREAMS)
+MANAGER = ("manager-idle", "manager-drift", "manager-hosts")
+PARTS = ("parsing", "builds", "registry", *STREAMS, *MANAGER)
 
 
 def main() -> int:
@@ -84,6 +89,22 @@ def run(parts: Sequence[str], folder: Path, asked: argparse.Namespace) -> list[M
             measurements.append(registry.measure(spark, asked.samples))
         if set(parts) & set(STREAMS):
             measurements += run_streams(spark, parts, folder, asked)
+        if set(parts) & set(MANAGER):
+            measurements += run_manager(spark, parts, asked)
+    return measurements
+
+
+def run_manager(
+    spark: SparkSession, parts: Sequence[str], asked: argparse.Namespace
+) -> list[Measurement]:
+    """Measure a refresh manager."""
+    measurements: list[Measurement] = []
+    if "manager-drift" in parts:
+        measurements += manager.drift(asked.managed_tables, asked.managed_seconds)
+    if "manager-idle" in parts:
+        measurements += manager.idle(spark, asked.managed_tables, asked.managed_seconds)
+    if "manager-hosts" in parts:
+        measurements += manager.hosted(spark, asked.hosted_tables, asked.managed_seconds)
     return measurements
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import signal
+import time
 from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from dbt.adapters.spark_mt.spark.connect_server import (
     serving_confs,
     start_serving,
 )
+from dbt.adapters.spark_mt.spark.derby import LOCK_FILE, lock_holder
 from dbt.adapters.spark_mt.spark.session import classic_spark
 from dbt.adapters.spark_mt.spark.session_confs import embedded_metastore
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 _LOGGER = logging.getLogger(__name__)
 _HTTP_STOPS_WITHIN_S = 5.0
+_JVM_ENDS_WITHIN_S = 60.0
 _TOKEN_BYTES = 32
 
 
@@ -144,6 +147,7 @@ class _Server:
 
     def _open_spark(self) -> tuple[SparkSession, ConnectServer | None]:
         options = self._options
+        self._await_end_of_a_killed_one()
         log = options.log_folder / "spark-manager.log"  # what the JVM prints
         if not options.connect:
             confs = serving_confs(options.confs, Listening())
@@ -151,6 +155,20 @@ class _Server:
         listening = Listening(options.host, options.connect_port, self._token)
         server = start_serving(options.confs, options.home, log, listening)
         return server.spark, server
+
+    def _await_end_of_a_killed_one(self) -> None:
+        """Wait for the JVM of a manager that was killed: it ends seconds after its process.
+
+        It holds the embedded metastore until then, and nobody should have to start again for it.
+        """
+        metastore = embedded_metastore(self._options.confs, self._options.home)
+        if self._file is None or metastore is None or not self._file.exists():
+            return
+        if isinstance(discovery.read(self._file), discovery.Discovered):
+            return
+        end = time.monotonic() + _JVM_ENDS_WITHIN_S
+        while lock_holder(metastore / LOCK_FILE) is not None and time.monotonic() < end:
+            time.sleep(0.2)
 
     def _tell(self, serving: Serving, connect: ConnectServer | None) -> None:
         """Write the file by which dbt and `spark-mt` on this machine find it."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
-_LOCK_FILE = "dbex.lck"
+LOCK_FILE = "dbex.lck"
 
 
 class MetastoreInUseError(MaterializedTableError):
@@ -36,7 +36,7 @@ def check_metastore_is_free(metastore: Path) -> None:
     Raises:
         MetastoreInUseError: One has; it is named.
     """
-    holder = lock_holder(metastore / _LOCK_FILE)
+    holder = lock_holder(metastore / LOCK_FILE)
     if holder is not None:
         raise MetastoreInUseError(metastore=metastore, holder=_describe(holder))
 

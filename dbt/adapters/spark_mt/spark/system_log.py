@@ -50,7 +50,7 @@ class SparkSystemLog:
     def record(self, step: Register) -> None:
         """Append a table's row, and that of the refresh which made its newest commit."""
         now = self._now_ms()
-        rows = [_table_row(step, now)]
+        rows = [table_row(step, now)]
         if step.job is not None:
             rows.append(_job_row(step.job))
         self._table.append(step.definition.name.catalog or "", rows, now)
@@ -205,7 +205,13 @@ def _named(kind: str, name: TableName, now_ms: int) -> dict[str, Value]:
     }
 
 
-def _table_row(step: Register, now_ms: int) -> dict[str, Value]:
+def table_row(step: Register, now_ms: int) -> dict[str, Value]:
+    """Return what the registry is told of a table.
+
+    Args:
+        step: What was committed.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+    """
     definition = step.definition
     return {
         **_named("TABLE", definition.name, now_ms),

@@ -1,0 +1,258 @@
+"""What a manager costs with nothing to do, how scheduled times drift, and how many tables live."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from threading import Lock, Thread
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+from benchmarks.report import Measurement, progress
+from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.workflows import (
+    CreatePeriodicRefreshWorkflow,
+    Firing,
+    SchedulerContext,
+)
+from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.planning.schedules import Schedule
+from dbt.adapters.spark_mt.scheduler.embedded import create
+from dbt.adapters.spark_mt.service.assembly import Identity, assemble
+from dbt.adapters.spark_mt.service.http.access import Access, AccessRules
+from dbt.adapters.spark_mt.service.http.app import create_app
+from dbt.adapters.spark_mt.service.http.server import HttpServer
+from dbt.adapters.spark_mt.service.policy import ManagerPolicy
+from dbt.adapters.spark_mt.service.views import Role
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+from dbt.adapters.spark_mt.spark.system_log import table_row
+from dbt.adapters.spark_mt.spark.system_table import SystemTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.service.running import RunningManager
+
+_NEVER_MS = 10**12
+_ROWS_A_COMMIT = 250
+_MB = 2**20
+_SCHEMA = "managed"
+
+
+def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
+    """Register many FULL tables that are refreshed once a day, and look on.
+
+    Their rows in the registry are those of one real table under other names, so that a second is
+    not spent on making each; the sweep, which would find that, is put off.
+
+    Args:
+        spark: The session.
+        tables: How many.
+        seconds: For how long to look on.
+    """
+    progress(f"a manager of {tables:,} tables with nothing to do …")
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
+    before_mb = _resident_mb()
+    _register(spark, tables)
+    policy = ManagerPolicy(sweep=_NEVER_MS, compact_after=0)
+    running = assemble(spark, policy, Identity(version="benchmark"))
+    app = create_app(running.manager, Access(AccessRules(open_reads=True)))
+    server = HttpServer(app, "127.0.0.1", 0)
+    began = time.monotonic()
+    running.start()
+    server.start()
+    try:
+        _until(lambda: running.manager.about().role is Role.ACTIVE)
+        converged = time.monotonic() - began
+        time.sleep(20)  # what starts once, and the first heartbeats, are over
+        after_mb = _resident_mb()
+        ticks, cpu = _observed(running, seconds)
+        lists = tuple(
+            _timed(lambda: _read(f"{server.url}/v3/materialized-tables")) for _ in "12345"
+        )
+        later_mb = _resident_mb()
+    finally:
+        server.stop()
+        running.stop(10)
+    many = f"{tables:,} tables"
+    return [
+        Measurement(f"first look at {many}", (converged,)),
+        Measurement(f"a look at {many}, nothing to do", tuple(ticks), most_seconds=2.0),
+        Measurement(f"one core, {many}, idle", (cpu * 100,), most_seconds=5.0, unit="%"),
+        Measurement(f"list of {many} over REST", lists),
+        Measurement(f"memory for {many}", (after_mb - before_mb,), most_seconds=200.0, unit="MB"),
+        Measurement(f"… and {seconds} s later", (later_mb - before_mb,), unit="MB"),
+    ]
+
+
+def drift(workflows: int, seconds: int) -> list[Measurement]:
+    """Fire many workflows of 15 seconds, beside threads that are busy; no Spark takes part.
+
+    Args:
+        workflows: How many.
+        seconds: For how long.
+    """
+    progress(f"{workflows:,} schedules under load …")
+    drifts: list[float] = []
+    lock = Lock()
+
+    def fire(firing: Firing) -> None:
+        late = (_now() - firing.scheduled_at).total_seconds()
+        with lock:
+            drifts.append(late)
+
+    scheduler = create(SchedulerContext(fire, _now))
+    schedule = Schedule(Freshness(15, TimeUnit.SECOND), "Europe/Berlin")
+    for number in range(workflows):
+        name = TableName(f"t{number}", _SCHEMA, "spark_catalog")
+        scheduler.create_refresh_workflow(
+            CreatePeriodicRefreshWorkflow(name, str(number), schedule, last_scheduled_at=_now())
+        )
+    end = time.monotonic() + seconds
+    busy = [Thread(target=_burn, args=(end,), daemon=True) for _ in range(2)]
+    scheduler.open()
+    for thread in busy:
+        thread.start()
+    time.sleep(seconds)
+    scheduler.close(10)
+    name = f"drift of {workflows:,} schedules, p99 of {len(drifts):,}"
+    return [Measurement(name, tuple(drifts), most_seconds=1.0, quantile=0.99)]
+
+
+def hosted(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
+    """Host many CONTINUOUS tables over sources that grow.
+
+    Args:
+        spark: The session.
+        tables: How many.
+        seconds: For how long their lag is measured.
+    """
+    progress(f"{tables} hosted tables …")
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
+    spark.sql(f"CREATE TABLE {_SCHEMA}.events (id BIGINT, v INT) USING delta")
+    spark.sql(f"INSERT INTO {_SCHEMA}.events SELECT id, 1 FROM range(1000)")
+    mt = MaterializedTables(spark)
+    for number in range(tables):
+        mt.execute(
+            f"CREATE MATERIALIZED TABLE {_SCHEMA}.live{number} FRESHNESS = INTERVAL '1' MINUTE "
+            f"AS SELECT id, v + {number} AS v FROM {_SCHEMA}.events"
+        )
+    running = assemble(spark, ManagerPolicy(compact_after=0), Identity(version="benchmark"))
+    running.start()
+    lags: list[float] = []
+    try:
+        _until(lambda: running.manager.about().queries_running == tables, 600)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            spark.sql(f"INSERT INTO {_SCHEMA}.events SELECT id, 2 FROM range(10)")
+            time.sleep(5)
+            views = running.manager.tables()
+            lags += [
+                v.lag_seconds for v in views if ".live" in v.name and v.lag_seconds is not None
+            ]
+    finally:
+        running.stop(30)
+    about = f"lag of {tables} tables, freshness 60 s"
+    return [
+        Measurement(f"{about}, p50", tuple(lags)),
+        Measurement(f"{about}, p99", tuple(lags), most_seconds=60.0, quantile=0.99),
+    ]
+
+
+def _register(spark: SparkSession, tables: int) -> None:
+    spark.sql(f"CREATE TABLE {_SCHEMA}.source (id BIGINT) USING delta")
+    MaterializedTables(spark).execute(
+        f"CREATE MATERIALIZED TABLE {_SCHEMA}.full_0 FRESHNESS = INTERVAL '1' DAY "
+        f"REFRESH_MODE = FULL AS SELECT count(*) AS n FROM {_SCHEMA}.source"
+    )
+    environment = SparkEnvironment(spark)
+    found = environment.value.store.find(TableName("full_0", _SCHEMA, "spark_catalog"))
+    assert isinstance(found, StoredTable)  # noqa: S101 - it was made above
+    rows = [_row(environment, found, number) for number in range(1, tables)]
+    system = SystemTable(spark, PrivateSessions(spark))
+    for start in range(0, len(rows), _ROWS_A_COMMIT):
+        now = environment.value.now_ms()
+        system.append("spark_catalog", rows[start : start + _ROWS_A_COMMIT], now)
+
+
+def _row(
+    environment: SparkEnvironment, table: StoredTable, number: int
+) -> dict[str, str | int | bool | None]:
+    name = replace(table.definition.name, name=f"full_{number}")
+    definition = replace(table.definition, name=name, table_id=f"{number:032}")
+    now = environment.value.now_ms()
+    return table_row(plan_registration(replace(table, definition=definition)), now)
+
+
+def _observed(running: RunningManager, seconds: int) -> tuple[list[float], float]:
+    """Return how long ticks took, and which part of a core was used."""
+    ticks, seen = [], 0
+    cpu, began = _cpu_seconds(), time.monotonic()
+    while time.monotonic() - began < seconds:
+        about = running.manager.about()
+        if about.last_tick_at_ms != seen:
+            seen = about.last_tick_at_ms
+            ticks.append(about.tick_seconds)
+        time.sleep(0.5)
+    return ticks, (_cpu_seconds() - cpu) / (time.monotonic() - began)
+
+
+def _processes() -> list[int]:
+    """This process and the JVM that it started."""
+    own = os.getpid()
+    children = Path(f"/proc/{own}/task/{own}/children").read_text(encoding="utf-8").split()
+    return [own, *map(int, children)]
+
+
+def _cpu_seconds() -> float:
+    ticks = 0
+    for pid in _processes():
+        words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        ticks += int(words[11]) + int(words[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _resident_mb() -> float:
+    pages = sum(
+        int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
+        for pid in _processes()
+    )
+    return pages * os.sysconf("SC_PAGE_SIZE") / _MB
+
+
+def _burn(end: float) -> None:
+    while time.monotonic() < end:
+        sum(range(1000))
+
+
+def _read(url: str) -> bytes:
+    with urlopen(url, timeout=60) as answer:  # noqa: S310 - our own address
+        found: bytes = answer.read()
+    return found
+
+
+def _timed(action: Callable[[], object]) -> float:
+    began = time.monotonic()
+    action()
+    return time.monotonic() - began
+
+
+def _until(holds: Callable[[], bool], seconds: float = 300.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise TimeoutError
+        time.sleep(0.2)
+
+
+def _now() -> datetime:
+    return datetime.now(tz=timezone.utc)
