@@ -6,13 +6,14 @@ A statement of ours goes to `MaterializedTables`, any other to Spark byte for by
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_mt.spark.session import short_statements
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 
 if TYPE_CHECKING:
@@ -81,8 +82,11 @@ class SparkHandle:
         return not self._idle.is_set()
 
     @contextmanager
-    def busy(self) -> Iterator[None]:
+    def busy(self, *, with_metadata: bool = False) -> Iterator[None]:
         """Mark that Spark works for this connection, so that `cancel` knows when it stopped.
+
+        Args:
+            with_metadata: It mostly asks for metadata, in many small statements.
 
         Raises:
             DbtRuntimeError: The connection was cancelled before.
@@ -91,7 +95,8 @@ class SparkHandle:
             raise DbtRuntimeError("[OPERATION_CANCELED] dbt cancelled this connection.")  # noqa: EM101, TRY003 - dbt's error class takes a text
         self._idle.clear()
         try:
-            yield
+            with short_statements(self.spark) if with_metadata else nullcontext():
+                yield
         finally:
             self._idle.set()
 
@@ -158,8 +163,9 @@ class Cursor:
         if bindings:
             raise DbtRuntimeError("Spark takes no bindings; write the values into the statement.")  # noqa: EM101, TRY003 - dbt's error class takes a text
         self._frame = self._result = self._rows = None
-        with self._handle.busy():
-            if parse_statement(sql) is None:
+        is_ours = parse_statement(sql) is not None
+        with self._handle.busy(with_metadata=is_ours):
+            if not is_ours:
                 self._frame = self._handle.spark.sql(sql)
             else:
                 self._result = self._handle.tables().execute(sql)

@@ -86,7 +86,9 @@ class SparkMTAdapter(OperationsAdapter):
         return list(listing.relations_of(rows, catalog, self._materialized(schema_relation)))
 
     def _materialized(self, schema: BaseRelation) -> frozenset[str]:
-        names = self._handle().tables().names(schema.schema or "", schema.database)
+        handle = self._handle()
+        with handle.busy(with_metadata=True):
+            names = handle.tables().names(schema.schema or "", schema.database)
         return frozenset(name.lower() for name in names)
 
     def get_relation(

@@ -52,7 +52,7 @@ class MaterializedTableAdapter(SparkAdapter):
     def materialized_columns(self, sql: str) -> list[tuple[str, str]]:
         """Name and type of the columns of a materialized table's query; nothing is computed."""
         handle = self._handle()
-        with translated(sql), handle.busy():
+        with translated(sql), handle.busy(with_metadata=True):
             return [(column.name, column.type) for column in handle.tables().columns(sql)]
 
     @available.parse(lambda *_, **__: [])

@@ -142,6 +142,7 @@ def _new_session(spark: SparkSession) -> SparkSession:
     if is_connect(spark):
         clone: SparkSession = spark.cloneSession()  # type: ignore[attr-defined]
         clone.client.set_retry_policies(spark.client.get_retry_policies())
+        clone.client.enable_reattachable_execute()  # so the server ends what a killed client began
         return clone
     return spark.newSession()
 

@@ -7,16 +7,19 @@ import logging
 import os
 import shutil
 import sys
+import time
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.derby import check_metastore_is_free
+from dbt.adapters.spark_mt.spark.private_session import is_connect
 from dbt.adapters.spark_mt.spark.session_confs import SessionConfs, session_confs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
@@ -29,9 +32,32 @@ _CONNECT_MODULES = {
     "google.rpc": "googleapis-common-protos",
     "zstandard": "zstandard",
 }
-_NEAR_RETRIES = 5
-"""After 0.05, 0.2, 0.8, 3.2 and 12.8 seconds."""
+_NEAR = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_NEAR_PATIENCE_S = 15.0
+_NEAR_BACKOFF_MS = 3000
 _starting = Lock()
+
+
+class Patience:
+    """For how long a server may fail to answer, over all calls and sessions of a connection.
+
+    Whoever notices that a server is gone has more to ask it: what was done, who holds what. None of
+    that shall wait as long again.
+
+    Args:
+        seconds: From the first failure on. Twice as long without one is a new beginning.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._first = self._last = float("-inf")
+
+    def is_left(self, now: float) -> bool:
+        """Note a failure at `now`, in seconds of a clock that only advances."""
+        if now - self._last > 2 * self._seconds:
+            self._first = now
+        self._last = now
+        return now - self._first < self._seconds
 
 
 class JavaMissingError(MaterializedTableError):
@@ -122,6 +148,25 @@ def connect_spark(url: str, asked: Mapping[str, str], *, is_near: bool = False) 
     return spark
 
 
+@contextmanager
+def short_statements(spark: SparkSession) -> Iterator[None]:
+    """Save calls in a session whose server is on this machine, while the block runs.
+
+    What survives a broken connection costs five calls more for each statement. It is also by what
+    the server ends the statements of a client that was killed: so this is for statements that ask
+    for metadata, of which a table of ours needs many, and not for those that compute.
+    """
+    client = spark.client if is_connect(spark) else None
+    if client is None or client.host not in _NEAR:
+        yield
+        return
+    client.disable_reattachable_execute()
+    try:
+        yield
+    finally:
+        client.enable_reattachable_execute()
+
+
 def apply_confs(spark: SparkSession, asked: Mapping[str, str]) -> tuple[str, ...]:
     """Set in a running session what can still be set.
 
@@ -176,8 +221,15 @@ def _launch_quietly(conf: SparkConf, log: Path) -> object:
 def _be_impatient(spark: SparkSession) -> None:
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    policy = DefaultPolicy(max_retries=_NEAR_RETRIES)
-    spark.client.set_retry_policies([policy])
+    patience = Patience(_NEAR_PATIENCE_S)
+
+    class NearPolicy(DefaultPolicy):
+        """Tries again until the server has not answered for a while."""
+
+        def can_retry(self, e: BaseException) -> bool:
+            return super().can_retry(e) and patience.is_left(time.monotonic())
+
+    spark.client.set_retry_policies([NearPolicy(max_backoff=_NEAR_BACKOFF_MS)])
 
 
 def _require_connect() -> None:
