@@ -1,0 +1,97 @@
+"""A driver with an embedded metastore that serves Spark Connect as a manager does.
+
+`python -m tests.functional.processes.serving <directory>` serves until its standard input ends, and
+answers each line of it with the number of jobs that Spark runs.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt import discovery
+from dbt.adapters.spark_mt.discovery import Discovered
+from dbt.adapters.spark_mt.execution.processes import LocalProcesses
+from dbt.adapters.spark_mt.spark.connect_server import start_serving
+from tests.faults.server import CONFS, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_READY = "serving"
+
+
+@dataclass(frozen=True)
+class Manager:
+    """A driver that serves, in the folder of a project.
+
+    Args:
+        process: Its Python process.
+        jvm: The id of its JVM's process.
+    """
+
+    home: Path
+    process: subprocess.Popen[str]
+    jvm: int
+
+    @property
+    def file(self) -> Path:
+        """Where others learn of it."""
+        return discovery.place(self.home / "metastore_db")
+
+    def running_jobs(self) -> int:
+        """How many jobs Spark runs now."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("jobs\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[Manager]:
+    """Serve the warehouse in `home` while the block runs."""
+    command = [sys.executable, "-m", "tests.functional.processes.serving", str(home)]
+    with (home / "server.log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            command,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+    try:
+        assert process.stdout is not None
+        words = process.stdout.readline().split()
+        assert words[:1] == [_READY], (home / "server.log").read_text()[-2000:]
+        yield Manager(home, process, int(words[1]))
+    finally:
+        process.communicate()  # closes its standard input and waits
+
+
+def _serve(home: Path) -> None:
+    from pyspark import SparkContext
+
+    os.chdir(home)
+    file, owner = discovery.place(home / "metastore_db"), LocalProcesses().owner()
+    discovery.write(file, Discovered(owner))
+    server = start_serving(CONFS, home, home / "spark.log")
+    discovery.write(file, Discovered(owner, server.url, server.token))
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    print(_READY, gateway.proc.pid, flush=True)  # noqa: T201 - read by `serving`
+    tracker = server.spark.sparkContext.statusTracker()
+    for _ in sys.stdin:
+        print(len(tracker.getActiveJobsIds()), flush=True)  # noqa: T201 - read by `running_jobs`
+    discovery.remove(file, owner)
+    server.spark.stop()
+
+
+if __name__ == "__main__":
+    _serve(Path(sys.argv[1]))

@@ -1,0 +1,205 @@
+"""dbt beside a process that serves the same warehouse: it works there, without being told to."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from dbt.adapters.spark_mt import discovery
+from dbt.adapters.spark_mt.discovery import Discovered
+from dbt.adapters.spark_mt.spark.errors import failure_of
+from dbt.adapters.spark_mt.spark.session import connect_spark
+from dbt.adapters.spark_mt.ways import automatic_way
+from tests.functional.processes.serving import serving
+
+_TIMEOUT_S = 600
+_ORDERS = "k,amount\n1,10\n1,5\n2,7\n"
+_SUMS = """
+{{ config(materialized='materialized_table', freshness='10 minutes', primary_key=['k']) }}
+select k, sum(amount) as total from {{ ref('orders') }} group by k
+"""
+_PYTHON = """
+from dataclasses import dataclass
+from pyspark.sql import functions as F
+
+@dataclass
+class Rate:
+    factor: int
+
+def model(dbt, session):
+    dbt.config(materialized="table")
+    return dbt.ref("sums").withColumn("twice", F.col("total") * Rate(2).factor).toPandas()
+"""
+_SNAPSHOT = """
+{% snapshot history %}
+{{ config(unique_key='k', strategy='check', check_cols='all', file_format='delta') }}
+select * from {{ ref('sums') }}
+{% endsnapshot %}
+"""
+_SCHEMA = """
+version: 2
+models: [{name: sums, columns: [{name: k, data_tests: [unique, not_null]}]}]
+"""
+_SLOW = """
+{{ config(materialized='materialized_table', refresh_mode='full') }}
+select count(*) as n from range(100000000000) where hash(id, NUMBER) = 7
+"""
+
+
+class Project:
+    """A dbt project in the folder that is served; its profile says no more than it must."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.write("dbt_project.yml", json.dumps({"name": "shop", "profile": "shop"}))
+        self.profile()
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the project."""
+        path = self.home / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def profile(self, **more: object) -> None:
+        """Write the profile."""
+        target = {"type": "spark_mt", "schema": "shop", "threads": 4, **more}
+        profiles = {"shop": {"target": "dev", "outputs": {"dev": target}}}
+        self.write("profiles.yml", json.dumps(profiles))
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start dbt in a process of its own."""
+        command = [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", *arguments]
+        return subprocess.Popen(  # noqa: S603 - our own command
+            command,
+            cwd=self.home,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def dbt(self, *arguments: str) -> tuple[bool, str]:
+        """Run dbt; whether it succeeded, and what it said."""
+        process = self.start(*arguments)
+        try:
+            output, _ = process.communicate(timeout=_TIMEOUT_S)
+        finally:
+            process.kill()
+        return process.returncode == 0, output
+
+
+@pytest.fixture(scope="module")
+def manager(tmp_path_factory):
+    """A process that serves an empty warehouse."""
+    with serving(tmp_path_factory.mktemp("home")) as manager:
+        yield manager
+    assert not manager.file.exists()
+
+
+@pytest.fixture
+def project(manager):
+    """A project beside it."""
+    return Project(manager.home)
+
+
+@pytest.fixture
+def found(manager):
+    """What the manager's file says."""
+    found = discovery.read(manager.file)
+    assert isinstance(found, Discovered)
+    return found
+
+
+def test_dbt_works_in_the_spark_of_the_manager(manager, project):
+    for name, text in {
+        "seeds/orders.csv": _ORDERS,
+        "models/sums.sql": _SUMS,
+        "models/twice.py": _PYTHON,
+        "models/schema.yml": _SCHEMA,
+        "snapshots/history.sql": _SNAPSHOT,
+    }.items():
+        project.write(name, text)
+    done, output = project.dbt("build")
+    assert done, output
+    assert f"in the Spark of the refresh manager ({discovery.read(manager.file).owner})" in output
+    done, output = project.dbt("show", "--inline", "select * from {{ ref('twice') }}")
+    assert done, output
+    assert "15 |    30" in output
+    done, output = project.dbt("debug")
+    assert done, output
+    assert "Spark runs in a server: the refresh manager of this warehouse" in output
+
+
+def test_only_who_knows_the_token_may_connect(manager, found):
+    for url in (found.connect_url, f"{found.connect_url}/;token=guessed"):
+        with pytest.raises(Exception, match="UNAUTHENTICATED") as refused:  # noqa: PT012
+            spark = connect_spark(url, {}, is_near=True)
+            try:
+                spark.sql("SELECT 1").collect()
+            finally:
+                spark.client.close()
+        assert found.connect_token not in failure_of(refused.value).message
+    assert found.connect_token not in (manager.home / "spark.log").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_the_token_is_on_no_command_line(manager, found):
+    for process in (manager.process.pid, manager.jvm):
+        told = Path(f"/proc/{process}/cmdline").read_bytes()
+        assert str(manager.home).encode() in told
+        assert found.connect_token.encode() not in told
+
+
+def test_a_session_of_ones_own_names_who_is_in_the_way(manager, project):
+    project.profile(method="session")
+    done, output = project.dbt("debug")
+    assert not done
+    assert "MATERIALIZED_TABLE_METASTORE_IN_USE" in output
+    assert f"process {manager.jvm} (java" in output
+    assert "with `method: auto` instead" in output
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows cannot stop a process")
+def test_a_manager_that_hangs_is_not_waited_for(manager, project):
+    os.kill(manager.jvm, signal.SIGSTOP)
+    try:
+        started = monotonic()
+        done, output = project.dbt("debug")
+        seconds = monotonic() - started
+    finally:
+        os.kill(manager.jvm, signal.SIGCONT)
+    assert not done
+    assert "does not answer" in output
+    assert f"process {manager.jvm} (java" in output
+    assert seconds < 60
+    assert automatic_way({}, manager.home).is_connect
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such signal")
+def test_ctrl_c_ends_all_threads_and_what_they_run(manager, project):
+    """The models are slow enough that none of them can have ended by itself."""
+    for number in range(4):
+        project.write(f"models/slow{number}.sql", _SLOW.replace("NUMBER", str(number)))
+    run = project.start("run", "--select", "slow*")
+    assert run.stdout is not None
+    try:
+        said = ""
+        while "4 of 4 START" not in said:
+            line = run.stdout.readline()
+            assert line, said
+            said += line
+        deadline = monotonic() + _TIMEOUT_S
+        while manager.running_jobs() < 2:
+            assert monotonic() < deadline
+        run.send_signal(signal.SIGINT)
+        output, _ = run.communicate(timeout=_TIMEOUT_S)
+    finally:
+        run.kill()
+    assert run.returncode != 0, output
+    assert manager.running_jobs() == 0
