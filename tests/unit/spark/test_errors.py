@@ -120,6 +120,8 @@ def test_endless_causes_end() -> None:
         ("PARSE_SYNTAX_ERROR", "is_syntax_error"),
         ("INVALID_TEMP_OBJ_REFERENCE", "is_temporary_object"),
         ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "is_constraint_violated"),
+        ("RETRIES_EXCEEDED", "is_server_gone"),
+        ("UNAVAILABLE", "is_server_gone"),
         ("DIVIDE_BY_ZERO", None),
     ],
 )

@@ -134,6 +134,20 @@ class ChangeFailedError(MaterializedTableError):
     remedy = "Run the statement again when the cause is gone; nothing has to be repaired."
 
 
+class OutcomeUnknownError(MaterializedTableError):
+    """Spark was gone before it said whether a change was committed."""
+
+    condition = "MATERIALIZED_TABLE_OUTCOME_UNKNOWN"
+    text = (
+        "Spark does not answer any more, so nobody knows whether the materialized table {table} "
+        "was changed; it is as before or as it shall be, nothing between: {problem}"
+    )
+    remedy = (
+        "Run the statement again when Spark, or the refresh manager, is back: it does what is left "
+        "to do, and nothing if all was done."
+    )
+
+
 class RefreshSchemaError(MaterializedTableError):
     """The query's result no longer has the columns that the table has."""
 

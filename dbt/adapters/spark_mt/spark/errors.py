@@ -42,6 +42,9 @@ _CONFLICTS = frozenset(
     }
 )
 _CANCELLED = frozenset({"SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_ABANDONED"})
+_GONE = frozenset(
+    {"UNAVAILABLE", "GRPC_UNAVAILABLE", "RETRIES_EXCEEDED", "NO_ACTIVE_SESSION", "Py4JNetworkError"}
+)
 _NO_TABLE = frozenset(
     {
         "TABLE_OR_VIEW_NOT_FOUND",
@@ -123,6 +126,11 @@ class SparkFailure:
     def is_cancelled(self) -> bool:
         """Somebody interrupted the operation."""
         return self.main_condition in _CANCELLED
+
+    @property
+    def is_server_gone(self) -> bool:
+        """Spark does not answer any more: what it did with the last statement is not known."""
+        return self.main_condition in _GONE
 
     @property
     def is_missing_table(self) -> bool:

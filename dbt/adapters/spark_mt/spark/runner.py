@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.commit_facts import encode_commit
 from dbt.adapters.spark_mt.definition.identifier import quote_text
-from dbt.adapters.spark_mt.execution.errors import ChangeFailedError, RefreshFailedError
+from dbt.adapters.spark_mt.execution.errors import (
+    ChangeFailedError,
+    OutcomeUnknownError,
+    RefreshFailedError,
+)
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
 from dbt.adapters.spark_mt.execution.step_facts import facts_of
 from dbt.adapters.spark_mt.planning.guard import violations_query
@@ -83,6 +87,7 @@ class SparkStepRunner:
             CommitConflictError: Another commit came before this step's commit.
             RefreshFailedError: Spark could not compute or write the rows.
             ConstraintViolatedError: The rows break a declared key or check.
+            OutcomeUnknownError: Spark was gone before it said what became of the step.
             ChangeFailedError: Spark could not write anything else.
         """
         try:
@@ -227,7 +232,10 @@ def _explained(step: Step, failure: SparkFailure) -> MaterializedTableError:
     table = definition.name if definition else name
     if failure.is_missing_table:  # somebody dropped it after we looked
         return CommitConflictError(table=table)
-    return ChangeFailedError(table=table, problem=f"[{failure.condition}] {failure.message}")
+    problem = f"[{failure.condition}] {failure.message}"
+    if failure.is_server_gone:
+        return OutcomeUnknownError(table=table, problem=problem)
+    return ChangeFailedError(table=table, problem=problem)
 
 
 def _sql(session: PrivateSession, statement: str) -> _Write:

@@ -50,10 +50,11 @@ class WriteErrors:
         try:
             yield attempt
         except Exception as error:
-            if not is_spark_error(error) or failure_of(error).is_cancelled:
+            failure = failure_of(error)
+            if not is_spark_error(error) or failure.is_cancelled or failure.is_server_gone:
                 raise
-            self._raise_violations(session, step, attempt, failure_of(error))
-            raise self._explained(step, failure_of(error)) from error
+            self._raise_violations(session, step, attempt, failure)
+            raise self._explained(step, failure) from error
 
     def _explained(self, step: Writing, failure: SparkFailure) -> Exception:
         table = step.definition.name

@@ -1,0 +1,67 @@
+"""What is told when Spark is gone before it says what became of a change."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.execution.errors import (
+    ChangeFailedError,
+    OutcomeUnknownError,
+    RefreshFailedError,
+)
+from dbt.adapters.spark_mt.planning.steps import DropTable, Phase
+from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
+from dbt.adapters.spark_mt.spark.table_details import NoTable
+from dbt.adapters.spark_mt.spark.write_errors import WriteErrors
+
+errors = pytest.importorskip("pyspark.errors")
+NAME = TableName("orders", "shop", "spark_catalog")
+
+
+def raised(condition: str) -> Exception:
+    return errors.PySparkException("text", errorClass=condition, messageParameters={})
+
+
+class FailingRunner(SparkStepRunner):
+    """Fails at every step as PySpark would."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+        self._details = SimpleNamespace(forget=lambda: None)
+
+    def _run(self, _):
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [("UNAVAILABLE", OutcomeUnknownError), ("DIVIDE_BY_ZERO", ChangeFailedError)],
+)
+def test_nobody_says_that_nothing_was_changed_who_cannot_know(condition, told):
+    step = DropTable(NAME, "id")
+    assert step.phase is not Phase.AFTER
+    with pytest.raises(told) as failed:
+        FailingRunner(raised(condition)).run(step)
+    assert condition in failed.value.parameters["problem"]
+    assert failed.value.parameters["table"] == str(NAME)
+
+
+def test_one_that_is_gone_is_not_asked_who_came_first():
+    asked = []
+
+    def of(name):
+        asked.append(name)
+        return NoTable("")
+
+    writes = WriteErrors(SimpleNamespace(), SimpleNamespace(forget=lambda: None, of=of))
+    step = SimpleNamespace(definition=SimpleNamespace(name=NAME), seq=1)
+    gone, failure = raised("UNAVAILABLE"), raised("DIVIDE_BY_ZERO")
+    with pytest.raises(errors.PySparkException) as failed, writes.explaining(None, step):
+        raise gone
+    assert (failed.value, asked) == (gone, [])
+    with pytest.raises(RefreshFailedError), writes.explaining(None, step):
+        raise failure
+    assert asked == [NAME]
