@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from dbt.adapters.spark_mt.spark import derby
 from dbt.adapters.spark_mt.spark.derby import (
     MetastoreInUseError,
     check_metastore_is_free,
@@ -24,23 +25,23 @@ sys.stdin.read()
 
 @pytest.fixture
 def locked(tmp_path):
-    """A metastore whose lock another process holds; its id comes first."""
+    """A metastore whose lock another process holds; the process comes first."""
     path = tmp_path / "dbex.lck"
     path.write_bytes(b"lock")
     with subprocess.Popen(  # noqa: S603 - our own script
         [sys.executable, "-c", _HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout.readline() == b"locked\n"
-        yield process.pid, tmp_path
+        yield process, tmp_path
         process.stdin.close()
 
 
 def test_the_holder_is_named(locked):
-    pid, metastore = locked
-    assert lock_holder(metastore / "dbex.lck") == pid
+    process, metastore = locked
+    assert lock_holder(metastore / "dbex.lck") == process.pid
     with pytest.raises(MetastoreInUseError) as raised:
         check_metastore_is_free(metastore)
-    assert f"process {pid} " in raised.value.parameters["holder"]
+    assert f"process {process.pid} " in raised.value.parameters["holder"]
 
 
 def test_a_free_metastore(tmp_path):
@@ -51,3 +52,33 @@ def test_a_free_metastore(tmp_path):
 
 def test_no_metastore_yet(tmp_path):
     check_metastore_is_free(tmp_path / "metastore_db")
+
+
+@pytest.fixture
+def left_alone(locked, monkeypatch):
+    """A holder whose starter has ended."""
+    process, metastore = locked
+    parents = {process.pid: "1"}
+    monkeypatch.setattr(derby, "_parent", parents.get)
+    return process, metastore
+
+
+def test_one_that_was_left_alone_is_waited_for(left_alone, monkeypatch):
+    process, metastore = left_alone
+    slept = []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        process.communicate()  # closes its input, on which it ends
+
+    monkeypatch.setattr(derby.time, "sleep", sleep)
+    check_metastore_is_free(metastore)
+    assert len(slept) == 1
+
+
+def test_one_that_was_left_alone_and_stays_is_named(left_alone, monkeypatch):
+    process, metastore = left_alone
+    monkeypatch.setattr(derby, "_ENDING_S", 0.0)
+    with pytest.raises(MetastoreInUseError) as raised:
+        check_metastore_is_free(metastore)
+    assert f"process {process.pid} " in raised.value.parameters["holder"]

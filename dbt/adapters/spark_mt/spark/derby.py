@@ -10,11 +10,16 @@ from __future__ import annotations
 import os
 import struct
 import sys
+import time
 from pathlib import Path
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 LOCK_FILE = "dbex.lck"
+_ENDING_S = 20.0
+_LOOK_EVERY_S = 0.1
+_INIT = "1"
+"""The process that takes over whose starter has ended."""
 
 
 class MetastoreInUseError(MaterializedTableError):
@@ -33,10 +38,17 @@ class MetastoreInUseError(MaterializedTableError):
 def check_metastore_is_free(metastore: Path) -> None:
     """Make sure that no other process has the Derby database `metastore` open.
 
+    A JVM lives a little longer than the command that started it, so one that was left alone is
+    waited for: the next command of a shell comes sooner.
+
     Raises:
         MetastoreInUseError: One has; it is named.
     """
+    deadline = time.monotonic() + _ENDING_S
     holder = lock_holder(metastore / LOCK_FILE)
+    while holder and _is_left_alone(holder) and time.monotonic() < deadline:
+        time.sleep(_LOOK_EVERY_S)
+        holder = lock_holder(metastore / LOCK_FILE)
     if holder is not None:
         raise MetastoreInUseError(metastore=metastore, holder=_describe(holder))
 
@@ -76,7 +88,14 @@ def _describe(pid: int) -> str:
     return f"process {pid} ({program}, started by process {_parent(pid)})"
 
 
+def _is_left_alone(pid: int) -> bool:
+    return _parent(pid) == _INIT
+
+
 def _parent(pid: int) -> str:
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:  # gone, or a system without /proc
+        return "?"
     fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
     return fields.get("PPid", "?").strip()
