@@ -173,3 +173,14 @@ def test_show_tables_has_the_registrys_figures(tables, clock):
     assert at == datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
     assert tables.execute("SHOW MATERIALIZED TABLES IN other").rows == ()
     assert len(tables.execute("SHOW MATERIALIZED TABLES IN spark_catalog.default").rows) == 1
+
+
+def test_a_table_whose_source_is_gone_is_described_all_the_same(tables):
+    """Why it is suspended is what its user looks for then."""
+    create(tables, clauses="FRESHNESS = INTERVAL '1' DAY")
+    tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")
+    tables.drop("orders")
+    found = information(tables)
+    assert "orders" in found["Sources"]
+    assert (found["Original query"], found["Status"]) == (SUMS, "SUSPENDED")
+    assert found["Lag"] == "unknown"

@@ -14,9 +14,11 @@ from dbt.adapters.spark_mt.definition.job import Owner
 from dbt.adapters.spark_mt.execution.hosting import HostedTable
 from dbt.adapters.spark_mt.execution.hosting_errors import NotHostedError
 from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.recent import Recent
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
+from dbt.adapters.spark_mt.planning.steps import Fill
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler, timer_options
 from dbt.adapters.spark_mt.service.buffered_log import BufferedJobLog
 from dbt.adapters.spark_mt.service.catalog_view import CatalogView
@@ -189,8 +191,29 @@ class Mine:
         return self._processes.is_gone(owner)
 
 
+class Overtaken:
+    """Carries steps out, unless another writer is to be first."""
+
+    def __init__(self, process: Process, runner: Port) -> None:
+        self._process = process
+        self._runner = runner
+
+    def run(self, step):
+        if self._process.conflicts and isinstance(step, Fill):
+            self._process.conflicts -= 1
+            raise CommitConflictError(table=step.definition.name)
+        return self._runner.run(step)
+
+    def undo(self, step) -> None:
+        self._runner.undo(step)
+
+
 class Process:
-    """A process with a manager."""
+    """A process with a manager.
+
+    Attributes:
+        conflicts: How many commits of rows are still to lose against another writer.
+    """
 
     def __init__(self, world: World, owner: Owner, policy: ManagerPolicy) -> None:
         self.world, self.owner, self.policy = world, owner, policy
@@ -202,7 +225,7 @@ class Process:
         self.tally = Tally(now_ms())
         self.log = BufferedJobLog(self.log_port, self.tally)
         self.threads, self.aside = Threads(), Threads()
-        self.took_over = 0
+        self.took_over = self.conflicts = 0
         self._build(now_ms)
 
     def _build(self, now_ms) -> None:
@@ -262,9 +285,8 @@ class Process:
         value = self.world.tables.environment
         processes = Mine(self.owner, self.world.tables.memory.processes)
         conduct = replace(value.conduct, log=self.log, processes=processes)
-        return replace(
-            value, store=self.store, runner=self.runner, conduct=conduct, recent=Recent()
-        )
+        runner = Overtaken(self, self.runner)
+        return replace(value, store=self.store, runner=runner, conduct=conduct, recent=Recent())
 
     def tick(self) -> None:
         """Look at everything once, and let everything happen that is due."""

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.drift import DriftKind
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.awaiting import keeper_of
@@ -16,6 +17,7 @@ from dbt.adapters.spark_mt.execution.description import (
     engine_rows,
     state_rows,
 )
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.health import drift_of
 from dbt.adapters.spark_mt.execution.holds import initializing
 from dbt.adapters.spark_mt.execution.lag import lag_seconds
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.statements.nodes import DescribeTable, ShowCreate, ShowTables
+
+    _Lines = list[tuple[str, str]]
 
 
 def columns(*pairs: tuple[str, str]) -> tuple[ResultColumn, ...]:
@@ -100,16 +104,27 @@ class Inspection:
 
     def _information(self, table: StoredTable) -> list[tuple[str, str]]:
         confs = self._env.confs()
-        analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
-        names = {str(source.name): source.name for source in analyzed.sources}
-        lag = lag_seconds(table, names, self._env.sources, self._env.now_ms())
-        drifts = drift_of(self._env, table.name)
+        engine, lag, drift = self._looked_at(table)
         return [
             *definition_rows(table.definition, confs),
-            *engine_rows(table.definition, choose_engine(table.definition.resolved, analyzed)),
+            *engine,
             *state_rows(table, lag, confs, self._handler(table)),
-            *(("Drift", str(drift)) for drift in drifts if drift.kind not in _SHOWN_BESIDE),
+            *drift,
         ]
+
+    def _looked_at(self, table: StoredTable) -> tuple[_Lines, int | None, _Lines]:
+        """Look at the sources; why that fails is what the user wants to know then."""
+        resolved = table.definition.resolved
+        try:
+            analyzed = self._env.stored_analyzer.analyze_stored(resolved)
+            names = {str(source.name): source.name for source in analyzed.sources}
+            lag = lag_seconds(table, names, self._env.sources, self._env.now_ms())
+            drifts = drift_of(self._env, table.name)
+        except MaterializedTableError as error:
+            return [("Sources", problem_of(error))], None, []
+        engine = list(engine_rows(table.definition, choose_engine(resolved, analyzed)))
+        shown = (drift for drift in drifts if drift.kind not in _SHOWN_BESIDE)
+        return engine, lag, [("Drift", str(drift)) for drift in shown]
 
     def _handler(self, table: StoredTable) -> str:
         keeper = keeper_of(self._env, table.name)

@@ -124,12 +124,15 @@ class CatalogView:
             self._look_at(self._to_sweep.pop())
 
     def _owed(self, every_ms: int) -> int:
-        """How many tables the time since the last call is for."""
+        """How many tables the time since the last call is for; what is left over counts on."""
         now, count = self._env.now_ms(), len(self.tables)
-        passed = min(now - self._swept_ms, _LONGEST_PAUSE_MS)
-        owed = min(count, -(-passed * count // every_ms))
-        if owed:
+        if count == 0:
             self._swept_ms = now
+            return 0
+        each_ms = -(-every_ms // count)
+        since = max(self._swept_ms, now - each_ms - _LONGEST_PAUSE_MS)
+        owed = min(count, (now - since) // each_ms)
+        self._swept_ms = since + owed * each_ms
         return owed
 
     def _look_at(self, name: TableName) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Judge = Callable[[Job], Job]
 
 KEPT = 30
+_CANCELED_KEPT = 1_000
 _SUCCEEDED = frozenset({JobStatus.FINISHED, JobStatus.SKIPPED})
 
 
@@ -65,6 +66,7 @@ class Tally:
         self._ended: deque[str] = deque(maxlen=10_000)
         self._seen: set[str] = set()
         self._open: dict[str, Job] = {}
+        self._canceled: dict[str, Job] = {}
         self._lock = Lock()
 
     def note(self, jobs: Iterable[Job], judge: Judge = lambda job: job) -> None:
@@ -111,7 +113,10 @@ class Tally:
             gone = self._tables.keys() - set(tables)
             for table in gone:
                 del self._tables[table]
-            self._open = {key: job for key, job in self._open.items() if job.table not in gone}
+            for jobs in self._open, self._canceled:
+                for job in tuple(jobs.values()):
+                    if job.table in gone:
+                        del jobs[job.job_id]
 
     def table(self, name: TableName) -> TableTally:
         """Return what is known of a table; the caller must not change it."""
@@ -131,7 +136,7 @@ class Tally:
             return tuple(
                 RefreshTotals(
                     table=str(name),
-                    by_status=tuple(sorted(tally.counts.items())),
+                    by_status=tuple(sorted((+tally.counts).items())),
                     duration_seconds=tally.duration_ms / 1000,
                     rows=tally.written,
                     last_success_at_ms=tally.last_success_at_ms,
@@ -143,15 +148,29 @@ class Tally:
         return self._tables.setdefault(table, TableTally())
 
     def _note(self, job: Job) -> None:
-        if job.job_id in self._seen or _is_told_by_batches(job):
+        if job.job_id in self._seen or _is_told_by_batches(job) or self._is_canceled(job):
             return
         if job.status is JobStatus.RUNNING:
             self._open[job.job_id] = job
             return
         self._open.pop(job.job_id, None)
         self._show(job)
-        self._remember(job.job_id)
+        if job.status is JobStatus.CANCELED:
+            self._canceled[job.job_id] = job
+            if len(self._canceled) > _CANCELED_KEPT:
+                del self._canceled[next(iter(self._canceled))]
+        else:
+            self._remember(job.job_id)
         self._count(self._of(job.table), job, job.ended_at_ms or job.heard_at_ms)
+
+    def _is_canceled(self, job: Job) -> bool:
+        """Whether this says nothing new; one that another writer beat may end well after all."""
+        if job.status is JobStatus.CANCELED or job.status is JobStatus.RUNNING:
+            return job.job_id in self._canceled
+        before = self._canceled.pop(job.job_id, None)
+        if before is not None and (before.ended_at_ms or 0) >= self._since_ms:
+            self._of(job.table).counts[JobStatus.CANCELED.value] -= 1
+        return False
 
     def _show(self, job: Job) -> None:
         """Show a job as it stands; one whose owner is gone is judged no more."""

@@ -6,6 +6,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.host_progress import HostPhase
 
@@ -102,7 +103,7 @@ class TableUpkeep:
             self._cleaned_ms = now
             ids = frozenset(table.table_id for table in tables.values())
             return partial(self._storage.remove_dead_checkpoints, ids)
-        idle = [name for name in tables if self._is_idle(name, now)]
+        idle = [name for name, table in tables.items() if self._is_idle(table, now)]
         for name in idle:
             if self._is_due(name):
                 return partial(self._storage.compact, name)
@@ -112,8 +113,10 @@ class TableUpkeep:
                 return partial(self._storage.vacuum, name, kept_for(name, tables, now))
         return None
 
-    def _is_idle(self, name: TableName, now: int) -> bool:
-        progress = self._progress(name)
+    def _is_idle(self, table: KnownTable, now: int) -> bool:
+        if table.refresh_mode is not RefreshMode.CONTINUOUS:
+            return False
+        progress = self._progress(table.name)
         if progress is None:
             return False
         rests = progress.phase in {HostPhase.STREAMING, HostPhase.FOLLOWING}
