@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test unit functional conformance airflow browser faults soak demo bench docs clean
+.PHONY: help setup lint format types test unit functional conformance airflow browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own.
@@ -51,7 +51,10 @@ soak: setup ## host a table while everything happens to it; 10 minutes, or SOAK_
 demo: setup ## the flights example on real data, from start to end
 	@$(python) examples/flights/demo.py
 
-bench: setup ## measure against dbt-spark's own table materialization
+serve: setup ## keep the tables of the demo fresh, with its page at http://127.0.0.1:8765
+	@cd .work/flights && $(CURDIR)/$(python) $(CURDIR)/examples/flights/managed.py
+
+bench: setup ## measure against dbt-spark's own tables and hand-written streams; an hour and more
 	@$(python) -m benchmarks
 
 docs: setup ## write the pages of docs/ that are generated from the code

@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from zoneinfo import ZoneInfo
 
 import feed
 import land
+import managed
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.spark_mt.api import MaterializedTables
@@ -251,6 +253,74 @@ def tell_live(demo: Demo, arriving: feed.Feed) -> int:
     return int(counted)
 
 
+def with_manager(demo: Demo) -> None:
+    """A manager keeps everything fresh; it is killed, starts again, and nothing is lost."""
+    managed.close_jvm(demo.spark)
+    started = time.monotonic()
+    say("$ spark-mt serve")
+    served = managed.Served.start(demo.project)
+    say(f"  ready after {time.monotonic() - started:.0f} s; the status page is {served.url}")
+    expect(f"whether the page shows {LIVE}", True, LIVE in served.page())  # noqa: FBT003
+    arriving = feed.Feed(demo.project / feed.FOLDER)
+    try:
+        arriving.start()
+        watch_served(served, arriving)
+        say("$ dbt run      (in another process: it finds the manager and works there)")
+        say(dbt_in_shell(demo.project))
+        say("$ kill -9      (the manager)")
+        served.kill()
+        say("$ spark-mt serve")
+        served = managed.Served.start(demo.project)
+        watch_served(served, arriving)
+        arriving.stop()
+        check_served(demo.project)
+    finally:
+        arriving.stop()
+        served.stop()
+    demo.note("everything, by the manager", "killed once", time.monotonic() - started)
+
+
+def watch_served(served: managed.Served, arriving: feed.Feed) -> None:
+    """Tell what the manager's page tells, until the tables follow the next five files."""
+    files, since_ms = arriving.files + 5, time.time() * 1000
+
+    def follows() -> bool:
+        shown = served.tables()
+        table = shown.get(LIVE, {})
+        lag = table.get("lag_seconds")
+        behind = "unknown" if lag is None else f"at most {lag:.1f} s behind"
+        say(
+            f"  {arriving.files:>3} files have landed; {LIVE}: {table.get('activity')}, {behind}, "
+            f"promise {table.get('promise')}; {len(shown)} tables are kept"
+        )
+        fresh = lag is not None and time.time() * 1000 - lag * 1000 > since_ms
+        return arriving.files >= files and fresh
+
+    managed.until(f"{LIVE} follows", follows, pause_s=2)
+
+
+def dbt_in_shell(project: Path) -> str:
+    """Run dbt as a process of its own and return its lines about models."""
+    command = [sys.executable, "-m", "dbt.cli.main", "--no-use-colors", "run"]
+    done = subprocess.run(  # noqa: S603 - our own command
+        command, cwd=project, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    expect("dbt run beside the manager", 0, done.returncode or 0)
+    lines = [line.partition("  ")[2] for line in done.stdout.splitlines() if " of " in line]
+    return "\n".join(f"  {line}" for line in lines if " OK " in line)
+
+
+def check_served(project: Path) -> None:
+    """Every flight that landed as a file is in the live table, once."""
+    managed.run(project, "sql", f"REFRESH TABLE {feed.TABLE}")
+    landed = managed.number(project, f"SELECT count(*) AS n FROM {feed.TABLE}")
+    query = f"SELECT sum(departures) AS n FROM {LIVE}"
+    managed.until("every flight is counted", lambda: managed.number(project, query) >= landed)
+    held = managed.number(project, query)
+    say(f"{LIVE} accounts for {held:,} of {landed:,} flights")
+    expect(f"flights in {LIVE}", landed, held)
+
+
 def final_tables(demo: Demo) -> None:
     """What there is now."""
     demo.show("SHOW MATERIALIZED TABLES IN flights")
@@ -282,6 +352,7 @@ STEPS: tuple[Callable[[Demo], None], ...] = (
     drop_column,
     live,
     final_tables,
+    with_manager,
 )
 
 
@@ -316,7 +387,7 @@ def main() -> int:
         step(demo)
     summary(demo)
     say(f"\nDone in {time.monotonic() - started:.0f} s. The project and its tables: {project}")
-    demo.spark.stop()
+    say("`make serve` keeps them fresh, and shows them in the browser.")
     return 0
 
 

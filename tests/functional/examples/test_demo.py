@@ -82,6 +82,20 @@ def test_each_live_flight_is_counted_once(output):
     assert found[1] == found[2]
 
 
+def test_a_manager_keeps_the_tables_and_dbt_works_in_it(output):
+    managed = step(output, 8)
+    assert re.search(r"flights\.live_departures: \w+, at most [\d.]+ s behind", managed)
+    assert managed.count("$ spark-mt serve") == 2
+    for model in (*MODELS, "live_departures"):
+        assert re.search(rf"flights\.{model} \.* \[(UNCHANGED|UP TO DATE) in", managed)
+
+
+def test_a_killed_manager_loses_no_flight(output):
+    found = re.search(r"live_departures accounts for ([\d,]+) of ([\d,]+) flights", step(output, 8))
+    assert found is not None
+    assert found[1] == found[2]
+
+
 def test_no_test_of_the_project_failed(output):
     lines = [line for line in output.splitlines() if re.match(r"\s*\d+ of \d+ ", line)]
     failed = [line for line in lines if " OK " not in line and " PASS " not in line]
