@@ -124,6 +124,7 @@ def run(project: Path, *arguments: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(done.stdout + done.stderr)
