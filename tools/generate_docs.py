@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.resolution.options import OPTIONS
 from dbt.adapters.spark_mt.resolution.reason_catalogue import ENGINES, REASONS, About
 from dbt.adapters.spark_mt.resolution.settings import SETTINGS
 from dbt.adapters.spark_mt.statements.catalogue import CLAUSES, STATEMENTS
-from tools import error_catalogue, rest_document
+from tools import command_reference, error_catalogue, rest_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -217,7 +217,18 @@ def rest_refresh() -> str:
     return table(("key", "default", "meaning"), rest_document.keys("RefreshAsked"))
 
 
+def command_line() -> str:
+    """Every command of `spark-mt` with its options."""
+    header = ("option", "default", "meaning")
+    sections = (
+        f"### `{usage}`\n\n{about}\n\n{table(header, options)}"
+        for usage, about, options in command_reference.sections()
+    )
+    return "\n" + "\n".join(sections) + "\n"
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
+    "command-line": command_line,
     "statements": statements,
     "clauses": clauses,
     "profile": profile,

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from dbt.adapters.spark_mt.__version__ import version
-from dbt.adapters.spark_mt.cli_output import print_error
+from dbt.adapters.spark_mt.cli_output import plain, print_error
 from dbt.adapters.spark_mt.cli_refresh import refresh
 from dbt.adapters.spark_mt.cli_serve import serve, token
 from dbt.adapters.spark_mt.cli_sql import plan, sql
@@ -33,17 +33,24 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             return ctx.exit(_INTERRUPTED)
-        except Exception as error:
-            if not _is_told(error):
-                raise
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:  # noqa: BLE001 - told in full with --debug
+            _tell(error)
             return ctx.exit(1)
 
 
-def _is_told(error: Exception) -> bool:
-    """Print an error of ours or of Spark; any other is not printed."""
+def _tell(error: Exception) -> None:
+    """Print an error without its stack."""
     if isinstance(error, MaterializedTableError):
         print_error(error)
-        return True
+    elif not _is_of_spark(error):
+        click.echo(f"{type(error).__name__}: {plain(error)}", err=True)
+        click.echo("This is unexpected; --debug before the command shows where.", err=True)
+
+
+def _is_of_spark(error: Exception) -> bool:
+    """Print an error if Spark made it."""
     if "pyspark" not in sys.modules:
         return False
     from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error  # noqa: PLC0415

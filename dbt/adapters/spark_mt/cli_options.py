@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Option = Callable[[Command], Command]
 
 TOKEN_VARIABLE = "SPARK_MT_TOKEN"  # noqa: S105 - the name of a variable
+_OTHERS = 0o007
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -95,14 +96,15 @@ class ManagerChoice:
 def token_of(file: Path | None) -> str:
     """Return the token of a file, else of the environment; empty without one.
 
+    Says so where every user of the machine can read the file.
+
     Raises:
-        UsageError: The file is empty, or others can read it.
+        UsageError: The file is empty.
     """
     if file is None:
         return os.environ.get(TOKEN_VARIABLE, "").strip()
-    if os.name == "posix" and file.stat().st_mode & 0o077:
-        message = f"{file} can be read by others than its owner: chmod 600 {file}"
-        raise click.BadParameter(message, param_hint="--token-file")
+    if os.name == "posix" and file.stat().st_mode & _OTHERS:
+        click.echo(f"Every user of this machine can use {file}: chmod 600 {file}", err=True)
     token = file.read_text(encoding="utf-8").strip()
     if not token:
         raise click.BadParameter(f"{file} is empty", param_hint="--token-file")  # noqa: EM102, TRY003 - click's error class takes a text

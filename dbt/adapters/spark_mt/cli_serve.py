@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.cli_options import SparkChoice
     from dbt.adapters.spark_mt.serving import Serving
 
+_PACKAGE = "dbt.adapters.spark_mt"
 _LOOPBACK = "127.0.0.1"
 
 
@@ -165,9 +167,12 @@ def serve(
     try:
         from dbt.adapters.spark_mt import serving  # noqa: PLC0415 - loads engine and server
     except ModuleNotFoundError as error:
+        if (error.name or "").startswith(_PACKAGE):
+            raise
         raise ServeMissingError(module=error.name) from error
     from dbt.adapters.spark_mt.cli_spark import log_folder  # noqa: PLC0415 - loads the engine
 
+    _remove_log_handlers()
     options = ServeOptions(
         home=place.home,
         log_folder=log_folder(place),
@@ -179,6 +184,14 @@ def serve(
         **asdict(work),
     )
     click.get_current_context().exit(serving.serve(options, ready=partial(_tell, options)))
+
+
+def _remove_log_handlers() -> None:
+    """Keep lines of the log from being printed twice: libraries of dbt add a handler of theirs."""
+    root = logging.getLogger()
+    for handler in tuple(root.handlers):
+        if type(handler) is logging.StreamHandler:
+            root.removeHandler(handler)
 
 
 def _tell(options: ServeOptions, ready: Serving) -> None:

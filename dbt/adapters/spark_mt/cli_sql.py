@@ -113,12 +113,12 @@ def plan(text: TextChoice, spark: SparkChoice, manager: ManagerChoice, as_json: 
         _print_plans(answers, as_json=as_json)
         return
     from dbt.adapters.spark_mt.cli_spark import open_tables  # noqa: PLC0415 - loads PySpark
-    from dbt.adapters.spark_mt.cli_statements import explaining  # noqa: PLC0415 - loads the parser
+    from dbt.adapters.spark_mt.cli_statements import planned  # noqa: PLC0415 - loads the parser
 
-    explained = [explaining(statement) for statement in statements]
+    parsed = [planned(statement) for statement in statements]
     with open_tables(place_of(spark)) as tables:
-        for statement in explained:
-            _print(tables.execute(statement, sys.maxsize), as_json=as_json)
+        for each in parsed:
+            _print(tables.plan(each), as_json=as_json)
 
 
 def _print_plans(answers: list[Json], *, as_json: bool) -> None:

@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.service.errors import NotPlannableError
 from dbt.adapters.spark_mt.statements.lexical import skip_blank
-from dbt.adapters.spark_mt.statements.nodes import Explain
+from dbt.adapters.spark_mt.statements.nodes import (
+    AddQuery,
+    AlterQuery,
+    CreateTable,
+    Explain,
+    ResetOptions,
+    SetComment,
+    SetFreshness,
+    SetOptions,
+    SetRefreshMode,
+)
 from dbt.adapters.spark_mt.statements.routing import parse_statement
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.execution.alterations import Alteration
 
 _NEXT = re.compile(r"['\"`;]|--|/\*")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`", re.DOTALL)
 _RAW = re.compile(r"'[^']*'|\"[^\"]*\"")
 _RAW_BEFORE = re.compile(r"(?<![\w])[rR]$")
 _SHOWN = 80
+_PLANNED = (
+    CreateTable,
+    AlterQuery,
+    AddQuery,
+    SetFreshness,
+    SetRefreshMode,
+    SetOptions,
+    ResetOptions,
+    SetComment,
+)
 _SCRIPT = re.compile(r"BEGIN\b", re.IGNORECASE)
 
 
@@ -49,16 +73,18 @@ def _end(text: str, offset: int) -> int:
     return len(text)
 
 
-def explaining(statement: str) -> str:
-    """Return the statement that explains a CREATE or an ALTER of a materialized table.
+def planned(statement: str) -> CreateTable | Alteration:
+    """Return the statement whose effect can be told without carrying it out.
+
+    Args:
+        statement: CREATE or ALTER of a definition; EXPLAIN before it changes nothing.
 
     Raises:
         StatementSyntaxError: It is ours and does not follow the grammar.
         NotPlannableError: It is another statement.
     """
-    if isinstance(parse_statement(statement), Explain):
-        return statement
-    explained = f"EXPLAIN {statement[skip_blank(statement, 0) :]}"
-    if parse_statement(explained) is None:
+    parsed = parse_statement(statement)
+    inner = parsed.statement if isinstance(parsed, Explain) else parsed
+    if not isinstance(inner, _PLANNED):
         raise NotPlannableError(statement=statement.strip().partition("\n")[0][:_SHOWN])
-    return explained
+    return inner

@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.execution.health import lag_of
 from dbt.adapters.spark_mt.execution.holds import KEPT_MS, judged
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.stored import existing_table
+from dbt.adapters.spark_mt.planning.summary import explained
 from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.service.views import Promise
 from dbt.adapters.spark_mt.statements.routing import parse_name, parse_statement
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+    from dbt.adapters.spark_mt.execution.alterations import Alteration
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import ManagedRegistry
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
     from dbt.adapters.spark_mt.service.views import TableView
     from dbt.adapters.spark_mt.spark.progress import StageProgress
+    from dbt.adapters.spark_mt.statements.nodes import CreateTable
+
+_EXPLAIN = ("step", "change", "effect", "keeps", "loses", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,17 @@ class LocalTables:
         result = self._manager.execute(parsed)
         columns = tuple(column.name for column in result.columns)
         return Rows(columns, result.rows[:limit], len(result.rows) > limit)
+
+    def plan(self, statement: CreateTable | Alteration) -> Rows:
+        """Return the rows of EXPLAIN for a statement that would change a definition.
+
+        Raises:
+            MaterializedTableError: It would be refused; every violation is named.
+        """
+        self._session.forget()
+        with about(self._environment.store.full_name(statement.name)):
+            plan, _ = self._manager.plan(statement)
+        return Rows(_EXPLAIN, explained(plan))
 
     def refresh(
         self, name: str, *, scheduled: datetime | None = None, force: bool = False

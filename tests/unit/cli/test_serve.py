@@ -97,11 +97,14 @@ def test_an_address_of_others_needs_a_token(run):
 
 
 def test_packages_that_are_missing_are_named(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "dbt.adapters.spark_mt.serving", None)
-    monkeypatch.delattr("dbt.adapters.spark_mt.serving")
+    for module in ("serving", "service.logs"):
+        monkeypatch.delitem(sys.modules, f"dbt.adapters.spark_mt.{module}")
+        monkeypatch.delattr(f"dbt.adapters.spark_mt.{module}")
+    monkeypatch.setitem(sys.modules, "structlog", None)
     done = run("serve")
     assert done.exit_code == 1
     assert "[MATERIALIZED_TABLE_SERVE_MISSING]" in done.stderr
+    assert "such as structlog" in done.stderr
     assert "pip install 'dbt-spark-mt[serve]'" in done.stderr
 
 

@@ -103,3 +103,15 @@ def test_a_plan_of_something_else_opens_nothing(run, shop):
     assert done.exit_code == 1
     assert "[MATERIALIZED_TABLE_NOT_PLANNABLE]" in done.stderr
     assert shop.opened == []
+
+
+def test_what_nobody_expects_shows_no_stack_either(run, shop, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("of \x1b[2J nothing")  # noqa: EM101, TRY003 - a test
+
+    monkeypatch.setattr(shop, "_run", broken)
+    done = run("sql", "SELECT 1")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("ZeroDivisionError: of \N{REPLACEMENT CHARACTER}[2J nothing\n")
+    assert "--debug" in done.stderr
+    assert "Traceback" not in done.stderr
