@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.handover import TableHandover, create_or_alter
 from dbt.adapters.spark_mt.hosting import TableHosting
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 from dbt.adapters.spark_mt.planning.steps import Unregister
+from dbt.adapters.spark_mt.repairing import TableRepair
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.renderer import render
@@ -54,7 +55,7 @@ class KeptConfiguration:
     left: tuple[str, ...] = ()
 
 
-class MaterializedTables(TableChecks, TableHandover, TableHosting, TableWaiting):
+class MaterializedTables(TableChecks, TableHandover, TableHosting, TableRepair, TableWaiting):
     """Materialized tables of one Spark session.
 
     Args:

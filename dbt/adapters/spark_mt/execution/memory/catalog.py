@@ -35,12 +35,18 @@ class MemoryCatalog:
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
         self._relations: dict[str, Relation] = {}
+        self._names: dict[str, TableName] = {}
         self._lock = RLock()
 
     def get(self, name: TableName) -> Relation | None:
         """Return what has the full name `name`."""
         with self._lock:
             return self._relations.get(_key(name))
+
+    def names(self) -> tuple[TableName, ...]:
+        """Return the full name of everything that is there."""
+        with self._lock:
+            return tuple(self._names[key] for key in self._relations)
 
     def create(self, name: TableName, columns: Iterable[Column], rows: Iterable[Row] = ()) -> None:
         """Create a table with versions, or replace what has the name by a new table."""
@@ -65,6 +71,7 @@ class MemoryCatalog:
         """Give a name to a relation."""
         with self._lock:
             self._relations[_key(name)] = relation
+            self._names[_key(name)] = name
 
     def drop(self, name: TableName) -> None:
         """Remove what has the name, if anything has it."""
