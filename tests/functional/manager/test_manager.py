@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
+from dbt.adapters.spark_mt.definition.wait import Wait
 from dbt.adapters.spark_mt.service.views import Promise, RefreshRequest
 from dbt.adapters.spark_mt.spark.schedule_time import InvalidScheduleTimeError
 from tests.functional.manager.conftest import until
@@ -113,3 +115,17 @@ def test_details_tell_statement_positions_and_history(shop):
     )
     assert plan.action == "REFUSED"
     assert plan.violations
+
+
+def test_a_run_waits_until_the_manager_has_the_table_and_its_rows_are_fresh(shop):
+    tables = MaterializedTables(shop.session)
+    shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
+    tables.wait_for("t", Wait.STARTED, 60)
+    assert "process" in tables.keeper("t")
+    shop.session.sql("INSERT INTO orders VALUES (4, 2, 40)")
+    tables.wait_for("t", Wait.FRESH, 60)
+    assert shop.rows("SELECT count(*) FROM t") == [(4,)]
+    shop.execute(f"CREATE MATERIALIZED TABLE f {FULL} AS SELECT count(*) AS n FROM orders")
+    shop.session.sql("INSERT INTO orders VALUES (5, 2, 40)")
+    tables.wait_for("f", Wait.FRESH, 60)
+    assert shop.rows("SELECT * FROM f") == [(5,)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from itertools import pairwise
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from tests.behaviour.hosting import EVENTS, FIRST
 from tests.unit.service.world import HOURLY, world
 
@@ -96,6 +99,16 @@ def test_after_a_pause_each_missed_partition_is_written_the_oldest_first(life):
     life.live(300)
     assert life.scheduled("d") == [f"03-0{day} 00:00" for day in range(3, 7)]
     assert days(life) == ["02", "03", "04", "05"]
+
+
+def test_a_run_for_a_time_long_past_makes_nothing_since_then_due(life):
+    """Somebody writes an old partition anew; the table was computed whole long after it."""
+    partitioned(life)
+    refreshes = Refreshes(life.tables.environment)
+    refreshes.refresh_scheduled(TableName("d"), datetime(2013, 2, 2, tzinfo=timezone.utc))
+    life.manager()
+    life.live(60)
+    assert life.scheduled("d") == ["02-02 00:00"]
 
 
 def test_a_killed_process_leaves_off_where_the_next_begins(life):

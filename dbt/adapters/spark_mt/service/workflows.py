@@ -90,7 +90,7 @@ class TableWorkflows:
         if kept is not None and is_active and not kept.is_active:
             self._delete(table.table_id)  # what it ran last may have failed: the log knows better
             kept = None
-        since_ms = last_scheduled_ms or table.last_refresh_at_ms or table.recorded_at_ms
+        since_ms = _made_up_to(table, last_scheduled_ms)
         asked = CreatePeriodicRefreshWorkflow(
             table=table.name,
             table_id=table.table_id,
@@ -138,6 +138,16 @@ class Firings:
         covers_all = table is not None and not table.formatters
         ready_at_ms = self.now_ms() + GATHER_MS
         self.submit(Run(fired.table, asked, ready_at_ms, self.patience_ms, replaces=covers_all))
+
+
+def _made_up_to(table: KnownTable, last_scheduled_ms: int | None) -> int:
+    """Return up to when no scheduled time is missed.
+
+    A table that was computed whole needs no run for a time before that, and a run for a time long
+    past, which somebody asked for, says nothing of those since.
+    """
+    known = (last_scheduled_ms, table.last_refresh_at_ms)
+    return max((at for at in known if at is not None), default=table.recorded_at_ms)
 
 
 GATHER_MS = 200
