@@ -13,6 +13,7 @@ import click
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.cli_output import plain, print_error
 from dbt.adapters.spark_mt.cli_refresh import refresh
+from dbt.adapters.spark_mt.cli_repair import repair
 from dbt.adapters.spark_mt.cli_serve import serve, token
 from dbt.adapters.spark_mt.cli_sql import plan, sql
 from dbt.adapters.spark_mt.cli_status import status
@@ -76,7 +77,7 @@ def commands(debug: bool) -> None:  # noqa: FBT001 - `_Commands` reads it; click
     """
 
 
-for _command in (serve, token, status, refresh, plan, sql):
+for _command in (serve, token, status, refresh, plan, sql, repair):
     commands.add_command(_command)
 
 

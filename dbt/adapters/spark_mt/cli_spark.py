@@ -13,6 +13,7 @@ import click
 from dbt.adapters.spark_mt.cli_profiles import ProfileError
 from dbt.adapters.spark_mt.cli_tables import LocalTables, Rows, Session
 from dbt.adapters.spark_mt.definition.identifier import quote
+from dbt.adapters.spark_mt.repairing import repairs_of
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.progress import stage_progress
@@ -56,6 +57,9 @@ def open_tables(place: Place) -> Iterator[LocalTables]:
                 forget=environment.details.forget,
                 run=partial(_run, spark),
                 progress=partial(stage_progress, spark),
+                repair=partial(
+                    repairs_of(spark, environment).repair, spark.catalog.currentCatalog()
+                ),
             )
         )
     except KeyboardInterrupt:

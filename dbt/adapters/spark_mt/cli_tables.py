@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.alterations import Alteration
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import ManagedRegistry
+    from dbt.adapters.spark_mt.execution.repair import Repaired
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
     from dbt.adapters.spark_mt.service.views import TableView
     from dbt.adapters.spark_mt.spark.progress import StageProgress
@@ -74,6 +75,7 @@ class Session:
         forget: Makes the ports look at everything anew.
         run: Runs a statement that is not ours; the number bounds the rows.
         progress: Tells how far the stages are that run now; None where nobody can tell.
+        repair: Rebuilds the registry of the same catalog.
     """
 
     environment: Environment
@@ -82,6 +84,7 @@ class Session:
     forget: Callable[[], None]
     run: Callable[[str, int], Rows]
     progress: Callable[[], StageProgress | None] = lambda: None
+    repair: Callable[[], tuple[Repaired, ...]] = tuple
 
 
 class LocalTables:
@@ -140,6 +143,11 @@ class LocalTables:
                 return self._manager.refreshes.refresh(table, force=force)
             aware = scheduled if scheduled.tzinfo else self._in_zone_of(table, scheduled)
             return self._manager.refreshes.refresh_scheduled(table, aware)
+
+    def repair(self) -> tuple[Repaired, ...]:
+        """Rebuild the registry; return the tables whose rows were wrong, and those that failed."""
+        self._session.forget()
+        return self._session.repair()
 
     def in_order(self) -> tuple[Listed, ...]:
         """Return every table of the catalog, each behind those that it reads."""

@@ -8,7 +8,9 @@ from datetime import datetime, timedelta, timezone
 
 from dbt.adapters.spark_mt import cli_spark
 from dbt.adapters.spark_mt.cli_tables import LocalTables, Rows, Session
+from dbt.adapters.spark_mt.execution.memory.repair import MemoryCorrections, MemoryScan
 from dbt.adapters.spark_mt.execution.recent import Recent
+from dbt.adapters.spark_mt.execution.repair import Repairs
 from dbt.adapters.spark_mt.spark.progress import StageProgress
 from tests.behaviour.memory import MemoryTables
 
@@ -64,6 +66,11 @@ class Shop:
         """Let time pass."""
         self.now += timedelta(**span)
 
+    def _repairs(self, environment) -> Repairs:
+        memory = self.tables.memory
+        scan, corrections = MemoryScan(memory.catalog), MemoryCorrections(memory.log)
+        return Repairs(environment, memory.log, scan, corrections)
+
     def local(self) -> LocalTables:
         """The tables through a session."""
         environment = replace(self.tables.environment, recent=Recent())
@@ -75,6 +82,7 @@ class Shop:
                 forget=self.tables.forget,
                 run=self._run,
                 progress=lambda: StageProgress(1, 4),
+                repair=lambda: self._repairs(environment).repair("spark_catalog"),
             )
         )
 
