@@ -47,6 +47,8 @@ SETTINGS = {
     f"{_STATE_STORE}providerClass": "org.apache.spark.sql.execution.streaming.state."
     "RocksDBStateStoreProvider",
     f"{_STATE_STORE}rocksdb.changelogCheckpointing.enabled": "true",
+    # without it no stream begins at the version that the next commit will have
+    "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled": "true",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.sql.ui.retainedExecutions": "10",
 }

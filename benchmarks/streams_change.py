@@ -81,5 +81,7 @@ def _first_batch(side: Ours | HandWritten, old: object, start: float) -> float:
             ended = [p for p in query.recentProgress if p["numInputRows"]]
             if ended:
                 return time.perf_counter() - start
+            if (failure := query.exception()) is not None:
+                raise NoProgressError(side.name) from failure
         time.sleep(_LOOKING_S)
     raise NoProgressError(side.name)
