@@ -38,7 +38,6 @@ from dbt.adapters.spark_mt.execution.stored import stored_table
 from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
 from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_refresh
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
-from dbt.adapters.spark_mt.resolution.engines import STATEFUL
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.result_columns import result_problems
 from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
@@ -132,7 +131,7 @@ class Refreshes:
         done = found.done
         if done is None:
             return self._up_to_date(table, run)
-        run = replace(run, strategy=STATEFUL)
+        run = replace(run, strategy=run.engine.strategy if run.engine else run.strategy)
         result = StepResult(done.rows, done.committed_at_ms, done.table.positions, found.warnings)
         return self._outcome(table, run, result, (), ())
 
