@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 from benchmarks.report import Measurement, progress
+from benchmarks.streams_memory import used
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.identifier import TableName
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 _NEVER_MS = 10**12
 _ROWS_A_COMMIT = 250
-_MB = 2**20
 _SCHEMA = "managed"
 
 
@@ -61,7 +61,7 @@ def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
     """
     progress(f"a manager of {tables:,} tables with nothing to do …")
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
-    before_mb = _resident_mb()
+    before_mb = sum(used(spark))
     _register(spark, tables)
     policy = ManagerPolicy(sweep=_NEVER_MS, compact_after=0)
     running = assemble(spark, policy, Identity(version="benchmark"))
@@ -74,12 +74,12 @@ def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
         _until(lambda: running.manager.about().role is Role.ACTIVE)
         converged = time.monotonic() - began
         time.sleep(20)  # what starts once, and the first heartbeats, are over
-        after_mb = _resident_mb()
+        after_mb = sum(used(spark))
         ticks, cpu = _observed(running, seconds)
         lists = tuple(
             _timed(lambda: _read(f"{server.url}/v3/materialized-tables")) for _ in "12345"
         )
-        later_mb = _resident_mb()
+        later_mb = sum(used(spark))
     finally:
         server.stop()
         running.stop(10)
@@ -219,14 +219,6 @@ def _cpu_seconds() -> float:
         words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         ticks += int(words[11]) + int(words[12])
     return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _resident_mb() -> float:
-    pages = sum(
-        int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
-        for pid in _processes()
-    )
-    return pages * os.sysconf("SC_PAGE_SIZE") / _MB
 
 
 def _burn(end: float) -> None:

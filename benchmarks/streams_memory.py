@@ -53,7 +53,7 @@ def measure(spark: SparkSession, folder: Path, batches: int) -> list[Measurement
         for look in range(1, _LOOKS + 1):
             done = look * batches // _LOOKS
             _wait(tables, table, done)
-            looks.append(_used(spark))
+            looks.append(used(spark))
             heap, resident = looks[-1]
             progress(f"  {done:,}: heap {heap:.0f} MB, Python {resident:.0f} MB")
     finally:
@@ -74,7 +74,7 @@ def _wait(tables: MaterializedTables, table: str, batches: int) -> None:
         time.sleep(0.05)
 
 
-def _used(spark: SparkSession) -> tuple[float, float]:
+def used(spark: SparkSession) -> tuple[float, float]:
     """Megabytes of the JVM's heap after a full collection, and of this process."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - nothing else tells it
     for _ in range(2):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.wait import Wait
+from dbt.adapters.spark_mt.service.upkeep import LEAST_KEPT_MS
 from dbt.adapters.spark_mt.service.views import Promise, RefreshRequest
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.schedule_time import InvalidScheduleTimeError
+from dbt.adapters.spark_mt.spark.upkeep import SparkUpkeep
 from tests.functional.manager.conftest import until
 
 LIVE = "FRESHNESS = INTERVAL '2' SECOND"
@@ -129,3 +133,19 @@ def test_a_run_waits_until_the_manager_has_the_table_and_its_rows_are_fresh(shop
     shop.session.sql("INSERT INTO orders VALUES (5, 2, 40)")
     tables.wait_for("f", Wait.FRESH, 60)
     assert shop.rows("SELECT * FROM f") == [(5,)]
+
+
+def test_upkeep_merges_small_files_below_a_stream_that_goes_on(shop):
+    shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
+    shop.execute(f"CREATE MATERIALIZED TABLE below {LIVE} AS SELECT id + 0 AS id FROM t")
+    for number in (4, 5, 6):
+        shop.session.sql(f"INSERT INTO orders VALUES ({number}, 0, 0)")
+        shop.until_rows("SELECT count(*) FROM below", [(number,)])
+    upkeep = SparkUpkeep(PrivateSessions(shop.session), None, lambda: 0)
+    name = TableName("t", shop.schema, "spark_catalog")
+    assert len(shop.session.table("t").inputFiles()) > 1
+    upkeep.compact(name)
+    upkeep.vacuum(name, LEAST_KEPT_MS)
+    assert len(shop.session.table("t").inputFiles()) == 1
+    shop.session.sql("INSERT INTO orders VALUES (7, 0, 0)")
+    shop.until_rows("SELECT * FROM below", [(n,) for n in range(1, 8)])

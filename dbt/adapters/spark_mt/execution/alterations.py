@@ -20,6 +20,8 @@ from dbt.adapters.spark_mt.resolution.run_options import check_run_options
 from dbt.adapters.spark_mt.statements.nodes import AddQuery, AlterQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dbt.adapters.spark_mt.changes.alterations import ClauseAlteration
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
@@ -76,7 +78,9 @@ class Alterations:
         planned = self._planned(stored_table(self._env, name), statement)
         return planned.plan, planned.action
 
-    def derive_again(self, catalog: str) -> tuple[Derivation, ...]:
+    def derive_again(
+        self, catalog: str, names: Iterable[TableName] | None = None
+    ) -> tuple[Derivation, ...]:
         """Derive freshness and mode again where they were left open.
 
         For a manager that starts under other settings (semantics 3). Tables with an explicit mode
@@ -84,12 +88,14 @@ class Alterations:
 
         Args:
             catalog: The catalog whose registry tells which tables there are.
+            names: Only these tables, where somebody knows that the others would not change.
 
         Returns:
             The tables that changed and those that failed.
         """
         self._env.recent.forget()
-        found = (self._derived(name) for name in self._env.registry.known(catalog))
+        wanted = self._env.registry.known(catalog) if names is None else names
+        found = (self._derived(name) for name in wanted)
         return tuple(derivation for derivation in found if derivation is not None)
 
     def _alter(self, name: TableName, statement: Alteration) -> StatementOutcome:

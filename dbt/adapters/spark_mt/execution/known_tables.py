@@ -32,6 +32,8 @@ class KnownTable:
         zone: The stored time zone, in which a schedule holds.
         formatters: The datetime pattern of each partition column that has one.
         reads: Full names of its sources.
+        derived_from: The settings from which mode and freshness were derived; None where the row
+            does not tell.
         last_refresh_at_ms: When its rows were computed, milliseconds since the epoch, UTC.
         rows: Rows that this refresh wrote.
         recorded_at_ms: When this was told.
@@ -48,6 +50,7 @@ class KnownTable:
     zone: str = "UTC"
     formatters: Pairs = ()
     reads: tuple[str, ...] = ()
+    derived_from: Pairs | None = None
     last_refresh_at_ms: int | None = None
     rows: int | None = None
     recorded_at_ms: int = 0
@@ -75,6 +78,7 @@ def known_table(step: Register, now_ms: int) -> KnownTable:
         zone=dict(resolved.context.confs).get(SESSION_TIME_ZONE, "UTC"),
         formatters=tuple(patterns),
         reads=tuple(sorted(step.positions or {})),
+        derived_from=resolved.derived_from,
         last_refresh_at_ms=refresh.started_at_ms if refresh else None,
         rows=refresh.rows if refresh else None,
         recorded_at_ms=now_ms,
@@ -89,5 +93,6 @@ def facts_of_known(table: KnownTable) -> dict[str, object]:
         "zone": table.zone,
         "formatters": [list(pair) for pair in table.formatters],
         "reads": list(table.reads),
+        "derived_from": table.derived_from and [list(pair) for pair in table.derived_from],
         "rows": table.rows,
     }

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.start_mode import FROM_BEGINNING, ResolvedStartMode
 from dbt.adapters.spark_mt.definition.state_retention import KEEP_NONE
 from dbt.adapters.spark_mt.resolution.columns import ColumnList, Names, canonical_columns
 from dbt.adapters.spark_mt.resolution.cycles import SelfReferences
-from dbt.adapters.spark_mt.resolution.durations import describe_duration
+from dbt.adapters.spark_mt.resolution.derivation import derived_from
 from dbt.adapters.spark_mt.resolution.engines import choose_engine
 from dbt.adapters.spark_mt.resolution.enrichers import EnrichmentContext, enrich
 from dbt.adapters.spark_mt.resolution.options import OptionScope, check_options
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.definition import (
         AskedDefinition,
-        Pairs,
         QueryContext,
         StoredDefinition,
     )
@@ -147,7 +145,7 @@ class Resolver:
             asked=asked,
             freshness=enriched.freshness,
             refresh_mode=enriched.refresh_mode,
-            derived_from=_derived_from(asked, self.settings),
+            derived_from=derived_from(asked, self.settings),
         )
         errors = [
             *_check(table, definition, analyzed, new=False),
@@ -203,7 +201,7 @@ class Resolver:
             refresh_mode=enriched.refresh_mode,
             start_mode=start_mode,
             state_retention=asked.state_retention or KEEP_NONE,
-            derived_from=_derived_from(asked, self.settings),
+            derived_from=derived_from(asked, self.settings),
             query_columns=tuple(c.name for c in query_columns),
         )
         checked = list(_check(table, definition, analyzed, new=stored is None))
@@ -246,20 +244,6 @@ def _start(
         return resolve_start_mode(mode, before, moment.now, moment.zone, table), []
     except MaterializedTableError as error:
         return ResolvedStartMode(FROM_BEGINNING), [error]
-
-
-def _derived_from(asked: AskedDefinition, settings: Settings) -> Pairs:
-    """Return the settings that took part in the answer, by the end of their names."""
-    used = {"enricher": settings.enricher}
-    if asked.logical_refresh_mode is LogicalRefreshMode.AUTOMATIC:
-        used["refresh-mode.freshness-threshold"] = describe_duration(settings.freshness_threshold)
-    if asked.freshness is None:
-        full = asked.logical_refresh_mode is LogicalRefreshMode.FULL
-        default = settings.default_freshness_full if full else settings.default_freshness_continuous
-        used[f"default-freshness.{'full' if full else 'continuous'}"] = str(default)
-    if asked.start_mode is None:
-        used["default-start-mode"] = settings.default_start_mode.sql
-    return tuple(sorted(used.items()))
 
 
 def _check(

@@ -10,6 +10,7 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.alterations import Alterations
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.host import Host
@@ -18,6 +19,7 @@ from dbt.adapters.spark_mt.execution.hosting_errors import NotHostedError
 from dbt.adapters.spark_mt.execution.leases import BEAT_MS, Claim, Leadership
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
+from dbt.adapters.spark_mt.resolution.derivation import is_derived_by
 from dbt.adapters.spark_mt.resolution.settings import PREFIX
 from dbt.adapters.spark_mt.scheduler.loading import load_scheduler
 from dbt.adapters.spark_mt.service.buffered_log import BufferedJobLog
@@ -40,14 +42,16 @@ from dbt.adapters.spark_mt.spark.schedule_time import read_schedule_time
 from dbt.adapters.spark_mt.spark.upkeep import SparkUpkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.host_progress import HostProgress
+    from dbt.adapters.spark_mt.execution.known_tables import KnownTable
     from dbt.adapters.spark_mt.execution.workflows import WorkflowScheduler
+    from dbt.adapters.spark_mt.resolution.settings import Settings
     from dbt.adapters.spark_mt.service.policy import ManagerPolicy
 
 _LOGGER = logging.getLogger(__name__)
@@ -209,7 +213,9 @@ class _Assembly:
 
     def _derive(self) -> None:
         try:
-            derived = Alterations(self._environment()).derive_again(self._catalog)
+            environment = self._environment()
+            open_ones = _open_to(environment.settings(), self._own.log.tables(self._catalog))
+            derived = Alterations(environment).derive_again(self._catalog, open_ones)
         except Exception as error:  # noqa: BLE001 - tables keep what was derived before
             _LOGGER.warning("modes were not derived again: %s", problem_of(error))
             return
@@ -218,6 +224,16 @@ class _Assembly:
                 _LOGGER.warning("%s: not derived again: %s", each.table, problem_of(each.error))
             elif each.outcome is not None:
                 _LOGGER.info("%s: %s", each.table, "; ".join(each.outcome.changes))
+
+
+def _open_to(settings: Settings, tables: Iterable[KnownTable]) -> list[TableName]:
+    """Return the tables whose mode was left open, and derived from other settings than these."""
+    return [
+        table.name
+        for table in tables
+        if table.asked_refresh_mode == LogicalRefreshMode.AUTOMATIC.value
+        and (table.derived_from is None or not is_derived_by(table.derived_from, settings))
+    ]
 
 
 def _aside(action: Callable[[], None]) -> None:

@@ -10,12 +10,11 @@ import json
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.commit_facts import encode_positions
-from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.identifier import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
-from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.execution.known_tables import KnownTable, facts_of_known, known_table
+from dbt.adapters.spark_mt.execution.known_tables import facts_of_known, known_table
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
+from dbt.adapters.spark_mt.spark.known_rows import known_of
 from dbt.adapters.spark_mt.spark.system_table import SCHEMA, TABLE
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row, SparkSession
 
+    from dbt.adapters.spark_mt.execution.known_tables import KnownTable
     from dbt.adapters.spark_mt.planning.steps import Register
     from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value
 
@@ -79,7 +79,7 @@ class SparkSystemLog:
             "WHERE NOT latest.dropped AND latest.facts IS NOT NULL "
             "ORDER BY latest.schema_name, latest.table_name"
         )
-        return tuple(_known(row, catalog) for row in self._table.rows(catalog, query))
+        return tuple(known_of(row, catalog) for row in self._table.rows(catalog, query))
 
     def tell_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
         """Append a row for the refresh handler of each table, all in one commit."""
@@ -227,26 +227,6 @@ def table_row(step: Register, now_ms: int) -> dict[str, Value]:
         "dropped": False,
         "facts": json.dumps(facts_of_known(known_table(step, now_ms))),
     }
-
-
-def _known(row: Row, catalog: str) -> KnownTable:
-    facts = json.loads(row["facts"])
-    return KnownTable(
-        name=TableName(row["table_name"], row["schema_name"], catalog),
-        table_id=row["table_id"],
-        generation=row["generation"],
-        refresh_mode=RefreshMode(row["refresh_mode"]),
-        asked_refresh_mode=facts["asked_refresh_mode"],
-        freshness=Freshness.parse(row["freshness"]),
-        status=RefreshStatus(row["status"]),
-        status_reason=facts["status_reason"],
-        zone=facts["zone"],
-        formatters=tuple((column, pattern) for column, pattern in facts["formatters"]),
-        reads=tuple(facts["reads"]),
-        last_refresh_at_ms=row["last_refresh_at_ms"],
-        rows=facts["rows"],
-        recorded_at_ms=row["recorded_at_ms"],
-    )
 
 
 def _job_row(job: Job) -> dict[str, Value]:
