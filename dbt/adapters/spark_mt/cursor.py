@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_mt.relay import relayed
 from dbt.adapters.spark_mt.spark.session import short_statements
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 
@@ -70,6 +71,24 @@ class SparkHandle:
         if self._tables is None:
             self._tables = MaterializedTables(self.spark, owner=self._owner)
         return self._tables
+
+    def execute(self, statement: str) -> StatementResult | None:
+        """Carry out a statement about materialized tables.
+
+        One that needs a stream cannot run over Spark Connect; in the Spark of a manager, the
+        manager then carries it out.
+        """
+        from dbt.adapters.spark_mt.execution.hosting_errors import (  # noqa: PLC0415 - loads the engine
+            StreamsOverConnectError,
+        )
+
+        try:
+            return self.tables().execute(statement)
+        except StreamsOverConnectError:
+            manager = self.way.manager if self.way else None
+            if manager is None or not manager.rest_url:
+                raise
+            return relayed(self.spark, manager, statement, dict(self._owner()))
 
     @property
     def is_cancelled(self) -> bool:
@@ -168,7 +187,7 @@ class Cursor:
             if not is_ours:
                 self._frame = self._handle.spark.sql(sql)
             else:
-                self._result = self._handle.tables().execute(sql)
+                self._result = self._handle.execute(sql)
 
     def fetchone(self) -> Row | None:
         """The next row, None after the last."""

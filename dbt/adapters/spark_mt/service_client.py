@@ -108,6 +108,26 @@ class ManagerClient:
         """Tell what a CREATE or ALTER statement would do."""
         return self._object("POST", f"{_TABLES}/plan", {"statement": statement})
 
+    def execute(self, statement: str, catalog: str, schema: str, owner: Mapping[str, str]) -> Json:
+        """Let the manager carry out a statement in its driver; returns at its end.
+
+        Args:
+            statement: CREATE, ALTER or REFRESH of a materialized table.
+            catalog: Where names without a catalog belong.
+            schema: Where names without a schema belong.
+            owner: Who declares the table.
+
+        Returns:
+            Columns, rows and outcome, as `execution/relayed.py` knows them.
+        """
+        asked: Json = {
+            "statement": statement,
+            "currentCatalog": catalog,
+            "currentSchema": schema,
+            "owner": dict(owner),
+        }
+        return self._object("POST", f"{_TABLES}/execute", asked)
+
     def refresh(
         self,
         name: str,

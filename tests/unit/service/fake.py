@@ -14,6 +14,13 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableInitializingError,
     TableNotFoundError,
 )
+from dbt.adapters.spark_mt.execution.results import (
+    Action,
+    ResultColumn,
+    StatementOutcome,
+    StatementResult,
+)
+from dbt.adapters.spark_mt.service.errors import NotExecutableError
 from dbt.adapters.spark_mt.service.views import (
     ChangeView,
     Health,
@@ -33,6 +40,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.service.requests import StatementRequest
     from dbt.adapters.spark_mt.service.views import ManagerView, RefreshRequest
 
 READY = Health(is_alive=True, is_ready=True)
@@ -140,6 +148,18 @@ class FakeManager:
             raise TableNotFoundError(table=name)
         action = "ALTERED" if name in self._tables else "CREATED"
         return ChangeView(name, action, ("The freshness becomes 3 minutes.",), message="Planned.")
+
+    def execute(self, request: StatementRequest) -> StatementResult:
+        """Say what a statement would have done."""
+        self._note("execute", request)
+        parsed = parse(request.statement)
+        if not isinstance(parsed, CreateTable):
+            raise NotExecutableError(statement=request.statement)
+        outcome = StatementOutcome(
+            str(parsed.name.within(request.catalog, request.schema)), Action.CREATED, ("created",)
+        )
+        columns = (ResultColumn("operation", "STRING"), ResultColumn("changes", "ARRAY<STRING>"))
+        return StatementResult(columns, (("CREATE", ["created"]),), outcome)
 
     def refresh(self, request: RefreshRequest) -> RefreshSubmitted:
         """Begin a refresh, which runs until the test ends it."""

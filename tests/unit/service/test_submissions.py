@@ -7,6 +7,8 @@ import pytest
 from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
 from dbt.adapters.spark_mt.execution.errors import SuspendedError, TableNotFoundError
 from dbt.adapters.spark_mt.resolution.run_options import InvalidRunOptionsError
+from dbt.adapters.spark_mt.service.errors import NotExecutableError
+from dbt.adapters.spark_mt.service.requests import StatementRequest
 from dbt.adapters.spark_mt.service.views import RefreshRequest
 from tests.behaviour.hosting import EVENTS, FIRST
 from tests.unit.service.test_scheduled_runs import PARTITIONED
@@ -230,3 +232,15 @@ def test_many_at_once_run_one_after_the_other(life, manager):
     names = [ask(manager, RefreshRequest("t")) for _ in range(5)]
     statuses = [ended(life, manager, name).status for name in names]
     assert statuses == [JobStatus.FINISHED, *[JobStatus.SKIPPED] * 4]
+
+
+def test_a_statement_is_carried_out_in_the_manager(life, manager):
+    request = StatementRequest("ALTER MATERIALIZED TABLE t SUSPEND", "spark_catalog", "default")
+    assert manager.manager.execute(request).outcome.status == "SUSPENDED"
+    assert life.status("t") == "SUSPENDED"
+
+
+def test_a_statement_that_needs_no_manager_is_refused(manager):
+    request = StatementRequest("SHOW MATERIALIZED TABLES", "spark_catalog", "default")
+    with pytest.raises(NotExecutableError):
+        manager.manager.execute(request)

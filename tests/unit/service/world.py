@@ -264,6 +264,7 @@ class Process:
             catalog=CATALOG,
             place=Place(self.owner, "0.1", "4.2.0", "local[2]", "app-1"),
             environment=self.ports,
+            environment_for=lambda _: self.ports(),
             log=self.log,
             leadership=self.leadership,
             view=self.view,

@@ -87,6 +87,7 @@ class StreamsOverConnectError(MaterializedTableError):
         "and a session of Spark Connect cannot run it: streams run in the driver itself."
     )
     remedy = (
-        "Use a classic session (method: session in the profile), or a host in the driver; or write "
-        "a query that can be computed as a whole, over Delta tables."
+        "Send the statement to a refresh manager, which works in its driver (`dbt` does so where "
+        "one serves the session), or use a classic session (method: session in the profile), or "
+        "write a query that can be computed as a whole, over Delta tables."
     )

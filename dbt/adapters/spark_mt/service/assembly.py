@@ -10,6 +10,7 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.identifier import quote
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.alterations import Alterations
 from dbt.adapters.spark_mt.execution.errors import problem_of
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.workflows import WorkflowScheduler
     from dbt.adapters.spark_mt.resolution.settings import Settings
     from dbt.adapters.spark_mt.service.policy import ManagerPolicy
+    from dbt.adapters.spark_mt.service.requests import StatementRequest
 
 _LOGGER = logging.getLogger(__name__)
 _BEATS_PER_SILENCE = 3
@@ -136,6 +138,7 @@ class _Assembly:
             catalog=self._catalog,
             place=self._place(),
             environment=self._environment,
+            environment_for=self._environment_for,
             log=self._log,
             leadership=leadership,
             view=view,
@@ -174,6 +177,12 @@ class _Assembly:
     def _environment(self) -> Environment:
         """Return ports of their own for one operation: threads share nothing."""
         return self._logged(SparkEnvironment(self._spark, clock=self._clock).value)
+
+    def _environment_for(self, request: StatementRequest) -> Environment:
+        session = self._spark.newSession()
+        session.sql(f"USE {quote(request.catalog)}.{quote(request.schema)}")
+        made = SparkEnvironment(session, owner=lambda: request.owner, clock=self._clock)
+        return self._logged(made.value)
 
     def _logged(self, environment: Environment) -> Environment:
         return replace(environment, conduct=replace(environment.conduct, log=self._log))

@@ -6,7 +6,6 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.holds import judged
 from dbt.adapters.spark_mt.execution.host_progress import HostPhase
@@ -16,10 +15,9 @@ from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.stored import existing_table
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 from dbt.adapters.spark_mt.planning.steps import Register
-from dbt.adapters.spark_mt.planning.summary import refused, summarize
-from dbt.adapters.spark_mt.service.errors import NotPlannableError
 from dbt.adapters.spark_mt.service.inspection import table_details
 from dbt.adapters.spark_mt.service.observations import Observed, table_view
+from dbt.adapters.spark_mt.service.statements import execute_statement, plan_statement
 from dbt.adapters.spark_mt.service.views import (
     ChangeView,
     Health,
@@ -27,18 +25,7 @@ from dbt.adapters.spark_mt.service.views import (
     RefreshSubmitted,
     Role,
 )
-from dbt.adapters.spark_mt.statements.nodes import (
-    AddQuery,
-    AlterQuery,
-    CreateTable,
-    Explain,
-    ResetOptions,
-    SetComment,
-    SetFreshness,
-    SetOptions,
-    SetRefreshMode,
-)
-from dbt.adapters.spark_mt.statements.routing import parse_name, parse_statement
+from dbt.adapters.spark_mt.statements.routing import parse_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,8 +35,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.host_progress import HostProgress
     from dbt.adapters.spark_mt.execution.known_tables import KnownTable
-    from dbt.adapters.spark_mt.execution.results import StatementOutcome
+    from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
     from dbt.adapters.spark_mt.service.parts import Parts
+    from dbt.adapters.spark_mt.service.requests import StatementRequest
     from dbt.adapters.spark_mt.service.views import (
         RefreshRequest,
         RefreshTotals,
@@ -58,16 +46,6 @@ if TYPE_CHECKING:
     )
 
 _LOGGER = logging.getLogger(__name__)
-_PLANNED = (
-    CreateTable,
-    AlterQuery,
-    AddQuery,
-    SetFreshness,
-    SetRefreshMode,
-    SetOptions,
-    ResetOptions,
-    SetComment,
-)
 
 
 class Manager:
@@ -167,25 +145,17 @@ class Manager:
         Raises:
             MaterializedTableError: The text is no such statement.
         """
-        parsed = parse_statement(statement)
-        inner = parsed.statement if isinstance(parsed, Explain) else parsed
-        if not isinstance(inner, _PLANNED):
-            raise NotPlannableError(statement=statement[:200])
-        environment = self._parts.environment()
-        name = environment.store.full_name(inner.name)
-        try:
-            with about(name):
-                summary = summarize(MaterializedTableManager(environment).plan(inner)[0])
-        except MaterializedTableError as error:
-            summary = refused(str(name), error)
-        return ChangeView(
-            table=summary.table,
-            action=summary.verdict.value.upper(),
-            changes=summary.changes,
-            violations=summary.violations,
-            message="; ".join(filter(None, (summary.strategy, summary.engine))),
-            warnings=(*(f"loses {what}" for what in summary.loses), *summary.warnings),
-        )
+        return plan_statement(self._parts.environment(), statement)
+
+    def execute(self, request: StatementRequest) -> StatementResult:
+        """Carry out a statement that makes, changes or refreshes a table; returns at its end.
+
+        Raises:
+            MaterializedTableError: The text is no such statement, or it failed.
+        """
+        result = execute_statement(self._parts.environment_for, request)
+        self.wake()
+        return result
 
     def refresh(self, request: RefreshRequest) -> RefreshSubmitted:
         """Check a refresh, and begin it; answers before it has ended.

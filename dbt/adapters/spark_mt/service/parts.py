@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.service.loop import Loop
     from dbt.adapters.spark_mt.service.reconciler import Reconciler
     from dbt.adapters.spark_mt.service.refreshing import Refreshing
+    from dbt.adapters.spark_mt.service.requests import StatementRequest
     from dbt.adapters.spark_mt.service.runs import Dispatcher
     from dbt.adapters.spark_mt.service.submission import Submissions
     from dbt.adapters.spark_mt.service.tally import Tally
@@ -53,6 +54,7 @@ class Parts:
         catalog: Whose tables it keeps fresh.
         place: Where it runs.
         environment: Makes ports.
+        environment_for: Makes ports that stand where a statement's names belong.
         log: The log of refreshes.
         leadership: Of the catalog.
         view: What the registry says.
@@ -70,6 +72,7 @@ class Parts:
     catalog: str
     place: Place
     environment: Callable[[], Environment]
+    environment_for: Callable[[StatementRequest], Environment]
     log: ManagedJobLog
     leadership: Leadership
     view: CatalogView

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.execution.results import StatementResult
+    from dbt.adapters.spark_mt.service.requests import StatementRequest
     from dbt.adapters.spark_mt.service.views import (
         ChangeView,
         Health,
@@ -69,6 +71,16 @@ class ManagerService(Protocol):
 
         Raises:
             MaterializedTableError: The text is no such statement.
+        """
+        ...
+
+    def execute(self, request: StatementRequest) -> StatementResult:
+        """Carry out a statement that makes, changes or refreshes a table; returns at its end.
+
+        A session of Spark Connect cannot run streams; whoever works in one asks for it here.
+
+        Raises:
+            MaterializedTableError: The text is no such statement, or it failed.
         """
         ...
 

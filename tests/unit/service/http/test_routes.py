@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.execution.relayed import result_of
+from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.service.views import Health, RefreshRequest
 from tests.unit.service.fake import FakeManager
 from tests.unit.service.http.client import DAILY, DAILY_FULL, JSON, TABLES, Client, problem
@@ -167,6 +169,27 @@ def test_a_plan_that_would_be_refused_is_an_answer():
 def test_a_text_that_is_no_statement():
     answer = Client().post(f"{TABLES}/plan", {"statement": "SELECT 1"})
     assert problem(answer) == (400, "SYNTAX_ERROR")
+
+
+def test_a_statement_is_carried_out_where_its_names_belong():
+    client = Client()
+    asked = {
+        "statement": "CREATE MATERIALIZED TABLE t AS SELECT 1 AS n",
+        "currentSchema": "shop",
+        "owner": {"dbt": "model.shop.t"},
+    }
+    answer = client.post(f"{TABLES}/execute", asked)
+    result = result_of(answer.json())
+    assert result.outcome.table == "spark_catalog.shop.t"
+    assert result.outcome.action is Action.CREATED
+    assert result.rows == (("CREATE", ["created"]),)
+    ((_, request),) = client.manager.asked
+    assert request.owner == (("dbt", "model.shop.t"),)
+
+
+def test_a_manager_carries_out_nothing_else():
+    answer = Client().post(f"{TABLES}/execute", {"statement": "DROP MATERIALIZED TABLE t"})
+    assert problem(answer) == (422, "NOT_EXECUTABLE")
 
 
 def test_suspending_and_resuming():

@@ -28,6 +28,8 @@ from dbt.adapters.spark_mt.service.http.schemas import (
     TableFilter,
     TableList,
 )
+from dbt.adapters.spark_mt.service.http.statement_schemas import ExecuteAnswer, ExecuteAsked
+from dbt.adapters.spark_mt.service.requests import StatementRequest
 from dbt.adapters.spark_mt.service.views import (
     ChangeView,
     ManagerView,
@@ -109,6 +111,17 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         """Begin a refresh; the answer comes at submission, and the job tells how it ends."""
         request = refresh_request(asked)
         return RefreshAnswer.of(await calls.run(lambda: service.refresh(request)))
+
+    @tables.post("/execute", summary="Carry out a statement")
+    async def execute_statement(asked: ExecuteAsked) -> ExecuteAnswer:
+        """Make, change or refresh a table in the manager's driver, where streams can run."""
+        request = StatementRequest(
+            asked.statement,
+            asked.currentCatalog,
+            asked.currentSchema,
+            tuple(sorted(asked.owner.items())),
+        )
+        return ExecuteAnswer.of(await calls.run(lambda: service.execute(request)))
 
     @tables.post("/{name}/suspend", summary="Suspend a table")
     async def suspend_table(name: Name, _asked: NothingAsked | None = None) -> ChangeView:
