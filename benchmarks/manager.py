@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
@@ -95,7 +97,7 @@ def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
 
 
 def drift(workflows: int, seconds: int) -> list[Measurement]:
-    """Fire many workflows of 15 seconds, beside threads that are busy; no Spark takes part.
+    """Fire many workflows of 15 seconds, beside processes that keep every core busy.
 
     Args:
         workflows: How many.
@@ -117,13 +119,16 @@ def drift(workflows: int, seconds: int) -> list[Measurement]:
         scheduler.create_refresh_workflow(
             CreatePeriodicRefreshWorkflow(name, str(number), schedule, last_scheduled_at=_now())
         )
-    end = time.monotonic() + seconds
-    busy = [Thread(target=_burn, args=(end,), daemon=True) for _ in range(2)]
-    scheduler.open()
-    for thread in busy:
-        thread.start()
-    time.sleep(seconds)
-    scheduler.close(10)
+    burn = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(burn) for _ in range(os.cpu_count() or 2)]  # noqa: S603 - our own
+    try:
+        scheduler.open()
+        time.sleep(seconds)
+        scheduler.close(10)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
     name = f"drift of {workflows:,} schedules, p99 of {len(drifts):,}"
     return [Measurement(name, tuple(drifts), most_seconds=1.0, quantile=0.99)]
 
@@ -219,11 +224,6 @@ def _cpu_seconds() -> float:
         words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         ticks += int(words[11]) + int(words[12])
     return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _burn(end: float) -> None:
-    while time.monotonic() < end:
-        sum(range(1000))
 
 
 def _read(url: str) -> bytes:

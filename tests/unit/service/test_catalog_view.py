@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.service.buffered_log import MOST_ROWS, BufferedJobLog
+from dbt.adapters.spark_mt.service.catalog_view import CatalogView
 from dbt.adapters.spark_mt.service.tally import Tally
 from tests.unit.service.test_tally import SINCE, T, job
 from tests.unit.service.world import HOURLY, LIVE, Port, world
@@ -210,3 +211,22 @@ def test_what_comes_while_it_is_written_comes_behind(log):
     log.append = slow
     buffered.flush()
     assert log.calls == [("1",), ("2",)]
+
+
+def test_renewals_of_the_lease_are_no_news(life):
+    life.create("t", LIVE)
+    told = [0]
+    environment = life.tables.environment
+    registry = life.tables.memory.log
+    view = CatalogView(
+        "spark_catalog", environment, registry, registry, Tally(0), own_words=lambda: told[0]
+    )
+    assert view.read()
+    registry.tell_handlers("spark_catalog", {})  # a word of this manager's own, as its lease is
+    told[0] += 1
+    assert not view.read()
+    registry.tell_handlers("spark_catalog", {})
+    told[0] += 1
+    life.create("u", LIVE)
+    assert view.read()
+    assert len(view.tables) == 2

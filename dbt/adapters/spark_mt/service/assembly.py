@@ -120,7 +120,8 @@ class _Assembly:
     def build(self) -> RunningManager:
         """Make every part."""
         policy, own = self._policy, self._own
-        view = CatalogView(self._catalog, self._logged(own.value), own.log, self._log, self._tally)
+        logged, words = self._logged(own.value), lambda: own.leases.words
+        view = CatalogView(self._catalog, logged, own.log, self._log, self._tally, own_words=words)
         pool = ThreadPoolExecutor(policy.runs, thread_name_prefix="materialized-table-run")
         refreshing = Refreshing(self._environment, policy.scheduled, view.doubt, self._now_ms)
         dispatcher = Dispatcher(

@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.planning.steps import Unregister
 from dbt.adapters.spark_mt.service.lineage import upstream_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.job import Job
@@ -43,22 +43,27 @@ class CatalogView:
         registry: The registry.
         log: The log of refreshes.
         tally: Takes in what became of refreshes.
+        own_words: Returns how many rows were written that tell nothing of tables and refreshes:
+            this manager's renewals of its lease.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - it is made in one place
         self,
         catalog: str,
         environment: Environment,
         registry: ManagedRegistry,
         log: ManagedJobLog,
         tally: Tally,
+        *,
+        own_words: Callable[[], int] = int,
     ) -> None:
         self._catalog = catalog
         self._env = environment
         self._registry = registry
         self._log = log
         self._tally = tally
-        self._version = -2
+        self._version, self._words = -2, 0
+        self._own_words = own_words
         self._read_jobs_ms = 0
         self._to_sweep: list[TableName] = []
         self._swept_ms = environment.now_ms()
@@ -73,8 +78,11 @@ class CatalogView:
             Whether anything has.
         """
         self._env.store.forget()
-        version = self._registry.version(self._catalog)
-        if version == self._version:
+        words, version = self._own_words(), self._registry.version(self._catalog)
+        nothing_new = version == self._version + words - self._words
+        self._words = words
+        if nothing_new:
+            self._version = version
             return False
         known = upstream_first(self._registry.tables(self._catalog))
         self.tables = {table.name: table for table in known}

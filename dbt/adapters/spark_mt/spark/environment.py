@@ -79,7 +79,7 @@ class SparkEnvironment:
         system = SystemTable(spark, PrivateSessions(spark))
         now_ms = partial(_now_ms, clock)
         told = self.log = SparkSystemLog(spark, system, now_ms, store.version)
-        self.leases = SparkLeaseLog(system)
+        self.leases = SparkLeaseLog(system, told.version)
         parts = self.parts = self._parts((sources, log, self.details), now_ms)
         content = ContentWriter(self.sessions, sources, log, self.details, parts)
         self.value = Environment(

@@ -9,6 +9,8 @@ from dbt.adapters.spark_mt.definition.job import Owner
 from dbt.adapters.spark_mt.definition.lease import Lease
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import Row
 
     from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value
@@ -23,15 +25,31 @@ _NEWEST = (
 
 
 class SparkLeaseLog:
-    """Where managers tell that they hold a catalog."""
+    """Where managers tell that they hold a catalog.
 
-    def __init__(self, table: SystemTable) -> None:
+    A word that nobody wrote anything behind is remembered: whoever renews a lease in a catalog that
+    rests runs no query for it.
+
+    Args:
+        table: Of the rows.
+        version_of: Returns the newest version of that table in a catalog, cheaply.
+    """
+
+    def __init__(self, table: SystemTable, version_of: Callable[[str], int]) -> None:
         self._table = table
+        self._version_of = version_of
+        self._seen: dict[str, tuple[int, Lease | None]] = {}
+        self.words = 0
 
     def newest(self, catalog: str) -> Lease | None:
         """Return the newest word of the lease with the highest term."""
-        rows = self._table.rows(catalog, _NEWEST)
-        return _lease(rows[0], catalog) if rows else None
+        version = self._version_of(catalog)
+        seen, lease = self._seen.get(catalog, (-2, None))
+        if version != seen:
+            rows = self._table.rows(catalog, _NEWEST)
+            lease = _lease(rows[0], catalog) if rows else None
+            self._seen[catalog] = (version, lease)
+        return lease
 
     def take(self, lease: Lease) -> bool:
         """Claim a term; Delta skips the commit of whoever comes second."""
@@ -40,6 +58,11 @@ class SparkLeaseLog:
     def tell(self, lease: Lease) -> None:
         """Write another word about a lease."""
         self._table.append(lease.catalog, [_row(lease)], lease.heard_at_ms)
+        self.words += 1
+        seen, _ = self._seen.get(lease.catalog, (-2, None))
+        version = self._version_of(lease.catalog)
+        if version == seen + 1:  # nothing but this word
+            self._seen[lease.catalog] = (version, lease)
 
 
 def _row(lease: Lease) -> dict[str, Value]:
