@@ -148,6 +148,7 @@ class _Server:
     def _open_spark(self) -> tuple[SparkSession, ConnectServer | None]:
         options = self._options
         self._await_end_of_a_killed_one()
+        self._say_that_it_starts()
         log = options.log_folder / "spark-manager.log"  # what the JVM prints
         if not options.connect:
             confs = serving_confs(options.confs, Listening())
@@ -155,6 +156,16 @@ class _Server:
         listening = Listening(options.host, options.connect_port, self._token)
         server = start_serving(options.confs, options.home, log, listening)
         return server.spark, server
+
+    def _say_that_it_starts(self) -> None:
+        """Let a `dbt run` that begins meanwhile wait, instead of finding the metastore locked.
+
+        The file of a manager that lives stays: this one will not get the metastore then.
+        """
+        if self._file is None or not self._options.connect:
+            return
+        if not isinstance(discovery.read(self._file), discovery.Discovered):
+            discovery.write(self._file, discovery.Discovered(self._owner))
 
     def _await_end_of_a_killed_one(self) -> None:
         """Wait for the JVM of a manager that was killed: it ends seconds after its process.
