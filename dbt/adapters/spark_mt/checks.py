@@ -11,17 +11,7 @@ from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable
 from dbt.adapters.spark_mt.execution.health import drift_of, health_problems, lag_of
 from dbt.adapters.spark_mt.execution.verification import difference
 from dbt.adapters.spark_mt.planning.summary import refused, summarize
-from dbt.adapters.spark_mt.statements.nodes import (
-    AddQuery,
-    AlterQuery,
-    CreateTable,
-    Explain,
-    ResetOptions,
-    SetComment,
-    SetFreshness,
-    SetOptions,
-    SetRefreshMode,
-)
+from dbt.adapters.spark_mt.statements.nodes import PLANNED, Explain
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 
 if TYPE_CHECKING:
@@ -34,17 +24,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.verification import Difference
     from dbt.adapters.spark_mt.planning.summary import PlanSummary
     from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-
-_PLANNED = (
-    CreateTable,
-    AlterQuery,
-    AddQuery,
-    SetFreshness,
-    SetRefreshMode,
-    SetOptions,
-    ResetOptions,
-    SetComment,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +52,7 @@ class TableChecks:
         self._environment.details.forget()
         parsed = parse_statement(statement)
         inner = parsed.statement if isinstance(parsed, Explain) else parsed
-        if not isinstance(inner, _PLANNED):
+        if not isinstance(inner, PLANNED):
             raise TypeError("expected CREATE or ALTER of a definition")  # noqa: TRY003, EM101 - for programmers
         name = self._environment.value.store.full_name(inner.name)
         try:

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.service.errors import NotPlannableError
 from dbt.adapters.spark_mt.statements.lexical import skip_blank
-from dbt.adapters.spark_mt.statements.nodes import (
-    AddQuery,
-    AlterQuery,
-    CreateTable,
-    Explain,
-    ResetOptions,
-    SetComment,
-    SetFreshness,
-    SetOptions,
-    SetRefreshMode,
-)
+from dbt.adapters.spark_mt.statements.nodes import PLANNED, CreateTable, Explain
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 
 if TYPE_CHECKING:
@@ -28,16 +18,6 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`", re.DOTAL
 _RAW = re.compile(r"'[^']*'|\"[^\"]*\"")
 _RAW_BEFORE = re.compile(r"(?<![\w])[rR]$")
 _SHOWN = 80
-_PLANNED = (
-    CreateTable,
-    AlterQuery,
-    AddQuery,
-    SetFreshness,
-    SetRefreshMode,
-    SetOptions,
-    ResetOptions,
-    SetComment,
-)
 _SCRIPT = re.compile(r"BEGIN\b", re.IGNORECASE)
 
 
@@ -85,6 +65,6 @@ def planned(statement: str) -> CreateTable | Alteration:
     """
     parsed = parse_statement(statement)
     inner = parsed.statement if isinstance(parsed, Explain) else parsed
-    if not isinstance(inner, _PLANNED):
+    if not isinstance(inner, PLANNED):
         raise NotPlannableError(statement=statement.strip().partition("\n")[0][:_SHOWN])
     return inner

@@ -9,20 +9,7 @@ from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.planning.summary import refused, summarize
 from dbt.adapters.spark_mt.service.errors import NotExecutableError, NotPlannableError
 from dbt.adapters.spark_mt.service.views import ChangeView
-from dbt.adapters.spark_mt.statements.nodes import (
-    AddQuery,
-    AlterQuery,
-    CreateTable,
-    Explain,
-    Refresh,
-    ResetOptions,
-    Resume,
-    SetComment,
-    SetFreshness,
-    SetOptions,
-    SetRefreshMode,
-    Suspend,
-)
+from dbt.adapters.spark_mt.statements.nodes import PLANNED, Explain, Refresh, Resume, Suspend
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 
 if TYPE_CHECKING:
@@ -33,16 +20,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.service.requests import StatementRequest
 
 _SHOWN = 200
-_PLANNED = (
-    CreateTable,
-    AlterQuery,
-    AddQuery,
-    SetFreshness,
-    SetRefreshMode,
-    SetOptions,
-    ResetOptions,
-    SetComment,
-)
 
 
 def plan_statement(environment: Environment, statement: str) -> ChangeView:
@@ -54,7 +31,7 @@ def plan_statement(environment: Environment, statement: str) -> ChangeView:
     """
     parsed = parse_statement(statement)
     inner = parsed.statement if isinstance(parsed, Explain) else parsed
-    if not isinstance(inner, _PLANNED):
+    if not isinstance(inner, PLANNED):
         raise NotPlannableError(statement=statement[:200])
     name = environment.store.full_name(inner.name)
     try:
@@ -82,6 +59,6 @@ def execute_statement(
         MaterializedTableError: It failed, or is not valid.
     """
     parsed = parse_statement(request.statement)
-    if not isinstance(parsed, (*_PLANNED, Refresh, Resume, Suspend)):
+    if not isinstance(parsed, (*PLANNED, Refresh, Resume, Suspend)):
         raise NotExecutableError(statement=request.statement[:_SHOWN])
     return MaterializedTableManager(environment_for(request)).execute(parsed)

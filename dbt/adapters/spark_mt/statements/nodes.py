@@ -205,3 +205,15 @@ Statement = (
     | ShowJobs
     | Explain
 )
+
+PLANNED = (
+    CreateTable,
+    AlterQuery,
+    AddQuery,
+    SetFreshness,
+    SetRefreshMode,
+    SetOptions,
+    ResetOptions,
+    SetComment,
+)
+"""The statements that change a definition, of which a plan can be made."""
