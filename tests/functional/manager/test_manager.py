@@ -53,6 +53,7 @@ def test_a_changed_query_and_mode_are_applied_while_it_runs(shop):
     until(lambda: "workflow" in described(shop, "t")["Refresh handler"])
 
 
+@pytest.mark.conformance
 def test_suspended_tables_rest_and_resumed_ones_go_on(shop):
     shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
     assert shop.manager.suspend(f"{shop.schema}.t").action == "SUSPENDED"
@@ -77,6 +78,7 @@ def test_a_refresh_answers_at_once_and_its_name_works_in_desc_job(shop):
     until(lambda: shop.manager.job(again.job_id).status is JobStatus.SKIPPED)
 
 
+@pytest.mark.conformance
 def test_a_periodic_refresh_writes_the_partition_of_its_time_in_the_stored_zone(shop):
     shop.session.sql("CREATE TABLE visits (ds STRING, who INT) USING delta")
     shop.session.sql("INSERT INTO visits VALUES ('2026-03-01', 1), ('2026-03-02', 2)")
@@ -105,6 +107,7 @@ def test_a_table_whose_source_is_gone_is_given_up_with_the_reason(shop):
     assert shop.rows("SELECT * FROM t") == [(1,), (2,), (3,)]
 
 
+@pytest.mark.conformance
 def test_details_tell_statement_positions_and_history(shop):
     shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
     details = shop.manager.table(f"{shop.schema}.t")
