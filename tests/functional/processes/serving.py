@@ -53,6 +53,16 @@ class Manager:
         return int(self.process.stdout.readline())
 
 
+def environment() -> dict[str, str]:
+    """The environment of a process of its own.
+
+    PySpark notes in that of a process that it works over Connect, and whoever inherits this can
+    start no Spark.
+    """
+    connect = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE")
+    return {key: value for key, value in os.environ.items() if key not in connect}
+
+
 @contextmanager
 def serving(home: Path) -> Iterator[Manager]:
     """Serve the warehouse in `home` while the block runs."""
@@ -61,6 +71,7 @@ def serving(home: Path) -> Iterator[Manager]:
         process = subprocess.Popen(  # noqa: S603 - our own command
             command,
             cwd=ROOT,
+            env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.discovery import Discovered
 from dbt.adapters.spark_mt.spark.errors import failure_of
 from dbt.adapters.spark_mt.spark.session import connect_spark
 from dbt.adapters.spark_mt.ways import automatic_way
-from tests.functional.processes.serving import serving
+from tests.functional.processes.serving import environment, serving
 
 _TIMEOUT_S = 600
 _ORDERS = "k,amount\n1,10\n1,5\n2,7\n"
@@ -79,6 +79,7 @@ class Project:
         return subprocess.Popen(  # noqa: S603 - our own command
             command,
             cwd=self.home,
+            env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
