@@ -90,11 +90,16 @@ class BatchQuery:
                 raise
 
     def stop(self) -> None:
-        """End it: a batch that has begun ends first."""
+        """End it: a batch that has begun ends first.
+
+        Spark waits for a batch that begins meanwhile, so that must not wait for us: it finds that
+        the stream is about to stop.
+        """
         self._is_stopping = True
         with self._between_batches:
-            if self._query is not None:
-                self._query.stop()
+            pass
+        if self._query is not None:
+            self._query.stop()
         self._resources.close()
 
     def _run(self, frame: DataFrame, number: int) -> None:
