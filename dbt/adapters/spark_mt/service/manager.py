@@ -14,7 +14,6 @@ from dbt.adapters.spark_mt.execution.known_tables import known_table
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.stored import existing_table
 from dbt.adapters.spark_mt.planning.planner import plan_registration
-from dbt.adapters.spark_mt.planning.steps import Register
 from dbt.adapters.spark_mt.service.inspection import table_details
 from dbt.adapters.spark_mt.service.observations import Observed, table_view
 from dbt.adapters.spark_mt.service.statements import execute_statement, plan_statement
@@ -116,7 +115,6 @@ class Manager:
         known = self._parts.view.tables.get(full)
         if known is None:
             step = plan_registration(existing_table(environment, full))
-            assert isinstance(step, Register)  # noqa: S101 - what the planner returns
             known = known_table(step, self._now_ms())
         observed = self._observed(known)
         view = table_view(observed, self._now_ms())
