@@ -28,7 +28,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     WidenedWhileSuspendedError,
 )
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill
+from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill, Publish
 from dbt.adapters.spark_mt.resolution.query_errors import QueryError
 from dbt.adapters.spark_mt.resolution.run_options import InvalidRunOptionsError
 from dbt.adapters.spark_mt.resolution.settings import Settings
@@ -193,6 +193,18 @@ class Alterations:
         tables.execute("ALTER MATERIALIZED TABLE t SET COMMENT 'new'", late)
         assert tables.stored("t").definition.asked.comment == "new"
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
+
+    def test_an_alteration_that_is_overtaken_before_it_publishes(self, tables):
+        create(tables)
+        late = Beaten(
+            tables.environment.runner, Publish, lambda: alter(tables, "SET COMMENT 'newer'")
+        )
+        outcome = tables.execute("ALTER MATERIALIZED TABLE t SET ('a' = '1')", late).outcome
+        assert outcome.action is Action.ALTERED
+        stored = tables.stored("t")
+        assert stored.published is None
+        assert stored.definition.asked.comment == tables.metadata("t").comment == "newer"
+        assert dict(stored.definition.asked.options) == {"a": "1"}
 
     def test_modes_that_were_left_open_are_derived_again(self, tables):
         create(tables)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -104,6 +105,13 @@ def published_definition(properties: Mapping[str, str], name: TableName) -> Stor
     """
     encoded = properties.get(DEFINITION)
     return None if encoded is None else _decoded(encoded, name)
+
+
+def readable_definition(properties: Mapping[str, str], name: TableName) -> StoredDefinition | None:
+    """Return the definition among a table's properties, or None if none there can be read."""
+    with suppress(UnreadableDefinitionError):
+        return published_definition(properties, name)
+    return None
 
 
 def _decoded(encoded: str, name: TableName) -> StoredDefinition:

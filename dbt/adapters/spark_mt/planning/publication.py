@@ -13,6 +13,20 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.planning.steps import Publish
 
 
+def is_superseded(step: Publish, published: StoredDefinition | None) -> bool:
+    """Whether a newer definition of the same table is published already.
+
+    Somebody committed after us, on top of our definition, and published first: to write ours over
+    it would take back theirs.
+    """
+    ours = step.definition
+    return (
+        published is not None
+        and published.table_id == ours.table_id
+        and published.generation > ours.generation
+    )
+
+
 def changed_comments(step: Publish) -> dict[str, str]:
     """Return the comments of columns that must be written, by column; empty removes one.
 

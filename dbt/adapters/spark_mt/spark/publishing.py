@@ -33,11 +33,13 @@ class Published:
         comment: Its comment, empty without one.
         properties: Its properties.
         identity: Delta's identity of it.
+        definition: The definition that is published, None where there is none that can be read.
     """
 
     comment: str
     properties: Mapping[str, str]
     identity: str
+    definition: StoredDefinition | None = None
 
 
 def publish_statements(step: Publish, now: Published) -> list[str]:

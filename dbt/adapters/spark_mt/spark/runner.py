@@ -13,12 +13,15 @@ from dbt.adapters.spark_mt.execution.errors import (
     OutcomeUnknownError,
     RefreshFailedError,
 )
+from dbt.adapters.spark_mt.execution.identification import readable_definition
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
+from dbt.adapters.spark_mt.execution.retry import retrying
 from dbt.adapters.spark_mt.execution.step_facts import facts_of
 from dbt.adapters.spark_mt.planning.guard import violations_query
 from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
 from dbt.adapters.spark_mt.planning.phase import Phase
 from dbt.adapters.spark_mt.planning.properties import DELTA_ID, PREFIX
+from dbt.adapters.spark_mt.planning.publication import is_superseded
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -35,7 +38,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     VerifyRows,
 )
 from dbt.adapters.spark_mt.resolution.content import null_column
-from dbt.adapters.spark_mt.spark.commits import fenced, raise_if_violated
+from dbt.adapters.spark_mt.spark.commits import explaining_conflicts, fenced, raise_if_violated
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.publishing import (
     Published,
@@ -165,11 +168,22 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: Publish) -> StepResult:
+        retrying(lambda: self._publish(step))
+        return StepResult()
+
+    def _publish(self, step: Publish) -> None:
+        """Bring the table in line, unless somebody published a newer definition meanwhile.
+
+        Raises:
+            CommitConflictError: Another change of the metadata came first.
+        """
         now = self._published(step)
-        with self._sessions.open() as session:
+        self._details.forget()
+        if is_superseded(step, now.definition):
+            return
+        with self._sessions.open() as session, explaining_conflicts(step.definition.name):
             for statement in publish_statements(step, now):
                 session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
-        return StepResult()
 
     def _published(self, step: Publish) -> Published:
         name = step.definition.name
@@ -179,7 +193,9 @@ class SparkStepRunner:
         properties = self._details.properties(name)
         known = "" if step.is_of_another_table else properties.get(DELTA_ID)
         identity = known or self._details.delta_id(name)
-        return Published(detail.comment, properties, identity)
+        return Published(
+            detail.comment, properties, identity, readable_definition(properties, name)
+        )
 
     @_run.register
     def _(self, step: Unpublish) -> StepResult:

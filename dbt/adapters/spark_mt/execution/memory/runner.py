@@ -8,6 +8,7 @@ from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
+from dbt.adapters.spark_mt.execution.identification import readable_definition
 from dbt.adapters.spark_mt.execution.memory.content import in_partitions
 from dbt.adapters.spark_mt.execution.memory.tables import Change, Snapshot
 from dbt.adapters.spark_mt.execution.ports import StepResult
@@ -16,6 +17,7 @@ from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
 from dbt.adapters.spark_mt.planning.properties import PREFIX, properties_of
 from dbt.adapters.spark_mt.planning.publication import (
     changed_comments,
+    is_superseded,
     missing_properties,
     obsolete_properties,
 )
@@ -162,8 +164,13 @@ class MemoryStepRunner:
 
     @_run.register
     def _(self, step: Publish) -> StepResult:
-        identity = self._table(step.definition.name).identity
-        return self._published(step, "SET TBLPROPERTIES", lambda s: _in_line(step, s, identity))
+        name = step.definition.name
+        table = self._table(name)
+        if is_superseded(step, readable_definition(dict(table.newest.properties), name)):
+            return StepResult()
+        return self._published(
+            step, "SET TBLPROPERTIES", lambda s: _in_line(step, s, table.identity)
+        )
 
     @_run.register
     def _(self, step: Recluster) -> StepResult:
