@@ -15,11 +15,8 @@ from dbt.adapters.spark_mt.cli_tables import LocalTables, Rows, Session
 from dbt.adapters.spark_mt.definition.identifier import quote
 from dbt.adapters.spark_mt.repairing import repairs_of
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.progress import stage_progress
 from dbt.adapters.spark_mt.spark.session import classic_spark, connect_spark
-from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
-from dbt.adapters.spark_mt.spark.system_table import SystemTable
 from dbt.adapters.spark_mt.ways import automatic_way, server_url
 
 if TYPE_CHECKING:
@@ -46,13 +43,10 @@ def open_tables(place: Place) -> Iterator[LocalTables]:
     environment = SparkEnvironment(spark)
     try:
         _enter(spark, place)
-        system = SystemTable(spark, PrivateSessions(spark))
         yield LocalTables(
             Session(
                 environment=environment.value,
-                registry=SparkSystemLog(
-                    spark, system, environment.value.now_ms, environment.value.store.version
-                ),
+                registry=environment.log,
                 catalog=spark.catalog.currentCatalog(),
                 forget=environment.details.forget,
                 run=partial(_run, spark),

@@ -30,6 +30,10 @@ class Query:
     def exception(self):
         return self.failure
 
+    @property
+    def lastProgress(self):  # noqa: N802 - Spark's name
+        return self.recentProgress[-1] if self.recentProgress else None
+
 
 @dataclass
 class Feed:
@@ -71,6 +75,13 @@ def test_only_batches_that_read_the_rows_count():
     old, first, second = batch(0, 5, 9, 1), batch(1, 2, 3, 1), batch(2, 3, 4, 2)
     side = Side(first, second, batch(3, 0, 9, 2), before=[old])
     assert batches(side, 5) == [3.0, 4.0]
+
+
+def test_a_stream_that_has_read_nothing_yet_is_waited_for(monkeypatch):
+    nothing = {**batch(0, 0, 1, 0), "sources": [{"endOffset": "null"}]}
+    monkeypatch.setattr(streams_sides, "_PATIENCE_S", 0.1)
+    with pytest.raises(NoProgressError):
+        batches(Side(nothing), 5)
 
 
 def test_a_stream_that_failed_or_does_not_come_is_told(monkeypatch):

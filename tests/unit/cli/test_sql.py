@@ -79,16 +79,14 @@ def test_confs_reach_the_session(run, shop):
 
 def test_a_plan_changes_nothing(run, shop):
     shop.create("daily", ORDERS)
-    before = shop.tables.environment.store.version
-    name = shop.tables.name("daily")
-    version = before(name)
+    before = shop.tables.stored("daily")
     statement = f"CREATE OR ALTER MATERIALIZED TABLE daily COMMENT 'sold' AS {ORDERS}"
     done = run("plan", statement, "--json")
     assert done.exit_code == 0, done.output
     (rows,) = map(json.loads, done.stdout.splitlines())
     assert rows[-1]["step"] == "in total"
     assert rows[-1]["effect"] == "metadata only"
-    assert before(name) == version
+    assert shop.tables.stored("daily") == before
 
 
 @pytest.mark.usefixtures("shop")

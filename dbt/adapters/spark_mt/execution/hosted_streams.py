@@ -134,8 +134,8 @@ class HostedStream:
         """
         if self._has_lost_its_sources():
             return True
-        version = self._env.store.version(self.task.table.name)
-        if version == max(self._seen_version, self._version()):
+        known = max(self._seen_version, self._version())
+        if self._env.store.is_newest(self.task.table.name, known):
             return False
         self._env.store.forget()
         found = self._env.store.find(self.task.table.name)

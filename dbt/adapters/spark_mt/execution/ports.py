@@ -72,8 +72,8 @@ class TableStore(Protocol):
         """Look at the table itself, never at an index of tables."""
         ...
 
-    def version(self, name: TableName) -> int:
-        """Return the newest version of a table, as cheaply as possible; -1 where it has none."""
+    def is_newest(self, name: TableName, version: int) -> bool:
+        """Whether a version of a table is its newest, as cheaply as possible."""
         ...
 
     def forget(self) -> None:

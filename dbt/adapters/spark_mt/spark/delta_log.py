@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
+
 _COMMIT_FILE = re.compile(r"(\d{20})\.json$")
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 _PREFIX = '{"commitInfo"'
@@ -31,10 +33,16 @@ _REMOVE = '{"remove"'
 
 
 class DeltaLog:
-    """Reads logs by the location of their table."""
+    """Reads logs by the location of their table.
 
-    def __init__(self, spark: SparkSession) -> None:
+    Args:
+        spark: The session.
+        files: Reads single commits without a job of Spark, where the driver is this process.
+    """
+
+    def __init__(self, spark: SparkSession, files: DriverFiles | None = None) -> None:
         self._spark = spark
+        self._files = files
 
     def versions(self, location: str) -> list[int]:
         """Return the versions whose commit files exist, oldest first; none without a log."""
@@ -47,6 +55,21 @@ class DeltaLog:
             raise
         found = map(_COMMIT_FILE.search, paths)
         return sorted(int(match[1]) for match in found if match)
+
+    def is_newest(self, location: str, version: int) -> bool:
+        """Whether a version is the newest one of a table, as cheaply as possible."""
+        if self._files is None:
+            return self.versions(location)[-1:] == [version]
+        here, next_one = (commit_file(location, v) for v in (version, version + 1))
+        return self._files.exists(here) and not self._files.exists(next_one)
+
+    def commit(self, location: str, version: int) -> Commit | None:
+        """Return one commit, or None where the log does not hold it."""
+        if self._files is None:
+            held = version in self.versions(location)
+            return self.commits([(location, version)]).get((location, version)) if held else None
+        text = self._files.read_if_there(commit_file(location, version))
+        return None if text is None else first_commit(version, text)
 
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
         """Return commits by (location, version), read in one job."""

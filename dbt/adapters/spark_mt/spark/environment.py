@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
 from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.content import ContentWriter
 from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.leases import SparkLeaseLog
 from dbt.adapters.spark_mt.spark.observer import SparkTableObserver
@@ -72,7 +73,8 @@ class SparkEnvironment:
     ) -> None:
         self._spark = spark
         self.sessions = PrivateSessions(spark)
-        log = DeltaLog(spark)
+        files = None if is_connect(spark) else DriverFiles(spark)
+        log = DeltaLog(spark, files)
         self.details = TableDetails(spark, log)
         store = SparkTableStore(spark, log, self.details)
         sources = SparkSourceReader(log, self.details, self.sessions)
@@ -80,7 +82,7 @@ class SparkEnvironment:
         now_ms = partial(_now_ms, clock)
         told = self.log = SparkSystemLog(spark, system, now_ms, store.version)
         self.leases = SparkLeaseLog(system, told.version)
-        parts = self.parts = self._parts((sources, log, self.details), now_ms)
+        parts = self.parts = self._parts((sources, log, self.details), files, now_ms)
         content = ContentWriter(self.sessions, sources, log, self.details, parts)
         self.value = Environment(
             store=store,
@@ -105,12 +107,15 @@ class SparkEnvironment:
         )
 
     def _parts(
-        self, reading: tuple[SparkSourceReader, DeltaLog, TableDetails], now_ms: Callable[[], int]
+        self,
+        reading: tuple[SparkSourceReader, DeltaLog, TableDetails],
+        files: DriverFiles | None,
+        now_ms: Callable[[], int],
     ) -> StreamParts | None:
         """What streams are made of; none over Connect, as they run in the driver's process."""
-        if is_connect(self._spark):
+        if files is None:
             return None
-        return stream_parts(self._spark, reading, self._settings, now_ms)
+        return stream_parts(self._spark, reading, files, self._settings, now_ms)
 
     def _settings(self) -> Settings:
         return Settings.from_confs(dict(self.set_confs(PREFIX)))

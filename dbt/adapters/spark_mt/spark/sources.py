@@ -94,10 +94,8 @@ class SparkSourceReader:
         """Whether the source still has the very version that `position` names, or all behind it."""
         if isinstance(position, OffsetPosition):
             return self._logs.is_readable(source, position)
-        key = (self._detail(source).location, position.version)
-        if position.version not in self._log.versions(key[0]):
-            return False
-        return self._log.commits([key])[key].identity == position.identity
+        commit = self._log.commit(self._detail(source).location, position.version)
+        return commit is not None and commit.identity == position.identity
 
     def earliest(self, source: TableName) -> FollowedPosition | None:
         """Return where a topic of Kafka begins now; None for any other source."""

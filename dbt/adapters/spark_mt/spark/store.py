@@ -68,6 +68,11 @@ class SparkTableStore:
             return -1
         return max(self._log.versions(detail.location), default=-1)
 
+    def is_newest(self, name: TableName, version: int) -> bool:
+        """Whether a version of a table is its newest: a look at two files where Spark runs here."""
+        detail = self._details.of(name)
+        return not isinstance(detail, NoTable) and self._log.is_newest(detail.location, version)
+
     def forget(self) -> None:
         """Look at everything anew from now on."""
         self._details.forget()

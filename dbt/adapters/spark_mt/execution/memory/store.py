@@ -46,10 +46,10 @@ class MemoryTableStore:
             return Stranger(name, "parquet table")
         return identify(_seen(name, relation))
 
-    def version(self, name: TableName) -> int:
-        """Return the newest version of a table; -1 where there is none."""
+    def is_newest(self, name: TableName, version: int) -> bool:
+        """Whether a version of a table is its newest."""
         table = self._catalog.table(name)
-        return -1 if table is None else table.version
+        return table is not None and table.version == version
 
     def forget(self) -> None:
         """Nothing is remembered here."""

@@ -15,7 +15,6 @@ from dbt.adapters.spark_mt.execution.streams import BatchDone
 from dbt.adapters.spark_mt.planning.batches import WriteBatch
 from dbt.adapters.spark_mt.planning.guard import guarded
 from dbt.adapters.spark_mt.spark.commits import fenced
-from dbt.adapters.spark_mt.spark.delta_log import commit_file, first_commit
 from dbt.adapters.spark_mt.spark.private_session import PrivateSession
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 from dbt.adapters.spark_mt.spark.write_errors import WriteErrors
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.streams.checkpoints import Checkpoint, Checkpoints
     from dbt.adapters.spark_mt.spark.streams.ends import BatchEnds
-    from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
 _BATCH = "__materialized_table_batch"
@@ -63,7 +61,6 @@ class BatchWriter:
     Args:
         log: Reads Delta logs.
         details: What the catalog says about tables.
-        files: The file systems of the driver.
         checkpoints: Reads checkpoints.
         now_ms: The current instant, milliseconds since the epoch, UTC.
     """
@@ -72,13 +69,12 @@ class BatchWriter:
         self,
         log: DeltaLog,
         details: TableDetails,
-        files: DriverFiles,
         checkpoints: Checkpoints,
         now_ms: Callable[[], int],
     ) -> None:
         self._errors = WriteErrors(log, details)
         self._details = details
-        self._files = files
+        self._log = log
         self._checkpoints = checkpoints
         self._now_ms = now_ms
 
@@ -177,10 +173,7 @@ class BatchWriter:
         detail = self._details.of(table.name)
         if isinstance(detail, NoTable):
             return None
-        path = commit_file(detail.location, version)
-        if (text := self._files.read_if_there(path)) is None:
-            return None
-        return first_commit(version, text)
+        return self._log.commit(detail.location, version)
 
 
 def _upsert(definition: StoredDefinition, rows: str, key: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.resolution.settings import Settings
-    from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
+    from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 
 _DIRECTORY = ".materialized-table-checkpoints"
 PASSING = "stream-"

@@ -6,17 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
+from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.source_errors import OffsetInsideCommitError
-from dbt.adapters.spark_mt.spark.delta_log import commit_file, first_commit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
     from dbt.adapters.spark_mt.spark.streams.source import StreamSource
-    from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
 _BEHIND_COMMIT = -1
@@ -30,7 +30,7 @@ class BatchEnds:
         opened: The sources, in the query's order.
         sources: Tells where Delta tables live.
         details: Tells Delta's identities of tables.
-        files: Reads their logs.
+        log: Reads their logs.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class BatchEnds:
         opened: Mapping[str, StreamSource],
         sources: SparkSourceReader,
         details: TableDetails,
-        files: DriverFiles,
+        log: DeltaLog,
     ) -> None:
         self._formats = {str(source.name): source.format for source in run.sources}
         self._opened = opened
-        self._files = files
+        self._log = log
         self._locations: dict[str, str] = {}
         self._by_delta_id: dict[str, str] = {}
         tables = [s for s in run.sources if s.format == "delta" and str(s.name) in opened]
@@ -60,6 +60,7 @@ class BatchEnds:
 
         Raises:
             OffsetInsideCommitError: The batch read a part of a commit.
+            SourceNotFoundError: A version that it read is no longer in a source's log.
         """
         found: dict[str, Position] = {}
         for offset in offsets:
@@ -82,8 +83,8 @@ class BatchEnds:
         )
 
     def _identity(self, name: str, version: int) -> str | None:
-        text = self._files.read_if_there(commit_file(self._locations[name], version))
-        return None if text is None else first_commit(version, text).identity
+        commit = self._log.commit(self._locations[name], version)
+        return commit.identity if commit else None
 
     def _name(self, offset: Any, left: list[str]) -> str:  # noqa: ANN401 - a source's own JSON
         if isinstance(offset, dict) and "reservoirId" in offset:
@@ -102,5 +103,8 @@ class BatchEnds:
         if offset["index"] != _BEHIND_COMMIT:
             raise OffsetInsideCommitError(source=name, offset=json.dumps(offset))
         version = int(offset["reservoirVersion"]) - 1
-        text = self._files.read(commit_file(location, version))
-        return VersionedPosition(version, first_commit(version, text).identity)
+        commit = self._log.commit(location, version)
+        if commit is None:
+            problem = f"its Delta log no longer holds version {version}"
+            raise SourceNotFoundError(source=name, problem=problem)
+        return VersionedPosition(version, commit.identity)

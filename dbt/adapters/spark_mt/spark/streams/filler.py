@@ -124,7 +124,7 @@ class _FirstBatch:
             session.configure(_ONE_BATCH)
             after = dict(step.since or ())
             frame, opened = parts.queries.open(session, step.definition, run, after)
-            ends = BatchEnds(run, opened, parts.sources, parts.details, parts.files)
+            ends = BatchEnds(run, opened, parts.sources, parts.details, parts.log)
             context = BatchContext(run, self._checkpoint, ends)
 
             def on_batch(rows: DataFrame, number: int) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter
 from dbt.adapters.spark_mt.spark.streams.checkpoints import Checkpoints
 from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
-from dbt.adapters.spark_mt.spark.streams.storage import DriverFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.resolution.settings import Settings
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
@@ -27,7 +27,7 @@ class StreamParts:
 
     sources: SparkSourceReader
     details: TableDetails
-    files: DriverFiles
+    log: DeltaLog
     checkpoints: Checkpoints
     queries: StreamQueries
     writer: BatchWriter
@@ -36,6 +36,7 @@ class StreamParts:
 def stream_parts(
     spark: SparkSession,
     reading: tuple[SparkSourceReader, DeltaLog, TableDetails],
+    files: DriverFiles,
     settings: Callable[[], Settings],
     now_ms: Callable[[], int],
 ) -> StreamParts:
@@ -44,12 +45,12 @@ def stream_parts(
     Args:
         spark: A classic session.
         reading: What tells of sources, of Delta logs, and of tables.
+        files: The file systems of the driver.
         settings: Reads the settings in force.
         now_ms: The current instant, milliseconds since the epoch, UTC.
     """
     sources, log, details = reading
-    files = DriverFiles(spark)
     checkpoints = Checkpoints(spark, files, settings)
-    writer = BatchWriter(log, details, files, checkpoints, now_ms)
+    writer = BatchWriter(log, details, checkpoints, now_ms)
     queries = StreamQueries(sources, log, settings)
-    return StreamParts(sources, details, files, checkpoints, queries, writer)
+    return StreamParts(sources, details, log, checkpoints, queries, writer)

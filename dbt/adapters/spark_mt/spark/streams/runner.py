@@ -67,7 +67,7 @@ class SparkStreamRunner:
             session = stack.enter_context(self._sessions.open(definition.resolved.context))
             try:
                 frame, opened = parts.queries.open(session, definition, task.run, _after(task))
-                ends = BatchEnds(task.run, opened, parts.sources, parts.details, parts.files)
+                ends = BatchEnds(task.run, opened, parts.sources, parts.details, parts.log)
                 context = BatchContext(task.run, checkpoint, ends)
                 stream = SparkStream(task, context, parts, stack.pop_all())
                 stream.start(frame)

@@ -22,8 +22,11 @@ class DriverFiles:
 
     def __init__(self, spark: SparkSession) -> None:
         context = spark.sparkContext
-        self._jvm: Any = context._jvm  # noqa: SLF001 - see above
+        jvm: Any = context._jvm  # noqa: SLF001 - see above
         self._conf: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+        # Looked up once: each part of a class's name is a question to the JVM.
+        self._path: Any = jvm.org.apache.hadoop.fs.Path
+        self._text: Any = jvm.org.apache.commons.io.IOUtils.toString
 
     def read(self, path: str) -> str:
         """Return the text of a file.
@@ -31,21 +34,25 @@ class DriverFiles:
         Raises:
             py4j.protocol.Py4JJavaError: There is none, or it cannot be read.
         """
-        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        target = self._path(path)
         stream = target.getFileSystem(self._conf).open(target)
         try:
-            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            return str(self._text(stream, "UTF-8"))
         finally:
             stream.close()
 
     def read_if_there(self, path: str) -> str | None:
         """Return the text of a file, or None where there is none."""
-        target = self._jvm.org.apache.hadoop.fs.Path(path)
-        return self.read(path) if target.getFileSystem(self._conf).exists(target) else None
+        return self.read(path) if self.exists(path) else None
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or directory."""
+        target = self._path(path)
+        return bool(target.getFileSystem(self._conf).exists(target))
 
     def delete(self, path: str) -> None:
         """Remove a file or directory with all that is in it, if it is there."""
-        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        target = self._path(path)
         target.getFileSystem(self._conf).delete(target, True)  # noqa: FBT003 - Java has no names for arguments
 
     def modified_ms(self, path: str) -> int | None:
@@ -53,7 +60,7 @@ class DriverFiles:
 
         Milliseconds since the epoch, UTC.
         """
-        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        target = self._path(path)
         system = target.getFileSystem(self._conf)
         if not system.exists(target):
             return None
@@ -61,7 +68,7 @@ class DriverFiles:
 
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, sorted; none where there is no directory."""
-        target = self._jvm.org.apache.hadoop.fs.Path(path)
+        target = self._path(path)
         system = target.getFileSystem(self._conf)
         if not system.exists(target):
             return []
