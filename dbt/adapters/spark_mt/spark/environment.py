@@ -73,8 +73,7 @@ class SparkEnvironment:
     ) -> None:
         self._spark = spark
         self.sessions = PrivateSessions(spark)
-        files = None if is_connect(spark) else DriverFiles(spark)
-        log = DeltaLog(spark, files)
+        log = DeltaLog(spark, _driver_files(spark))
         self.details = TableDetails(spark, log)
         store = SparkTableStore(spark, log, self.details)
         sources = SparkSourceReader(log, self.details, self.sessions)
@@ -82,7 +81,7 @@ class SparkEnvironment:
         now_ms = partial(_now_ms, clock)
         told = self.log = SparkSystemLog(spark, system, now_ms, store.version)
         self.leases = SparkLeaseLog(system, told.version)
-        parts = self.parts = self._parts((sources, log, self.details), files, now_ms)
+        parts = self.parts = self._parts((sources, log, self.details), now_ms)
         content = ContentWriter(self.sessions, sources, log, self.details, parts)
         self.value = Environment(
             store=store,
@@ -107,15 +106,12 @@ class SparkEnvironment:
         )
 
     def _parts(
-        self,
-        reading: tuple[SparkSourceReader, DeltaLog, TableDetails],
-        files: DriverFiles | None,
-        now_ms: Callable[[], int],
+        self, reading: tuple[SparkSourceReader, DeltaLog, TableDetails], now_ms: Callable[[], int]
     ) -> StreamParts | None:
         """What streams are made of; none over Connect, as they run in the driver's process."""
-        if files is None:
+        if is_connect(self._spark):
             return None
-        return stream_parts(self._spark, reading, files, self._settings, now_ms)
+        return stream_parts(self._spark, reading, self._settings, now_ms)
 
     def _settings(self) -> Settings:
         return Settings.from_confs(dict(self.set_confs(PREFIX)))
@@ -128,6 +124,10 @@ class SparkEnvironment:
         """Return the confs of the session whose keys begin so."""
         rows = self._spark.sql("SET").collect()
         return [(row["key"], row["value"]) for row in rows if row["key"].startswith(prefix)]
+
+
+def _driver_files(spark: SparkSession) -> DriverFiles | None:
+    return None if is_connect(spark) else DriverFiles(spark)
 
 
 def _now_ms(clock: Callable[[], datetime]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter
 from dbt.adapters.spark_mt.spark.streams.checkpoints import Checkpoints
 from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.resolution.settings import Settings
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
-    from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
@@ -36,7 +36,6 @@ class StreamParts:
 def stream_parts(
     spark: SparkSession,
     reading: tuple[SparkSourceReader, DeltaLog, TableDetails],
-    files: DriverFiles,
     settings: Callable[[], Settings],
     now_ms: Callable[[], int],
 ) -> StreamParts:
@@ -45,12 +44,11 @@ def stream_parts(
     Args:
         spark: A classic session.
         reading: What tells of sources, of Delta logs, and of tables.
-        files: The file systems of the driver.
         settings: Reads the settings in force.
         now_ms: The current instant, milliseconds since the epoch, UTC.
     """
     sources, log, details = reading
-    checkpoints = Checkpoints(spark, files, settings)
+    checkpoints = Checkpoints(spark, DriverFiles(spark), settings)
     writer = BatchWriter(log, details, checkpoints, now_ms)
     queries = StreamQueries(sources, log, settings)
     return StreamParts(sources, details, log, checkpoints, queries, writer)
