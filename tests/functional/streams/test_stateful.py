@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,12 @@ def define(tables, query, clauses=CLAUSES):
     return tables.execute(statement).outcome
 
 
+def rows_of(metrics):
+    """How many rows a commit wrote."""
+    names = ("numOutputRows", "numTargetRowsInserted", "numTargetRowsUpdated")
+    return sum(int(metrics.get(name, 0)) for name in names)
+
+
 def checkpoints(warehouse: str) -> list[Path]:
     """The checkpoints that are there."""
     return sorted(Path(warehouse).glob(".materialized-table-checkpoints/*/*"))
@@ -63,6 +70,11 @@ def test_groups_are_kept_by_state(tables, session, warehouse):
     described = tables.execute("DESC EXTENDED MATERIALIZED TABLE t").rows
     assert next(row[1] for row in described if row[0] == "Stream").startswith("batch ")
     same(session, "t", WINDOWS)
+    history = session.sql("DESCRIBE HISTORY t").collect()
+    written = Counter(
+        (row["operation"], rows_of(row["operationMetrics"]) > 0) for row in history[:2]
+    )
+    assert written == {("MERGE", True): 1, ("WRITE", False): 1}, "a watermark moves on by no MERGE"
     assert tables.refresh("t").status is RefreshResult.UP_TO_DATE
     session.sql("UPDATE events SET id = 100 WHERE id = 1")  # no stream can follow that
     assert tables.refresh("t").strategy == "recompute"

@@ -8,7 +8,9 @@ from dbt.adapters.spark_mt.execution.host_progress import HostPhase, HostPolicy
 from dbt.adapters.spark_mt.execution.hosting import HostedTable
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+from dbt.adapters.spark_mt.planning.steps import Register
 from dbt.adapters.spark_mt.resolution.settings import Settings
+from tests.behaviour.harness import Faulty
 from tests.behaviour.hosting import (
     LIVE,
     STATEMENTS,
@@ -138,3 +140,43 @@ def test_pauses_are_spread_by_chance():
     policy = HostPolicy(first_pause=1_000, spread=0.5)
     assert policy.pause_after(3, chance=0.0) == 2_000
     assert policy.pause_after(3, chance=1.0) == 1_000
+
+
+def test_a_heart_beats_in_one_commit_whatever_happened_since_the_last(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    host = world.host()
+    log = tables.memory.log
+    written = []
+    for arrives in (True, False):
+        if arrives:
+            tables.append("events", [(4, 1, 4)])
+            host.fresh()
+        before = log.version("")
+        world.heartbeat.tick()
+        written.append(log.version("") - before)
+    assert written == [1, 1]
+    name = tables.name("t")
+    (known,) = [each for each in log.tables(name.catalog) if each.name == name]
+    assert known.last_refresh_at_ms == tables.stored("t").last_refresh.started_at_ms
+    assert "RUNNING" in [row[3] for row in tables.execute("SHOW JOBS").rows]
+
+
+def test_a_registry_that_cannot_be_written_stops_no_stream(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    environment = tables.environment
+    faulty = replace(environment, runner=Faulty(environment.runner, Register))
+    world.ports = lambda: faulty
+    host = world.host()
+    tables.append("events", [(4, 1, 4)])
+    host.fresh()
+    world.heartbeat.tick()
+    tables.append("events", [(5, 1, 5)])
+    host.fresh()
+    assert host.progress.phase is HostPhase.STREAMING
+    host.table.end()
+    assert host.progress.phase is HostPhase.ENDED
+    assert_each_row_once(tables)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.streams import BatchDone, Stream
-    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register
 
 
 FOLLOWED = (VersionedPosition, OffsetPosition)
@@ -152,10 +152,10 @@ class HostedStream:
             return
         done, failure = self._stream.done, self._stream.failure
         if failure is not None and not isinstance(failure, CommitConflictError):
-            self._teller.fail(failure)
+            self._teller.fail(failure, self._registration(done))
         elif done is not None:
-            self._teller.write(self._teller.ended(JobStatus.FINISHED, rows=done.rows))
-        self._register()
+            ended = self._teller.ended(JobStatus.FINISHED, rows=done.rows)
+            self._teller.write(ended, self._registration(done))
 
     def _version(self) -> int:
         done = self._stream.done
@@ -184,12 +184,12 @@ class HostedStream:
         return not _are_readable(self._env, replace(self.task, table=table), also_logs=False)
 
     def _beat(self) -> None:
-        self._teller.beat()
-        self._register()
-
-    def _register(self) -> None:
-        """Bring the table's row in the registry up to the newest batch."""
         done = self._stream.done
-        if done is not None and done is not self._registered:
-            self._env.runner.run(plan_registration(done.table))
+        if self._teller.write(self._teller.going_on(), self._registration(done)):
             self._registered = done
+
+    def _registration(self, done: BatchDone | None) -> Register | None:
+        """What brings the table's row in the registry up to a batch; None if it is."""
+        if done is None or done is self._registered:
+            return None
+        return plan_registration(done.table)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepResult
-    from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun
+    from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun, Register
 
 LONGEST_ERROR = 2000
 """How many characters of an error the log keeps."""
@@ -78,7 +78,11 @@ class JobTeller:
 
     def beat(self) -> None:
         """Tell that it goes on."""
-        self.write(replace(self.job, heard_at_ms=self.environment.now_ms()))
+        self.write(self.going_on())
+
+    def going_on(self) -> Job:
+        """Return the row of a job that goes on."""
+        return replace(self.job, heard_at_ms=self.environment.now_ms())
 
     def ended(self, status: JobStatus, rows: int | None = None, error: str = "") -> Job:
         """Return its last row; from now on it is over."""
@@ -88,24 +92,38 @@ class JobTeller:
             self.job, status=status, ended_at_ms=now, heard_at_ms=now, rows=rows, error=error
         )
 
-    def fail(self, error: BaseException) -> None:
-        """Tell how the job failed, unless its rows are committed and only what follows failed."""
+    def fail(self, error: BaseException, registration: Register | None = None) -> None:
+        """Tell how the job failed, unless its rows are committed and only what follows failed.
+
+        Args:
+            error: Why.
+            registration: What its table became before, to be told in the same commit.
+        """
         if self.is_over:
             return
         canceled = self.environment.conduct.is_cancellation(error)
         beaten = isinstance(error, CommitConflictError)
         status = JobStatus.CANCELED if canceled or beaten else JobStatus.FAILED
         text = str(error) or type(error).__name__
-        self.write(self.ended(status, error=text[:LONGEST_ERROR]))
+        self.write(self.ended(status, error=text[:LONGEST_ERROR]), registration)
 
-    def write(self, job: Job) -> None:
-        """Write a row about it."""
+    def write(self, job: Job, registration: Register | None = None) -> bool:
+        """Write a row about it, and with it the row of its table where that is given.
+
+        Returns:
+            Whether they were written; `problems` says why not.
+        """
         try:
-            self.environment.conduct.log.append(job)
+            if registration is None:
+                self.environment.conduct.log.append(job)
+            else:
+                self.environment.runner.run(replace(registration, job=job))
         except Exception as error:  # noqa: BLE001 - a log must not fail what it tells about
             problem = problem_of(error)
             _LOGGER.warning("the log of refreshes was not written: %s", problem)
             self.problems.append(f"The log of refreshes was not updated: {problem}")
+            return False
+        return True
 
 
 def _job_of(plan: Plan, environment: Environment) -> Job | None:

@@ -40,7 +40,10 @@ class MemorySystemLog:
 
     def record(self, step: Register) -> None:
         """Write a table's row, and that of the refresh which made its newest commit."""
-        self._version += 1
+        if step.job is None:
+            self._version += 1
+        else:
+            self.append(step.job)
         definition = step.definition
         self._known[definition.name] = known_table(step, self._now_ms())
         at = step.refresh.started_at_ms if step.refresh else None
@@ -54,8 +57,6 @@ class MemorySystemLog:
             lag_seconds=None if at is None else 0,
             recorded_at_ms=self._now_ms(),
         )
-        if step.job is not None:
-            self.append(step.job)
 
     def remove(self, name: TableName) -> None:
         """Remove a table's row."""
@@ -64,7 +65,7 @@ class MemorySystemLog:
         self._entries.pop(name, None)
 
     def version(self, catalog: str) -> int:  # noqa: ARG002 - all catalogs of a test share it
-        """Return how many rows were told."""
+        """Return how often something was told."""
         return self._version
 
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:

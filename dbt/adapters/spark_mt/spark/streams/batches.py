@@ -124,17 +124,22 @@ class BatchWriter:
         frame.createOrReplaceTempView(_BATCH)
         with self._errors.explaining(session, step) as attempt:
             attempt.content = f"SELECT * FROM {_BATCH}"
-            statement = self._statement(session, step, attempt.content)
+            moved = positions != table.positions
+            statement = self._statement(session, step, attempt.content, moved=moved)
             told = facts_of(step, secrets.token_hex(8))
             version = fenced(session, table.name, told, lambda: session.spark.sql(statement))
         return self._done(table, step, version)
 
-    def _statement(self, session: PrivateSession, step: WriteBatch, content: str) -> str:
+    def _statement(
+        self, session: PrivateSession, step: WriteBatch, content: str, *, moved: bool
+    ) -> str:
         definition = step.definition
         rows = guarded(content, definition.resolved)
         key = step.run.engine.key if step.run.engine else ()
         if not key:
             return f"INSERT INTO {definition.name.sql}\n{rows}"
+        if not moved:
+            return f"INSERT INTO {definition.name.sql}\n{_none_of(rows)}"
         session.configure(_MERGE_CONFS)
         return _upsert(definition, rows, key)
 
@@ -174,6 +179,12 @@ class BatchWriter:
         if isinstance(detail, NoTable):
             return None
         return self._log.commit(detail.location, version)
+
+
+def _none_of(rows: str) -> str:
+    """A batch that only moves the watermark changes no group; a MERGE of nothing costs a join."""
+    failure = "raise_error('groups changed although no source did')"
+    return f"SELECT * FROM (\n{rows}\n) WHERE CASE WHEN true THEN {failure} ELSE true END"
 
 
 def _upsert(definition: StoredDefinition, rows: str, key: tuple[str, ...]) -> str:
