@@ -94,7 +94,9 @@ class MaterializedTables(TableChecks, TableHandover, TableHosting, TableRepair, 
             self._environment.value.recent.forget()
             return None
         self._environment.details.forget()
-        return self._manager.execute(parsed)
+        result = self._manager.execute(parsed)
+        self._tell_host(result.outcome)
+        return result
 
     def sql(self, statement: str) -> DataFrame:
         """Run any SQL: ours here, everything else in Spark, byte for byte.

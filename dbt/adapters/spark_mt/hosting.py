@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.host_progress import HostProgress
+    from dbt.adapters.spark_mt.execution.results import StatementOutcome
 
 
 class TableHosting:
@@ -101,6 +102,14 @@ class TableHosting:
 
         wanted = Wanted(told, are_of_these_sources, since_ms)
         return self._hosting().await_fresh(table, wanted, timeout)
+
+    def _tell_host(self, outcome: StatementOutcome | None) -> None:
+        """Let the host look at a table at once that a statement changed; others it finds itself."""
+        if self._host is None or outcome is None or outcome.action is None:
+            return
+        for name in self._host.hosted():
+            if str(name) == outcome.table:
+                self._host.notice(name)
 
     def _full_name(self, name: str) -> TableName:
         return self._environment.value.store.full_name(parse_name(name))

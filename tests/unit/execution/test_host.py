@@ -9,6 +9,8 @@ from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.host import Host, Wanted
 from dbt.adapters.spark_mt.execution.host_progress import HostPhase, HostProgress
 from dbt.adapters.spark_mt.execution.hosting_errors import NotFreshError, NotHostedError
+from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
+from dbt.adapters.spark_mt.hosting import TableHosting
 
 T, U = TableName("t", "s", "c"), TableName("u", "s", "c")
 NEVER_MS = 3_600_000
@@ -27,7 +29,7 @@ class Scripted:
     def __init__(self, name=T, pause=NEVER_MS, on_tick=lambda _: None) -> None:
         self.progress = HostProgress(str(name))
         self.ticked, self.ended = Event(), Event()
-        self.ticks = 0
+        self.ticks = self.noticed = 0
         self._pause, self._on_tick = pause, on_tick
 
     def tick(self):
@@ -35,6 +37,9 @@ class Scripted:
         asked = self._on_tick(self.ticks)
         self.ticked.set()
         return self._pause if asked is None else asked
+
+    def notice(self):
+        self.noticed += 1
 
     def end(self):
         self.ended.set()
@@ -153,6 +158,24 @@ def test_a_table_that_nobody_started(host, ask):
     with pytest.raises(NotHostedError) as error:
         ask(host, T)
     assert error.value.parameters["table"] == "c.s.t"
+
+
+def test_a_statement_of_the_same_process_is_noticed_at_once(host, made):
+    class Session(TableHosting):
+        _host = host
+
+    seen = Event()
+    table = started(host, made, Scripted(on_tick=lambda n: seen.set() if n > 1 else None))
+    for outcome in (
+        None,
+        StatementOutcome("c.s.t", None),
+        StatementOutcome("c.s.u", Action.ALTERED),
+    ):
+        Session()._tell_host(outcome)
+    assert table.noticed == 0
+    Session()._tell_host(StatementOutcome("c.s.t", Action.ALTERED))
+    assert seen.wait(SOON_S)
+    assert table.noticed == 1
 
 
 def test_waiting_wakes_the_table(host, made):
