@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
@@ -91,8 +91,9 @@ class World(ABC):
 
     @property
     def instant_ms(self) -> int:
-        """The instant in milliseconds since the epoch."""
-        return round(self._instant.timestamp() * 1000)
+        """The instant in whole milliseconds since the epoch."""
+        since = self._instant - datetime(1970, 1, 1, tzinfo=timezone.utc)
+        return since // timedelta(milliseconds=1)
 
 
 def once(old: tuple[int, ...] = (), new: tuple[int, ...] = ()) -> Counter[tuple[int, str]]:
