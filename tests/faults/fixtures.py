@@ -31,10 +31,14 @@ _WARM_UP = (
 _KILLS: Counter[tuple[str, str]] = Counter()
 
 
+def _seed() -> str:
+    """The seed of all random times; whoever asks first makes it, as `-q` prints no header."""
+    return os.environ.setdefault(SEED, str(secrets.randbelow(10**6)))
+
+
 def pytest_report_header() -> str:
     """Tell the seed of all random times, and how to have them again."""
-    os.environ.setdefault(SEED, str(secrets.randbelow(10**6)))
-    return f"random times: {SEED}={os.environ[SEED]}"
+    return f"random times: {SEED}={_seed()}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -49,7 +53,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         plans[plan] += count
     listed = ", ".join(f"{plan} {count}" for plan, count in sorted(plans.items()))
     total = sum(_KILLS.values())
-    terminalreporter.write_line(f"{total} kills with {SEED}={os.environ[SEED]}: {listed}")
+    terminalreporter.write_line(f"{total} kills with {SEED}={_seed()}: {listed}")
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +65,7 @@ def kills() -> Counter[tuple[str, str]]:
 @pytest.fixture
 def chance(request: pytest.FixtureRequest) -> Random:
     """Random numbers that depend on the seed and the test's name only."""
-    return dice(f"{os.environ[SEED]} {request.node.name}")
+    return dice(f"{_seed()} {request.node.name}")
 
 
 @pytest.fixture(scope="session")
