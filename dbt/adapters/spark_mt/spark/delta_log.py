@@ -56,6 +56,19 @@ class DeltaLog:
         found = map(_COMMIT_FILE.search, paths)
         return sorted(int(match[1]) for match in found if match)
 
+    def newest(self, location: str, known: int = -1) -> int:
+        """Return the newest version of a table; -1 where there is no log.
+
+        Args:
+            location: Where the table lives.
+            known: A version that it had before, from which the look goes on where it still is.
+        """
+        if known < 0 or self._files is None or not self._files.exists(commit_file(location, known)):
+            return max(self.versions(location), default=-1)
+        while self._files.exists(commit_file(location, known + 1)):
+            known += 1
+        return known
+
     def is_newest(self, location: str, version: int) -> bool:
         """Whether a version is the newest one of a table, as cheaply as possible."""
         if self._files is None:

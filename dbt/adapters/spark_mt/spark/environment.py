@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
 from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.leases import SparkLeaseLog
+from dbt.adapters.spark_mt.spark.newest_versions import NewestVersions
 from dbt.adapters.spark_mt.spark.observer import SparkTableObserver
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions, is_connect
 from dbt.adapters.spark_mt.spark.query_rows import QueryRows
@@ -79,7 +80,7 @@ class SparkEnvironment:
         sources = SparkSourceReader(log, self.details, self.sessions)
         system = SystemTable(spark, PrivateSessions(spark))
         now_ms = partial(_now_ms, clock)
-        told = self.log = SparkSystemLog(spark, system, now_ms, store.version)
+        told = self.log = SparkSystemLog(spark, system, now_ms, _versions(spark, log))
         self.leases = SparkLeaseLog(system, told.version)
         parts = self.parts = self._parts((sources, log, self.details), now_ms)
         content = ContentWriter(self.sessions, sources, log, self.details, parts)
@@ -128,6 +129,10 @@ class SparkEnvironment:
 
 def _driver_files(spark: SparkSession) -> DriverFiles | None:
     return None if is_connect(spark) else DriverFiles(spark)
+
+
+def _versions(spark: SparkSession, log: DeltaLog) -> NewestVersions:
+    return NewestVersions(TableDetails(spark, log), log)
 
 
 def _now_ms(clock: Callable[[], datetime]) -> int:

@@ -61,13 +61,6 @@ class SparkTableStore:
         self._details.forget()  # somebody dropped it while we looked
         return self._look(name)
 
-    def version(self, name: TableName) -> int:
-        """Return the newest version of a table: a look into the directory of its log."""
-        detail = self._details.of(name)
-        if isinstance(detail, NoTable):
-            return -1
-        return max(self._log.versions(detail.location), default=-1)
-
     def is_newest(self, name: TableName, version: int) -> bool:
         """Whether a version of a table is its newest: a look at two files where Spark runs here."""
         detail = self._details.of(name)
