@@ -187,6 +187,8 @@ def test_ctrl_c_ends_all_threads_and_what_they_run(manager, project):
     """The models are slow enough that none of them can have ended by itself."""
     for number in range(4):
         project.write(f"models/slow{number}.sql", _SLOW.replace("NUMBER", str(number)))
+    # Whoever runs tests in the background may have it ignored, which dbt would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     run = project.start("run", "--select", "slow*")
     assert run.stdout is not None
     try:
