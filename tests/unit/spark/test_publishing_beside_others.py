@@ -10,8 +10,9 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.planning.marks import Unpublish
 from dbt.adapters.spark_mt.planning.properties import properties_of
-from dbt.adapters.spark_mt.planning.steps import Publish
+from dbt.adapters.spark_mt.planning.steps import PrepareStorage, Publish, Recluster
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
 from tests.unit.builders import QUERY, resolve, stored
 
@@ -46,6 +47,10 @@ class Table:
 
 
 def publish(table, definition, before):
+    return run(table, Publish(definition, before))
+
+
+def run(table, step):
     details = SimpleNamespace(
         forget=lambda: None,
         of=lambda _: SimpleNamespace(comment=""),
@@ -53,7 +58,7 @@ def publish(table, definition, before):
         delta_id=lambda _: "delta",
     )
     runner = SparkStepRunner(table, SimpleNamespace(), SimpleNamespace(), details)
-    return runner.run(Publish(definition, before))
+    return runner.run(step)
 
 
 BEFORE = stored(resolve(AskedDefinition(QUERY)))
@@ -74,6 +79,20 @@ def test_who_published_something_newer_meanwhile_is_not_overwritten():
 
     table = Table(BEFORE, failures=1, other=newer)
     publish(table, AFTER, BEFORE)
+    assert len(table.statements) == 1
+
+
+@pytest.mark.parametrize("step", [Recluster(AFTER), Unpublish(AFTER.name)])
+def test_whatever_follows_a_commit_is_done_again(step):
+    table = Table(AFTER, failures=1)
+    run(table, step)
+    assert len(table.statements) == 2
+
+
+def test_what_comes_before_a_commit_lets_the_whole_statement_begin_again():
+    table = Table(BEFORE, failures=1)
+    with pytest.raises(CommitConflictError):
+        run(table, PrepareStorage(AFTER, (("delta.columnMapping.mode", "name"),)))
     assert len(table.statements) == 1
 
 

@@ -116,11 +116,10 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: PrepareStorage) -> StepResult:
-        with self._sessions.open() as session:
-            table = step.definition.name.sql
-            properties = listed(dict(step.properties))
-            statement = f"ALTER TABLE {table} SET TBLPROPERTIES ({properties})"
-            session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
+        name, properties = step.definition.name, listed(dict(step.properties))
+        self._change_metadata(
+            step, name, f"ALTER TABLE {name.sql} SET TBLPROPERTIES ({properties})"
+        )
         return StepResult()
 
     @_run.register
@@ -172,17 +171,21 @@ class SparkStepRunner:
         return StepResult()
 
     def _publish(self, step: Publish) -> None:
-        """Bring the table in line, unless somebody published a newer definition meanwhile.
-
-        Raises:
-            CommitConflictError: Another change of the metadata came first.
-        """
+        """Bring the table in line, unless somebody published a newer definition meanwhile."""
         now = self._published(step)
         self._details.forget()
         if is_superseded(step, now.definition):
             return
-        with self._sessions.open() as session, explaining_conflicts(step.definition.name):
-            for statement in publish_statements(step, now):
+        self._change_metadata(step, step.definition.name, *publish_statements(step, now))
+
+    def _change_metadata(self, step: Step, name: TableName, *statements: str) -> None:
+        """Run statements without a fence, each one small commit that may be made again.
+
+        Raises:
+            CommitConflictError: Another change of the metadata came first.
+        """
+        with self._sessions.open() as session, explaining_conflicts(name):
+            for statement in statements:
                 session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
 
     def _published(self, step: Publish) -> Published:
@@ -203,15 +206,13 @@ class SparkStepRunner:
         if ours:
             keys = ", ".join(map(quote_text, sorted(ours)))
             statement = f"ALTER TABLE {step.name.sql} UNSET TBLPROPERTIES IF EXISTS ({keys})"
-            with self._sessions.open() as session:
-                session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
+            retrying(lambda: self._change_metadata(step, step.name, statement))
         return StepResult()
 
     @_run.register
     def _(self, step: Recluster) -> StepResult:
-        with self._sessions.open() as session:
-            statement = recluster_statement(step.definition)
-            session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
+        statement = recluster_statement(step.definition)
+        retrying(lambda: self._change_metadata(step, step.definition.name, statement))
         return StepResult()
 
     @_run.register
