@@ -15,10 +15,13 @@ import pytest
 from dbt.adapters.spark_mt.execution.conduct import ManualHeartbeat, ThreadedHeartbeat
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.planning.steps import Fill
+from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
+from dbt.adapters.spark_mt.spark.newest_versions import NewestVersions
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
 from dbt.adapters.spark_mt.spark.system_table import COLUMNS, SystemTable
+from dbt.adapters.spark_mt.spark.table_details import TableDetails
 from dbt.adapters.spark_mt.statements.routing import parse_statement
 from tests.behaviour.harness import Beaten, divided
 from tests.behaviour.jobs import Jobs
@@ -64,6 +67,13 @@ class TestEveryJob(REST):
     test_dropping_what_a_dead_creator_left_is_dropping_nothing = None
     test_a_hold_of_a_table_that_is_there_hinders_nobody = None
     test_what_is_held_is_told_by_schema = None
+
+
+def log_over(session: SparkSession, table: SystemTable, now_ms: int) -> SparkSystemLog:
+    """The log as another process would open it at this instant."""
+    log = DeltaLog(session)
+    versions = NewestVersions(TableDetails(session, log), log)
+    return SparkSystemLog(session, table, lambda: now_ms, versions)
 
 
 def appended(session: SparkSession) -> int:
@@ -148,8 +158,7 @@ def test_old_jobs_go_when_the_log_is_compacted(tables, session, schema):
     name, now_ms = tables.name("t"), tables.environment.now_ms()
     session.sql(f"UPDATE {LOG} SET recorded_at_ms = 1 WHERE schema_name = '{schema}'")
     table = SystemTable(session, PrivateSessions(session), compact_every=1)
-    version_of = tables.environment.store.version
-    SparkSystemLog(session, table, lambda: now_ms, version_of).remove(name)
+    log_over(session, table, now_ms).remove(name)
     kinds = [row["kind"] for row in session.table(LOG).where(f"schema_name = '{schema}'").collect()]
     assert kinds == ["TABLE"], "rows of old refreshes go, and so do those that a newer one replaces"
     assert session.sql(f"DESCRIBE HISTORY {LOG} LIMIT 1").collect()[0]["operation"] == "OPTIMIZE"
@@ -159,13 +168,7 @@ def test_several_who_find_no_log_lose_no_row(tables, session, schema):
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
     now_ms = tables.environment.now_ms()
     logs = [
-        SparkSystemLog(
-            session,
-            SystemTable(session, PrivateSessions(session)),
-            lambda: now_ms,
-            tables.environment.store.version,
-        )
-        for _ in range(4)
+        log_over(session, SystemTable(session, PrivateSessions(session)), now_ms) for _ in range(4)
     ]
     session.sql(f"DROP TABLE {LOG}")
     with ThreadPoolExecutor(len(logs)) as pool:
