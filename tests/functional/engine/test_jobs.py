@@ -12,6 +12,8 @@ from urllib.parse import urlparse
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.job import Owner
+from dbt.adapters.spark_mt.definition.lease import Lease
 from dbt.adapters.spark_mt.execution.conduct import ManualHeartbeat, ThreadedHeartbeat
 from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.planning.steps import Fill
@@ -174,6 +176,27 @@ def test_several_who_find_no_log_lose_no_row(tables, session, schema):
     with ThreadPoolExecutor(len(logs)) as pool:
         list(pool.map(lambda log: log.remove(tables.name("t")), logs))
     assert of_schema(session, schema) == [("TABLE", None)] * len(logs)
+
+
+def test_a_manager_is_heard_of_among_refreshes_without_reading_them(tables, session, monkeypatch):
+    asked = []
+    read = SystemTable.rows
+    monkeypatch.setattr(SystemTable, "rows", lambda *of: asked.append(of) or read(*of))
+    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
+    manager, other = SparkEnvironment(session).leases, SparkEnvironment(session).leases
+    before = other.newest("spark_catalog")
+    held = Lease(
+        "spark_catalog", before.term + 1 if before else 1, Owner("there", 1), 1, is_released=True
+    )
+    assert manager.take(held)
+    assert other.newest("spark_catalog") == held
+    asked.clear()
+    tables.execute("DROP MATERIALIZED TABLE t")
+    assert other.newest("spark_catalog") == held
+    assert asked == [], "what a statement tells is no news of a manager"
+    manager.tell(replace(held, heard_at_ms=2))
+    assert other.newest("spark_catalog").heard_at_ms == 2
+    assert len(asked) == 1
 
 
 @pytest.mark.conformance

@@ -74,17 +74,21 @@ def test_it_loses_once_and_then_the_host_waits(world, statement):
     assert all(row[3] == 2 * row[2] for row in tables.rows("t"))
 
 
-@pytest.mark.parametrize(("kind", "silent_s", "waits"), WAITING)
-def test_a_host_that_was_beaten_waits_for_whoever_is_heard_of(world, kind, silent_s, waits):
-    tables = world.tables
-    host = world.host()
-    host.fresh()
+def tell_of_a_job(tables, kind, silent_s=0):
     ports = tables.environment
     heard_at_ms = ports.now_ms() - 1000 * silent_s
     table, owner = tables.name("t"), ports.conduct.processes.owner()
     ports.conduct.log.append(
         Job("j", table, kind, JobStatus.RUNNING, heard_at_ms, heard_at_ms, owner, "ALTER")
     )
+
+
+@pytest.mark.parametrize(("kind", "silent_s", "waits"), WAITING)
+def test_a_host_that_was_beaten_waits_for_whoever_is_heard_of(world, kind, silent_s, waits):
+    tables = world.tables
+    host = world.host()
+    host.fresh()
+    tell_of_a_job(tables, kind, silent_s)
     host.tick()
     assert host.progress.phase is HostPhase.STREAMING, "nobody has beaten it"
     tables.execute("ALTER MATERIALIZED TABLE t SET COMMENT 'c'")
@@ -94,3 +98,19 @@ def test_a_host_that_was_beaten_waits_for_whoever_is_heard_of(world, kind, silen
     phase = HostPhase.FOLLOWING if waits else HostPhase.STREAMING
     assert host.progress.phase is phase
     assert ((7, 7, 7) in tables.rows("t")) is not waits
+
+
+def test_a_host_that_saw_a_change_asks_for_nobody(world):
+    """Whoever waits for its turn has beaten a batch; one that is only under way may still lose."""
+    tables = world.tables
+    host = world.host()
+    host.fresh()
+    tell_of_a_job(tables, JobKind.MANUAL)
+    tables.execute(f"ALTER MATERIALIZED TABLE t AS {WIDER}")
+    host.table.notice()
+    host.tick()
+    host.tick()
+    assert host.progress.phase is HostPhase.STREAMING
+    tables.append("events", [(7, 7, 7)])
+    host.fresh()
+    assert_each_row_once(tables)

@@ -16,10 +16,11 @@ class Table:
 
     def __init__(self) -> None:
         self.rows_told = []
-        self.queries = 0
+        self.queries = self.looks = 0
 
-    def append(self, catalog, rows, now_ms):
+    def append(self, catalog, rows, now_ms, mark=""):
         assert (catalog, now_ms) == ("c", rows[0]["recorded_at_ms"])
+        assert mark == "materialized-table-manager", "or nobody looks at what the commit says"
         self.rows_told += rows
 
     def append_once(self, catalog, row, fence, number):
@@ -31,12 +32,24 @@ class Table:
         assert catalog == "c"
         assert "MANAGER" in query
         self.queries += 1
-        return self.rows_told[-1:]
+        return [row for row in self.rows_told if row["kind"] == "MANAGER"][-1:]
+
+    def version(self, catalog):
+        assert catalog == "c"
+        return len(self.rows_told) - 1
+
+    def may_mention(self, catalog, word, versions):
+        assert (catalog, word) == ("c", "materialized-table-manager")
+        self.looks += len(versions)
+        return any(self.rows_told[version]["kind"] == "MANAGER" for version in versions)
+
+    def tell_of_jobs(self, count):
+        self.rows_told += [{"kind": "JOB"}] * count
 
 
 def log_and_table():
     table = Table()
-    return SparkLeaseLog(table, lambda _: len(table.rows_told) - 1), table
+    return SparkLeaseLog(table, table), table
 
 
 def test_a_lease_is_read_as_it_was_told():
@@ -62,9 +75,42 @@ def test_what_others_write_is_read():
     log, table = log_and_table()
     log.take(LEASE)
     log.newest("c")
-    other, _ = SparkLeaseLog(table, lambda _: len(table.rows_told) - 1), None
+    other = SparkLeaseLog(table, table)
     other.take(replace(LEASE, term=2))
     log.tell(replace(LEASE, heard_at_ms=3_000))
     assert table.queries == 1
     log.newest("c")
     assert table.queries == 2
+
+
+def test_what_is_told_of_refreshes_is_no_news_of_a_lease():
+    log, table = log_and_table()
+    log.take(LEASE)
+    assert log.newest("c") == LEASE
+    for _ in range(3):
+        table.tell_of_jobs(2)
+        assert log.newest("c") == LEASE
+    assert (table.queries, table.looks) == (1, 6), "each commit is looked at once"
+    SparkLeaseLog(table, table).take(replace(LEASE, term=2))
+    table.tell_of_jobs(1)
+    assert log.newest("c").term == 2
+
+
+def test_a_registry_that_was_made_anew_is_read():
+    log, table = log_and_table()
+    log.take(LEASE)
+    table.tell_of_jobs(1)
+    assert log.newest("c") == LEASE
+    table.rows_told.clear()
+    assert log.newest("c") is None
+    table.tell_of_jobs(1)
+    assert log.newest("c") is None
+
+
+def test_very_many_commits_cost_one_query_and_no_look():
+    log, table = log_and_table()
+    log.take(LEASE)
+    log.newest("c")
+    table.tell_of_jobs(1_000)
+    assert log.newest("c") == LEASE
+    assert (table.queries, table.looks) == (2, 0)

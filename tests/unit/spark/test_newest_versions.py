@@ -17,7 +17,9 @@ class Log(DeltaLog):
 
     def __init__(self):
         self.files, self.listed = set(), 0
-        super().__init__(None, SimpleNamespace(exists=self.files.__contains__))
+        self.texts = {}
+        files = SimpleNamespace(exists=self.files.__contains__, read_if_there=self.texts.get)
+        super().__init__(None, files)
 
     def put(self, location, *versions):
         self.files |= {commit_file(location, version) for version in versions}
@@ -93,3 +95,18 @@ def test_whether_a_version_is_the_newest():
     log.put("/a", 3, 4)
     assert [log.is_newest("/a", version) for version in (3, 4, 5)] == [False, True, False]
     assert log.listed == 0
+
+
+def test_a_word_in_commits_is_looked_for_without_spark():
+    log, details = Log(), Details("/a")
+    newest = NewestVersions(details, log)
+    log.texts[commit_file("/a", 3)] = '{"commitInfo":{"userMetadata":"a-word"}}'
+    log.texts[commit_file("/a", 4)] = '{"commitInfo":{}}'
+    assert newest.may_mention(NAME, "a-word", [3, 4])
+    assert not newest.may_mention(NAME, "a-word", [4])
+    assert newest.may_mention(NAME, "a-word", [4, 5]), "nobody knows what a lost commit said"
+    log._files = None
+    assert newest.may_mention(NAME, "a-word", [4]), "nor where files cannot be read without a job"
+    details.location = ""
+    details.forget()
+    assert newest.may_mention(NAME, "a-word", [4])

@@ -182,7 +182,6 @@ class HostedTable:
         if stream.is_active:
             if self._is_time_to_look() and stream.is_overtaken():
                 self._stop_stream()
-                self._was_beaten = True
                 return 0
             return min(stream.task.every_ms or _WATCH_MS, _WATCH_MS)
         failure = stream.failure

@@ -84,6 +84,13 @@ class DeltaLog:
         text = self._files.read_if_there(commit_file(location, version))
         return None if text is None else first_commit(version, text)
 
+    def may_mention(self, location: str, version: int, word: str) -> bool:
+        """Whether a commit's file has a word; True where only a job of Spark could tell."""
+        if self._files is None:
+            return True
+        text = self._files.read_if_there(commit_file(location, version))
+        return text is None or word in text
+
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
         """Return commits by (location, version), read in one job."""
         keys = {commit_file(location, version): (location, version) for location, version in wanted}

@@ -81,7 +81,7 @@ class SparkEnvironment:
         system = SystemTable(spark, PrivateSessions(spark))
         now_ms = partial(_now_ms, clock)
         told = self.log = SparkSystemLog(spark, system, now_ms, _versions(spark, log))
-        self.leases = SparkLeaseLog(system, told.version)
+        self.leases = SparkLeaseLog(system, told)
         parts = self.parts = self._parts((sources, log, self.details), now_ms)
         content = ContentWriter(self.sessions, sources, log, self.details, parts)
         self.value = Environment(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.job import Owner
 from dbt.adapters.spark_mt.definition.lease import Lease
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from pyspark.sql import Row
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FENCE = "materialized-table-manager"
 _RELEASED = "RELEASED"
+_MOST_COMMITS = 200
+"""Each costs a look into a small file; more of them than this cost more than a query."""
 _NEWEST = (
     "SELECT newest.* FROM (SELECT max_by(struct(*), struct(seq, recorded_at_ms, status)) AS newest "
     "FROM {table} WHERE kind = 'MANAGER') WHERE newest IS NOT NULL"
@@ -24,32 +26,50 @@ _NEWEST = (
 """Of two words of the same millisecond, RELEASED comes behind HELD."""
 
 
+class RegistryCommits(Protocol):
+    """What is known of the registry's commits without a query."""
+
+    def version(self, catalog: str) -> int:
+        """Return the newest version; -1 without a registry."""
+        ...
+
+    def may_mention(self, catalog: str, word: str, versions: Iterable[int]) -> bool:
+        """Whether one of these commits may have a word in its file."""
+        ...
+
+
 class SparkLeaseLog:
     """Where managers tell that they hold a catalog.
 
-    A word that nobody wrote anything behind is remembered: whoever renews a lease in a catalog that
-    rests runs no query for it.
+    Every commit of such a word has the fence's name in its file, so the newest one that was read is
+    believed without a query for as long as the commits behind it have not.
 
     Args:
         table: Of the rows.
-        version_of: Returns the newest version of that table in a catalog, cheaply.
+        commits: Tells about that table's commits, cheaply.
     """
 
-    def __init__(self, table: SystemTable, version_of: Callable[[str], int]) -> None:
+    def __init__(self, table: SystemTable, commits: RegistryCommits) -> None:
         self._table = table
-        self._version_of = version_of
+        self._commits = commits
         self._seen: dict[str, tuple[int, Lease | None]] = {}
         self.words = 0
 
     def newest(self, catalog: str) -> Lease | None:
         """Return the newest word of the lease with the highest term."""
-        version = self._version_of(catalog)
+        version = self._commits.version(catalog)
         seen, lease = self._seen.get(catalog, (-2, None))
         if version != seen:
-            rows = self._table.rows(catalog, _NEWEST)
-            lease = _lease(rows[0], catalog) if rows else None
+            if self._may_be_news(catalog, seen, version):
+                rows = self._table.rows(catalog, _NEWEST)
+                lease = _lease(rows[0], catalog) if rows else None
             self._seen[catalog] = (version, lease)
         return lease
+
+    def _may_be_news(self, catalog: str, seen: int, version: int) -> bool:
+        if not 0 <= seen < version <= seen + _MOST_COMMITS:
+            return True
+        return self._commits.may_mention(catalog, FENCE, range(seen + 1, version + 1))
 
     def take(self, lease: Lease) -> bool:
         """Claim a term; Delta skips the commit of whoever comes second."""
@@ -57,10 +77,10 @@ class SparkLeaseLog:
 
     def tell(self, lease: Lease) -> None:
         """Write another word about a lease."""
-        self._table.append(lease.catalog, [_row(lease)], lease.heard_at_ms)
+        self._table.append(lease.catalog, [_row(lease)], lease.heard_at_ms, FENCE)
         self.words += 1
         seen, _ = self._seen.get(lease.catalog, (-2, None))
-        version = self._version_of(lease.catalog)
+        version = self._commits.version(lease.catalog)
         if version == seen + 1:  # nothing but this word
             self._seen[lease.catalog] = (version, lease)
 

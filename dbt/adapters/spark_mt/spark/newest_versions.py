@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
@@ -34,6 +36,13 @@ class NewestVersions:
                 return newest
         self._details.forget()
         return self._look(name)
+
+    def may_mention(self, name: TableName, word: str, versions: Iterable[int]) -> bool:
+        """Whether one of these commits may have a word; True where it costs a job to tell."""
+        detail = self._details.of(name)
+        return isinstance(detail, NoTable) or any(
+            self._log.may_mention(detail.location, version, word) for version in versions
+        )
 
     def _look(self, name: TableName) -> int:
         detail = self._details.of(name)

@@ -18,12 +18,13 @@ from dbt.adapters.spark_mt.spark.known_rows import known_of
 from dbt.adapters.spark_mt.spark.system_table import SCHEMA, TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pyspark.sql import Row, SparkSession
 
     from dbt.adapters.spark_mt.execution.known_tables import KnownTable
     from dbt.adapters.spark_mt.planning.steps import Register
+    from dbt.adapters.spark_mt.spark.newest_versions import NewestVersions
     from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value
 
 _IS_TABLE = "coalesce(kind, 'TABLE') = 'TABLE'"
@@ -40,12 +41,12 @@ class SparkSystemLog:
         spark: SparkSession,
         table: SystemTable,
         now_ms: Callable[[], int],
-        version_of: Callable[[TableName], int],
+        versions: NewestVersions,
     ) -> None:
         self._spark = spark
         self._table = table
         self._now_ms = now_ms
-        self._version_of = version_of
+        self._versions = versions
 
     def record(self, step: Register) -> None:
         """Append a table's row, and that of the refresh which made its newest commit."""
@@ -69,7 +70,11 @@ class SparkSystemLog:
 
     def version(self, catalog: str) -> int:
         """Return the newest version of the registry's own table."""
-        return self._version_of(TableName(TABLE, SCHEMA, catalog))
+        return self._versions(TableName(TABLE, SCHEMA, catalog))
+
+    def may_mention(self, catalog: str, word: str, versions: Iterable[int]) -> bool:
+        """Whether a commit of the registry's own table may have a word; asked without a job."""
+        return self._versions.may_mention(TableName(TABLE, SCHEMA, catalog), word, versions)
 
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
@@ -11,7 +12,7 @@ from dbt.adapters.spark_mt.execution.holds import KEPT_MS, SILENCE_MS
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import Row, SparkSession
 
@@ -118,11 +119,21 @@ class SystemTable:
         self._sessions = sessions
         self._compact_every = compact_every
 
-    def append(self, catalog: str, rows: Sequence[Mapping[str, Value]], now_ms: int) -> None:
-        """Append rows in one commit; a column that a row leaves out is NULL."""
+    def append(
+        self, catalog: str, rows: Sequence[Mapping[str, Value]], now_ms: int, mark: str = ""
+    ) -> None:
+        """Append rows in one commit; a column that a row leaves out is NULL.
+
+        Args:
+            catalog: Whose table.
+            rows: By column.
+            now_ms: The current instant, milliseconds since the epoch, UTC.
+            mark: What the commit's file says about the rows, to be found without reading them.
+        """
         statement = _insertion(catalog, rows)
         with self._cheap_session() as session:
-            version = self._append(session, catalog, statement)
+            write = partial(session.commit, mark, None, partial(session.spark.sql, statement))
+            version = self._append(session, catalog, write)
             if version and version % self._compact_every == 0:
                 _compact(session.spark, catalog, now_ms)
 
@@ -134,7 +145,9 @@ class SystemTable:
         """
         statement = _insertion(catalog, [row])
         with self._cheap_session() as session:
-            return self._append(session, catalog, statement, fence=(fence, number)) is not None
+            insert = partial(session.spark.sql, statement)
+            write = partial(session.commit, "", number, insert, fence)
+            return self._append(session, catalog, write) is not None
 
     @contextmanager
     def _cheap_session(self) -> Iterator[PrivateSession]:
@@ -162,18 +175,16 @@ class SystemTable:
         self,
         session: PrivateSession,
         catalog: str,
-        statement: str,
+        commit: Callable[[], int | None],
         attempts: int = _ATTEMPTS,
-        fence: tuple[str, int | None] = ("", None),
     ) -> int | None:
-        name, number = fence
         try:
-            return session.commit("", number, lambda: session.spark.sql(statement), name)
+            return commit()
         except Exception as error:
             ours = attempts > 1 and is_spark_error(error)
             if not (ours and _mended(session.spark, catalog, error)):
                 raise
-        return self._append(session, catalog, statement, attempts - 1, fence)
+        return self._append(session, catalog, commit, attempts - 1)
 
 
 def _mended(spark: SparkSession, catalog: str, error: Exception) -> bool:
