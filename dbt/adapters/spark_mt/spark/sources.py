@@ -72,11 +72,12 @@ class SparkSourceReader:
         return self.at_version(source, self._newest(source))
 
     def at_version(self, source: TableName, version: int) -> VersionedPosition:
-        """Return the position that a version of a Delta table is, `BEFORE_ALL` before the first."""
-        if version < 0:
-            return BEFORE_ALL
-        key = (self.location(source), version)
-        return VersionedPosition(version, self._log.commits([key])[key].identity)
+        """Return the position that a version of a Delta table is, `BEFORE_ALL` before the first.
+
+        Raises:
+            SourceNotFoundError: The table is gone, or its log no longer holds the version.
+        """
+        return position_in(self._log, source, self.location(source), version)
 
     def first_change_after(self, source: TableName, position: FollowedPosition) -> int | None:
         """Return when the first commit after `position` was made, or None if there is none."""
@@ -196,6 +197,29 @@ class SparkSourceReader:
             problem = detail.problem or "there is no such table"
             raise SourceNotFoundError(source=name, problem=problem)
         return detail
+
+
+def position_in(
+    log: DeltaLog, source: TableName | str, location: str, version: int
+) -> VersionedPosition:
+    """Return the position that a version of a Delta table is, `BEFORE_ALL` before the first.
+
+    Args:
+        log: Reads logs.
+        source: The table, for the message.
+        location: Where it lives.
+        version: The version.
+
+    Raises:
+        SourceNotFoundError: The log no longer holds it.
+    """
+    if version < 0:
+        return BEFORE_ALL
+    commit = log.commit(location, version)
+    if commit is None:
+        problem = f"its Delta log no longer holds version {version}"
+        raise SourceNotFoundError(source=source, problem=problem)
+    return VersionedPosition(version, commit.identity)
 
 
 def _fixed_position(source: Source) -> Position:

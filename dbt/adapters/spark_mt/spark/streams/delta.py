@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.execution.source_errors import OffsetInsideCommitError
@@ -64,11 +64,9 @@ class DeltaSource:
 
         Raises:
             OffsetInsideCommitError: The batch read a part of a commit.
+            SourceNotFoundError: The version is no longer in the log.
         """
-        entry = json.loads(offset)
-        if entry["index"] != _BEHIND_COMMIT or entry["isStartingVersion"]:
-            raise OffsetInsideCommitError(source=self._name, offset=offset)
-        return self._reader.at_version(self._name, int(entry["reservoirVersion"]) - 1)
+        return self._reader.at_version(self._name, version_read(self._name, json.loads(offset)))
 
     def kind(self, after: Position | None, upto: Position) -> ChangeKind:
         """Return what happened to the rows between two versions."""
@@ -97,6 +95,22 @@ class DeltaSource:
         begin = BEFORE_ALL if after is None else _versioned(after)
         range_ = SourceRange(self._name, location, begin, _versioned(upto))
         return self._spark.sql(RangeReader(self._spark, self._log).added(range_))
+
+
+def version_read(source: TableName | str, offset: Mapping[str, Any]) -> int:
+    """Return the version up to which an offset of Delta's means that everything was read.
+
+    Args:
+        source: The table, for the message.
+        offset: As it stands in the offsets of a checkpoint.
+
+    Raises:
+        OffsetInsideCommitError: It means a part of a commit, or of the table that a stream began
+            with.
+    """
+    if offset["index"] != _BEHIND_COMMIT or offset["isStartingVersion"]:
+        raise OffsetInsideCommitError(source=source, offset=json.dumps(offset))
+    return int(offset["reservoirVersion"]) - 1
 
 
 def _versioned(position: Position) -> VersionedPosition:

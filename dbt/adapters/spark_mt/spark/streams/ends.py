@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
-from dbt.adapters.spark_mt.execution.source_errors import OffsetInsideCommitError
+from dbt.adapters.spark_mt.spark.sources import position_in
+from dbt.adapters.spark_mt.spark.streams.delta import version_read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
     from dbt.adapters.spark_mt.spark.streams.source import StreamSource
     from dbt.adapters.spark_mt.spark.table_details import TableDetails
-
-_BEHIND_COMMIT = -1
 
 
 class BatchEnds:
@@ -100,11 +98,4 @@ class BatchEnds:
         location = self._locations.get(name)
         if location is None:
             return self._opened[name].position_of(json.dumps(offset))
-        if offset["index"] != _BEHIND_COMMIT:
-            raise OffsetInsideCommitError(source=name, offset=json.dumps(offset))
-        version = int(offset["reservoirVersion"]) - 1
-        commit = self._log.commit(location, version)
-        if commit is None:
-            problem = f"its Delta log no longer holds version {version}"
-            raise SourceNotFoundError(source=name, problem=problem)
-        return VersionedPosition(version, commit.identity)
+        return position_in(self._log, name, location, version_read(name, offset))

@@ -1,0 +1,38 @@
+"""What an offset in a checkpoint means for a Delta source, and when it means no version."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
+from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.execution.source_errors import OffsetInsideCommitError
+from dbt.adapters.spark_mt.spark.sources import position_in
+from dbt.adapters.spark_mt.spark.streams.delta import version_read
+
+LOG = SimpleNamespace(
+    commit=lambda _, version: SimpleNamespace(identity="id") if version == 4 else None
+)
+
+
+def offset(version, index=-1, *, starting=False):
+    return {"reservoirVersion": version, "index": index, "isStartingVersion": starting}
+
+
+def test_a_batch_ends_behind_the_commit_before_the_one_that_is_next():
+    assert version_read("s", offset(5)) == 4
+
+
+@pytest.mark.parametrize("inside", [offset(5, 3), offset(5, starting=True)])
+def test_an_end_inside_a_commit_is_no_version(inside):
+    with pytest.raises(OffsetInsideCommitError, match="s"):
+        version_read("s", inside)
+
+
+def test_a_version_is_a_position_as_long_as_the_log_holds_it():
+    assert position_in(LOG, "s", "/s", 4) == VersionedPosition(4, "id")
+    assert position_in(LOG, "s", "/s", -1) == BEFORE_ALL
+    with pytest.raises(SourceNotFoundError, match="no longer holds version 3"):
+        position_in(LOG, "s", "/s", 3)
