@@ -245,7 +245,8 @@ class Seed557:
     @journey(
         "4, Advanced State Migration",
         "`RESUME_OR_FROM_BEGINNING` with `PTF_ONLY`",
-        "no refresh of this release keeps state, so nothing but the positions is taken over",
+        "a query without state, so the positions are all that is taken over; state of a process "
+        "function is kept in `tests/functional/streams/test_process_functions.py`",
     )
     def test_migrates_state(self, world):
         orders(world)
