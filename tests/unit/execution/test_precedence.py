@@ -38,6 +38,21 @@ class SlowFills:
         return getattr(self.inner, name)
 
 
+@dataclass
+class Looked:
+    """A store that tells how often somebody looked whether a table has changed."""
+
+    inner: object
+    looks: list
+
+    def is_newest(self, name, version):
+        self.looks.append(version)
+        return self.inner.is_newest(name, version)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
 @pytest.fixture
 def world():
     world = MemoryWorld()
@@ -113,4 +128,31 @@ def test_a_host_that_saw_a_change_asks_for_nobody(world):
     assert host.progress.phase is HostPhase.STREAMING
     tables.append("events", [(7, 7, 7)])
     host.fresh()
+    assert_each_row_once(tables)
+
+
+def test_nobody_looks_at_the_table_while_a_batch_is_written(world):
+    """What the batch commits would look like a commit of somebody else until it has returned."""
+    tables = world.tables
+    host = world.host()
+    host.fresh()
+    looks, is_newest = [], tables.environment.store.is_newest
+    host.table._env = replace(host.table._env, store=Looked(host.table._env.store, looks))
+    host.table._stream._env = host.table._env
+    tables.append("events", [(7, 7, 7)])
+    during = []
+
+    def meanwhile():
+        host.table.notice()
+        host.table.tick()
+        during.append((len(looks), host.progress.phase))
+
+    world.streams.meanwhile = meanwhile
+    host.tick()
+    world.streams.meanwhile = lambda: None
+    assert during == [(1, HostPhase.STREAMING)], "one look was before the batch"
+    host.table.notice()
+    host.tick()
+    assert len(looks) > 1
+    assert is_newest(tables.name("t"), host.table._stream._version())
     assert_each_row_once(tables)

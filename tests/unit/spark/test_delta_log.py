@@ -5,7 +5,13 @@ import json
 import pytest
 
 from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, encode_commit
-from dbt.adapters.spark_mt.spark.delta_log import _escaped, _tail, commit_file, parse_commit
+from dbt.adapters.spark_mt.spark.delta_log import (
+    _escaped,
+    _tail,
+    commit_file,
+    parse_commit,
+    versions_in,
+)
 
 FACTS = CommitFacts("id", CommitKind.CONTENT, 3, "token", 2)
 
@@ -72,3 +78,19 @@ def test_paths_are_compared_without_scheme_and_slashes(path):
 
 def test_paths_are_no_patterns():
     assert _escaped(r"/a*b[1]{x}?\y") == r"/a\*b\[1\]\{x\}\?\\y"
+
+
+def test_versions_are_those_of_commits():
+    version = "0000000000000000000"
+    log = "file:/a, b/_delta_log/"
+    names = (
+        f"{version}3.json",
+        f"{version}2.json",
+        f"{version}2.checkpoint.parquet",
+        f"{version}2.checkpoint.6a9c.json",
+        f"{version}0.{version}2.compacted.json",
+        f"{version}4.json.tmp",
+        "_last_checkpoint",
+    )
+    assert versions_in(f"Array({', '.join(log + name for name in names)})") == [2, 3]
+    assert versions_in("") == []

@@ -2,33 +2,64 @@
 
 from __future__ import annotations
 
+import json
+from itertools import islice
 from types import SimpleNamespace
 
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.spark.delta_log import DeltaLog, commit_file
+from dbt.adapters.spark_mt.spark.driver_log import DriverLog
 from dbt.adapters.spark_mt.spark.newest_versions import NewestVersions
 from dbt.adapters.spark_mt.spark.table_details import NoTable
 
 NAME = TableName("registry", "system", "c")
 
 
-class Log(DeltaLog):
+class Files:
+    """The files of logs; counts what is asked."""
+
+    def __init__(self):
+        self.texts, self.asked, self.listed = {}, 0, 0
+
+    def exists(self, path):
+        self.asked += 1
+        return path in self.texts
+
+    def read_if_there(self, path):
+        return self.texts.get(path)
+
+    def read(self, path):
+        return self.texts[path]
+
+    def first_line(self, path):
+        self.asked += 1
+        return None if path not in self.texts else self.texts[path].partition("\n")[0]
+
+    def listing(self, directory):
+        self.listed += 1
+        return f"Array({', '.join(path for path in self.texts if path.startswith(directory))})"
+
+
+class Log(DriverLog):
     """A log whose directory is listed, and whose files are asked for one by one."""
 
     def __init__(self):
-        self.files, self.listed = set(), 0
-        self.texts = {}
-        files = SimpleNamespace(exists=self.files.__contains__, read_if_there=self.texts.get)
-        super().__init__(None, files)
+        self.files = Files()
+        self.texts = self.files.texts
+        super().__init__(None, self.files)
 
     def put(self, location, *versions):
-        self.files |= {commit_file(location, version) for version in versions}
+        for version in versions:
+            info = {"commitInfo": {"timestamp": version, "operation": "WRITE"}}
+            self.texts[commit_file(location, version)] = json.dumps(info) + '\n{"add":{}}'
 
-    def versions(self, location):
-        self.listed += 1
-        return sorted(
-            int(path[-25:-5]) for path in self.files if path.startswith(f"{location}/_delta_log")
-        )
+    def checkpoint(self, location, version):
+        told = json.dumps({"version": version, "size": 1})
+        self.texts[f"{location}/_delta_log/_last_checkpoint"] = told
+
+    @property
+    def listed(self):
+        return self.files.listed
 
 
 class Details:
@@ -47,14 +78,14 @@ class Details:
         return self._known
 
 
-def test_a_look_without_news_asks_for_two_files():
+def test_a_look_asks_for_files_and_lists_no_directory():
     log, details = Log(), Details("/a")
     log.put("/a", 0, 1)
     newest = NewestVersions(details, log)
     assert [newest(NAME), newest(NAME)] == [1, 1]
     log.put("/a", 2, 3)
     assert newest(NAME) == 3
-    assert (log.listed, details.asked) == (1, 1)
+    assert (log.listed, details.asked) == (0, 1)
 
 
 def test_a_table_that_comes_goes_and_comes_elsewhere():
@@ -64,7 +95,7 @@ def test_a_table_that_comes_goes_and_comes_elsewhere():
     details.location = "/a"
     log.put("/a", *range(4))
     assert newest(NAME) == 3
-    log.files.clear()
+    log.texts.clear()
     details.location = ""
     assert newest(NAME) == -1
     details.location = "/b"
@@ -77,17 +108,9 @@ def test_a_table_that_was_made_anew_where_it_was():
     log.put("/a", *range(9))
     newest = NewestVersions(details, log)
     assert newest(NAME) == 8
-    log.files.clear()
+    log.texts.clear()
     log.put("/a", 0)
     assert newest(NAME) == 0
-
-
-def test_where_spark_is_elsewhere_directories_are_listed():
-    log = Log()
-    log._files = None
-    log.put("/a", 0, 1)
-    assert (log.newest("/a", 0), log.is_newest("/a", 1), log.is_newest("/a", 0)) == (1, True, False)
-    assert log.commit("/a", 7) is None
 
 
 def test_whether_a_version_is_the_newest():
@@ -95,6 +118,43 @@ def test_whether_a_version_is_the_newest():
     log.put("/a", 3, 4)
     assert [log.is_newest("/a", version) for version in (3, 4, 5)] == [False, True, False]
     assert log.listed == 0
+
+
+def test_a_long_log_costs_no_more_than_a_short_one():
+    log = Log()
+    log.put("/a", *range(2_000))
+    log.checkpoint("/a", 1_990)
+    assert log.newest("/a") == 1_999
+    assert [commit.version for commit in islice(log.backwards("/a"), 3)] == [1_999, 1_998, 1_997]
+    assert log.next_after("/a", 1_500) == 1_501
+    assert log.next_after("/a", 1_999) is None
+    assert log.commit("/a", 7).timestamp_ms == 7
+    assert (log.listed, log.files.asked <= 40) == (0, True)
+
+
+def test_a_log_whose_old_commits_are_gone():
+    log = Log()
+    log.put("/a", *range(30, 45))
+    log.checkpoint("/a", 40)
+    assert log.newest("/a") == 44
+    assert log.next_after("/a", 3) == 30
+    assert [commit.version for commit in log.backwards("/a")] == [*range(44, 29, -1)]
+    assert log.commit("/a", 29) is None
+    assert log.commits([("/a", 29), ("/a", 31)]).keys() == {("/a", 31)}
+
+
+def test_a_log_without_the_commit_of_its_newest_checkpoint_is_listed():
+    log = Log()
+    log.put("/a", *range(50, 53))
+    log.checkpoint("/a", 40)
+    assert (log.newest("/a"), log.listed) == (52, 1)
+    assert Log().newest("/nowhere") == -1
+
+
+def test_what_a_commit_says_need_not_be_its_first_line():
+    log = Log()
+    log.texts[commit_file("/a", 0)] = '{"protocol":{}}\n{"commitInfo":{"timestamp":5}}'
+    assert log.commit("/a", 0).timestamp_ms == 5
 
 
 def test_a_word_in_commits_is_looked_for_without_spark():
@@ -105,8 +165,7 @@ def test_a_word_in_commits_is_looked_for_without_spark():
     assert newest.may_mention(NAME, "a-word", [3, 4])
     assert not newest.may_mention(NAME, "a-word", [4])
     assert newest.may_mention(NAME, "a-word", [4, 5]), "nobody knows what a lost commit said"
-    log._files = None
-    assert newest.may_mention(NAME, "a-word", [4]), "nor where files cannot be read without a job"
+    assert NewestVersions(details, DeltaLog(None)).may_mention(NAME, "a-word", [4]), "nor from afar"
     details.location = ""
     details.forget()
     assert newest.may_mention(NAME, "a-word", [4])

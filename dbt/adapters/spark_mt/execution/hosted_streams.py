@@ -106,6 +106,14 @@ class HostedStream:
         return self._stream.is_active
 
     @property
+    def is_in_batch(self) -> bool:
+        """Whether a batch is being written.
+
+        Its commit would look like somebody else's, and the fence tells it what it has to know.
+        """
+        return self._stream.is_in_batch
+
+    @property
     def failure(self) -> Exception | None:
         """Why it ended by itself."""
         return self._stream.failure

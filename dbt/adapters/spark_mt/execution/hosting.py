@@ -180,7 +180,8 @@ class HostedTable:
             )
         self._note(looked_at_ms=max(self.progress.looked_at_ms, stream.looked_at_ms))
         if stream.is_active:
-            if self._is_time_to_look() and stream.is_overtaken():
+            may_look = not stream.is_in_batch and self._is_time_to_look()
+            if may_look and stream.is_overtaken():
                 self._stop_stream()
                 return 0
             return min(stream.task.every_ms or _WATCH_MS, _WATCH_MS)

@@ -65,6 +65,11 @@ class Stream(Protocol):
         ...
 
     @property
+    def is_in_batch(self) -> bool:
+        """Whether a batch is being written: what it commits is not in `done` yet."""
+        ...
+
+    @property
     def failure(self) -> Exception | None:
         """Why it ended, where nobody stopped it.
 

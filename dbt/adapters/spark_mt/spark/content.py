@@ -194,9 +194,10 @@ class ContentWriter:
         detail = self._details.of(definition.name)
         if isinstance(detail, NoTable):
             return StepResult(positions=positions)
-        for commit in self._log.commits([(detail.location, version)]).values():
-            return StepResult(commit.rows, commit.timestamp_ms, positions)
-        return StepResult(positions=positions)
+        commit = self._log.commit(detail.location, version)
+        if commit is None:
+            return StepResult(positions=positions)
+        return StepResult(commit.rows, commit.timestamp_ms, positions)
 
 
 def create_statement(definition: StoredDefinition, rows: str) -> str:

@@ -27,6 +27,10 @@ class DriverFiles:
         # Looked up once: each part of a class's name is a question to the JVM.
         self._path: Any = jvm.org.apache.hadoop.fs.Path
         self._text: Any = jvm.org.apache.commons.io.IOUtils.toString
+        self._lines: Any = jvm.java.io.BufferedReader
+        self._decoded: Any = jvm.java.io.InputStreamReader
+        self._paths: Any = jvm.org.apache.hadoop.fs.FileUtil.stat2Paths
+        self._shown: Any = jvm.scala.runtime.ScalaRunTime.stringOf
 
     def read(self, path: str) -> str:
         """Return the text of a file.
@@ -44,6 +48,19 @@ class DriverFiles:
     def read_if_there(self, path: str) -> str | None:
         """Return the text of a file, or None where there is none."""
         return self.read(path) if self.exists(path) else None
+
+    def first_line(self, path: str) -> str | None:
+        """Return the first line of a file without reading on, or None where there is none."""
+        target = self._path(path)
+        system = target.getFileSystem(self._conf)
+        if not system.exists(target):
+            return None
+        stream = system.open(target)
+        try:
+            line = self._lines(self._decoded(stream, "UTF-8")).readLine()
+        finally:
+            stream.close()
+        return "" if line is None else str(line)
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or directory."""
@@ -65,6 +82,17 @@ class DriverFiles:
         if not system.exists(target):
             return None
         return int(system.getFileStatus(target).getModificationTime())
+
+    def listing(self, path: str) -> str:
+        """Return the paths in a directory as one text; empty where there is no directory.
+
+        One answer of the JVM, however many there are; for patterns, as paths may hold anything.
+        """
+        target = self._path(path)
+        system = target.getFileSystem(self._conf)
+        if not system.exists(target):
+            return ""
+        return str(self._shown(self._paths(system.listStatus(target))))
 
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, sorted; none where there is no directory."""

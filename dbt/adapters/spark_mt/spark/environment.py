@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.content import ContentWriter
 from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
 from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
+from dbt.adapters.spark_mt.spark.driver_log import DriverLog
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.leases import SparkLeaseLog
 from dbt.adapters.spark_mt.spark.newest_versions import NewestVersions
@@ -74,7 +75,7 @@ class SparkEnvironment:
     ) -> None:
         self._spark = spark
         self.sessions = PrivateSessions(spark)
-        log = DeltaLog(spark, _driver_files(spark))
+        log = DeltaLog(spark) if is_connect(spark) else DriverLog(spark, DriverFiles(spark))
         self.details = TableDetails(spark, log)
         store = SparkTableStore(spark, log, self.details)
         sources = SparkSourceReader(log, self.details, self.sessions)
@@ -125,10 +126,6 @@ class SparkEnvironment:
         """Return the confs of the session whose keys begin so."""
         rows = self._spark.sql("SET").collect()
         return [(row["key"], row["value"]) for row in rows if row["key"].startswith(prefix)]
-
-
-def _driver_files(spark: SparkSession) -> DriverFiles | None:
-    return None if is_connect(spark) else DriverFiles(spark)
 
 
 def _versions(spark: SparkSession, log: DeltaLog) -> NewestVersions:

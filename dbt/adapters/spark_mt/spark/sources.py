@@ -85,11 +85,9 @@ class SparkSourceReader:
             return self._logs.first_change_after(source, position)
         location = self._detail(source).location
         read = position.version if self.is_readable(source, position) else -1
-        later = [version for version in self._log.versions(location) if version > read]
-        if not later:
-            return None
-        found = self._log.commits([(location, later[0])])
-        return next((commit.timestamp_ms for commit in found.values()), None)
+        later = self._log.next_after(location, read)
+        commit = None if later is None else self._log.commit(location, later)
+        return None if commit is None else commit.timestamp_ms
 
     def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
         """Whether the source still has the very version that `position` names, or all behind it."""
@@ -137,8 +135,7 @@ class SparkSourceReader:
         first = self._first_at_or_after(location, versions, instant_ms)
         if first == 0:
             return StartPosition(BEFORE_ALL, is_complete=False)
-        key = (location, versions[first - 1])
-        return StartPosition(VersionedPosition(key[1], self._log.commits([key])[key].identity))
+        return StartPosition(position_in(self._log, source, location, versions[first - 1]))
 
     def _first_at_or_after(self, location: str, versions: list[int], instant_ms: int) -> int:
         """Return which of the versions is the first of that time, their number if none is."""
@@ -186,10 +183,10 @@ class SparkSourceReader:
         return {name: self._newest(name) for name in names}
 
     def _newest(self, name: TableName) -> int:
-        versions = self._log.versions(self._detail(name).location)
-        if not versions:
+        newest = self._log.newest(self._detail(name).location)
+        if newest < 0:
             raise SourceNotFoundError(source=name, problem="its Delta log is empty")
-        return versions[-1]
+        return newest
 
     def _detail(self, name: TableName) -> TableDetail:
         detail = self._details.of(name)

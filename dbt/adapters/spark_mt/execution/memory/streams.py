@@ -105,6 +105,7 @@ class MemoryStream:
         self._read = VersionedPosition(self._start(), self._source().identity)
         self._target = self._identity()
         self.is_active = True
+        self.is_in_batch = False
         self.failure: Exception | None = None
         self.done: BatchDone | None = None
         self.looked_at_ms = 0
@@ -126,11 +127,14 @@ class MemoryStream:
             if not self.is_active:
                 return False
             looked_at_ms = self._ports.now_ms()
+            self.is_in_batch = True
             try:
                 found = self._batch()
             except Exception as error:  # noqa: BLE001 - an engine keeps it for whoever asks
                 self.is_active, self.failure = False, error
                 return False
+            finally:
+                self.is_in_batch = False
             self.looked_at_ms = looked_at_ms
             return found
 

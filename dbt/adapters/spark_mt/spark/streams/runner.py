@@ -111,6 +111,11 @@ class SparkStream:
         return self._query.is_active
 
     @property
+    def is_in_batch(self) -> bool:
+        """Whether a batch is being written."""
+        return self._query.is_in_batch
+
+    @property
     def failure(self) -> Exception | None:
         """Why it ended by itself."""
         return self._query.failure

@@ -65,6 +65,11 @@ class BatchQuery:
         return self._query is not None and self._query.isActive
 
     @property
+    def is_in_batch(self) -> bool:
+        """Whether a batch is being written."""
+        return self._between_batches.locked()
+
+    @property
     def failure(self) -> Exception | None:
         """Why it ended by itself: what a batch raised, or else what Spark says."""
         if self._failed is not None or self._query is None or self._is_stopping:

@@ -1,0 +1,63 @@
+"""Logs with more commits than Spark looks at without a job, read in both ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pytest
+
+from dbt.adapters.spark_mt.spark.delta_log import DeltaLog, commit_file
+from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
+from dbt.adapters.spark_mt.spark.driver_log import DriverLog
+
+COMMITS = 33
+
+
+@pytest.fixture
+def location(session, schema):
+    assert session.catalog.currentDatabase() == schema
+    session.sql("CREATE TABLE many (id BIGINT) USING delta")
+    for n in range(1, COMMITS):
+        session.sql(f"INSERT INTO many VALUES ({n})")
+    rows = session.sql("DESCRIBE TABLE EXTENDED many").collect()
+    return next(row["data_type"] for row in rows if row["col_name"] == "Location")
+
+
+def test_both_ways_tell_the_same(session, location):
+    """Also between 30 commits, over which files are picked out of the directory."""
+    by_jobs, by_files = DeltaLog(session), DriverLog(session, DriverFiles(session))
+    last = COMMITS - 1
+    asked = {
+        "versions": lambda log: log.versions(location),
+        "newest": lambda log: (log.newest(location), log.newest(location, 17)),
+        "is newest": lambda log: (log.is_newest(location, last), log.is_newest(location, 7)),
+        "next": lambda log: (log.next_after(location, 7), log.next_after(location, last)),
+        "commit": lambda log: (log.commit(location, 3), log.commit(location, COMMITS)),
+        "commits": lambda log: log.commits([(location, 1), (location, 32)]),
+        "back": lambda log: list(log.backwards(location)),
+        "actions": lambda log: sorted(map(str, log.file_actions(location, 1, last) or ())),
+        "few actions": lambda log: sorted(map(str, log.file_actions(location, 9, 12) or ())),
+        "no actions": lambda log: log.file_actions(location, 9, COMMITS),
+        "table": lambda log: log.table_id(location),
+        "nothing": lambda log: (log.newest(f"{location}-not"), log.versions(f"{location}-not")),
+    }
+    told = {what: (ask(by_jobs), ask(by_files)) for what, ask in asked.items()}
+    assert {what: a for what, (a, _) in told.items()} == {what: b for what, (_, b) in told.items()}
+    assert told["versions"][0] == [*range(COMMITS)]
+    assert len(told["actions"][0]) == last
+    assert [commit.version for commit in told["back"][0]] == [*range(last, -1, -1)]
+    assert_cleaned_up(by_jobs, by_files, location)
+
+
+def assert_cleaned_up(by_jobs, by_files, location):
+    """What both say when the oldest commits are gone."""
+    first = COMMITS - 5
+    for version in range(first):
+        Path(urlparse(commit_file(location, version)).path).unlink()
+    for log in (by_jobs, by_files):
+        assert log.versions(location) == [*range(first, COMMITS)]
+        assert log.file_actions(location, first - 1, first) is None
+        assert log.next_after(location, 3) == first
+        assert [commit.version for commit in log.backwards(location)][-1] == first
+        assert log.commit(location, first - 1) is None
