@@ -6,6 +6,8 @@ import json
 from itertools import islice
 from types import SimpleNamespace
 
+import pytest
+
 from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.spark.delta_log import DeltaLog, commit_file
 from dbt.adapters.spark_mt.spark.driver_log import DriverLog
@@ -130,6 +132,14 @@ def test_a_long_log_costs_no_more_than_a_short_one():
     assert log.next_after("/a", 1_999) is None
     assert log.commit("/a", 7).timestamp_ms == 7
     assert (log.listed, log.files.asked <= 40) == (0, True)
+
+
+@pytest.mark.parametrize("newest", [*range(20), 1_000, 1_023, 1_024])
+def test_the_end_of_a_log_without_checkpoints_is_found_in_strides(newest):
+    log = Log()
+    log.put("/a", *range(newest + 1))
+    assert log.newest("/a") == newest
+    assert (log.listed, log.files.asked <= 24) == (0, True)
 
 
 def test_a_log_whose_old_commits_are_gone():

@@ -47,9 +47,7 @@ class DriverLog(DeltaLog):
         version = known if known >= 0 else self._checkpointed(location)
         if not self._has(location, version):
             return super().newest(location)
-        while self._has(location, version + 1):
-            version += 1
-        return version
+        return self._end(location, version)
 
     def is_newest(self, location: str, version: int) -> bool:
         """Whether a version is the newest one of a table: a look at two files."""
@@ -91,6 +89,18 @@ class DriverLog(DeltaLog):
 
     def _has(self, location: str, version: int) -> bool:
         return version >= 0 and self._files.exists(commit_file(location, version))
+
+    def _end(self, location: str, version: int) -> int:
+        """The newest version from one on: there are no gaps, so strides find it."""
+        stride = 1
+        while self._has(location, version + stride):
+            version += stride
+            stride *= 2
+        while stride > 1:
+            stride //= 2
+            if self._has(location, version + stride):
+                version += stride
+        return version
 
     def _checkpointed(self, location: str) -> int:
         """The version of the newest checkpoint, 0 without one."""
