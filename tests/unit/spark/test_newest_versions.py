@@ -142,6 +142,14 @@ def test_the_end_of_a_log_without_checkpoints_is_found_in_strides(newest):
     assert (log.listed, log.files.asked <= 24) == (0, True)
 
 
+@pytest.mark.parametrize("half", ["", '{"vers', '{"version":'])
+def test_a_checkpoint_that_is_just_being_told_is_done_without(half):
+    log = Log()
+    log.put("/a", *range(5))
+    log.texts["/a/_delta_log/_last_checkpoint"] = half
+    assert log.newest("/a") == 4
+
+
 def test_a_log_whose_old_commits_are_gone():
     log = Log()
     log.put("/a", *range(30, 45))

@@ -103,6 +103,9 @@ class DriverLog(DeltaLog):
         return version
 
     def _checkpointed(self, location: str) -> int:
-        """The version of the newest checkpoint, 0 without one."""
+        """The version of the newest checkpoint; 0 without one, or while it is being written."""
         text = self._files.read_if_there(f"{location}/_delta_log/_last_checkpoint")
-        return 0 if text is None else int(json.loads(text)["version"])
+        try:
+            return int(json.loads(text or '{"version": 0}')["version"])
+        except ValueError:  # Delta overwrites it in place, and reads it again then
+            return 0
