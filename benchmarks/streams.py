@@ -41,7 +41,7 @@ _WINDOWS = (
 _LATE = ("ts", "1 hour")
 _WATERMARK = "ts DELAY OF INTERVAL 1 HOUR"
 _WARM = 12
-"""Each tenth commit writes a checkpoint of the target's log; the first of them is slow everywhere."""
+"""Each tenth commit writes a checkpoint of the log of the target, the first of them slowly."""
 _FEW = 1_000
 _STATE_STORE = "spark.sql.streaming.stateStore."
 SETTINGS = {
