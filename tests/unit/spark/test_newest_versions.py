@@ -37,6 +37,9 @@ class Files:
         self.asked += 1
         return None if path not in self.texts else self.texts[path].partition("\n")[0]
 
+    def modified_ms(self, path):
+        return 77 if path in self.texts else None
+
     def listing(self, directory):
         self.listed += 1
         return f"Array({', '.join(path for path in self.texts if path.startswith(directory))})"
@@ -173,6 +176,19 @@ def test_what_a_commit_says_need_not_be_its_first_line():
     log = Log()
     log.texts[commit_file("/a", 0)] = '{"protocol":{}}\n{"commitInfo":{"timestamp":5}}'
     assert log.commit("/a", 0).timestamp_ms == 5
+
+
+def test_a_writer_that_says_nothing_about_its_commits():
+    """Delta's protocol leaves `commitInfo` to whoever writes."""
+    log = Log()
+    log.put("/a", 0, 2)
+    for version, path in enumerate(("x", "y"), start=3):
+        log.texts[commit_file("/a", version)] = f'{{"add":{{"path":"{path}"}}}}\n'
+    log.texts[commit_file("/a", 1)] = '{"add":{"path":"x"}}\n'
+    found = {commit.version: commit for commit in log.backwards("/a")}
+    assert list(found) == [4, 3, 2, 1, 0]
+    assert found[3].identity == found[1].identity != found[4].identity
+    assert (found[3].timestamp_ms, found[3].facts) == (77, None)
 
 
 def test_a_word_in_commits_is_looked_for_without_spark():

@@ -219,16 +219,6 @@ def _escaped(path: str) -> str:
     return _GLOB.sub(r"\\\1", path)
 
 
-def first_commit(version: int, text: str) -> Commit:
-    """Return the commit that a log's file tells of.
-
-    Args:
-        version: The table's version.
-        text: The file.
-    """
-    return parse_commit(version, next(x for x in text.splitlines() if x.startswith(COMMIT_INFO)))
-
-
 def parse_commit(version: int, line: str) -> Commit:
     """Return the commit of a `commitInfo` line."""
     info = json.loads(line)["commitInfo"]

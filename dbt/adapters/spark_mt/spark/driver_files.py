@@ -73,7 +73,7 @@ class DriverFiles:
         target.getFileSystem(self._conf).delete(target, True)  # noqa: FBT003 - Java has no names for arguments
 
     def modified_ms(self, path: str) -> int | None:
-        """Return when something was added to a directory, or None where there is none.
+        """Return when a file was written or something was added to a directory; None for neither.
 
         Milliseconds since the epoch, UTC.
         """

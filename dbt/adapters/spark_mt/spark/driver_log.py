@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.execution.history import Commit
 from dbt.adapters.spark_mt.spark.delta_log import (
     COMMIT_INFO,
     DeltaLog,
     commit_file,
-    first_commit,
     parse_commit,
     versions_in,
 )
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.execution.history import Commit
     from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 
 
@@ -60,12 +60,20 @@ class DriverLog(DeltaLog):
         return None if self._has(location, version) else super().next_after(location, version)
 
     def commit(self, location: str, version: int) -> Commit | None:
-        """Return one commit, or None where the log does not hold it."""
+        """Return one commit, or None where the log does not hold it.
+
+        A commit that says nothing about itself is known by what it does.
+        """
         path = commit_file(location, version)
         line = self._files.first_line(path)
         if line is None or line.startswith(COMMIT_INFO):
             return None if line is None else parse_commit(version, line)
-        return first_commit(version, self._files.read(path))
+        text = self._files.read(path)
+        told = next((each for each in text.splitlines() if each.startswith(COMMIT_INFO)), None)
+        if told is not None:
+            return parse_commit(version, told)
+        identity = hashlib.sha256(text.encode()).hexdigest()[:32]
+        return Commit(version, self._files.modified_ms(path) or 0, "", {}, None, None, identity)
 
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
         """Return commits by (location, version)."""
