@@ -199,6 +199,22 @@ def test_a_manager_is_heard_of_among_refreshes_without_reading_them(tables, sess
     assert len(asked) == 1
 
 
+def test_the_last_term_of_a_manager_outlives_its_words(tables, session):
+    """Delta never lets a term pass again: a manager that counts anew could never lead."""
+    leases = SparkEnvironment(session).leases
+    before = leases.newest("spark_catalog")
+    first = before.term + 1 if before else 1
+    for term in (first, first + 1):
+        held = Lease("spark_catalog", term, Owner("there", 1), 1, is_released=True)
+        assert leases.take(held)
+    now_ms = tables.environment.now_ms()
+    table = SystemTable(session, PrivateSessions(session), compact_every=1)
+    log_over(session, table, now_ms).remove(tables.name("t"))
+    words = session.table(LOG).where("kind = 'MANAGER' AND recorded_at_ms = 1").select("seq")
+    assert [row[0] for row in words.collect()] == [first + 1]
+    assert SparkEnvironment(session).leases.newest("spark_catalog").term == first + 1
+
+
 @pytest.mark.conformance
 def test_a_directory_that_a_killed_creator_left_is_taken_over(tables, session, schema):
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")

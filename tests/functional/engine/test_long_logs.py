@@ -47,7 +47,31 @@ def test_both_ways_tell_the_same(session, location):
     assert told["versions"][0] == [*range(COMMITS)]
     assert len(told["actions"][0]) == last
     assert [commit.version for commit in told["back"][0]] == [*range(last, -1, -1)]
+    assert_no_hint_is_needed(by_files, location)
     assert_cleaned_up(by_jobs, by_files, location)
+
+
+def assert_no_hint_is_needed(log, location):
+    """Delta overwrites it and then its checksum; in between it cannot be read."""
+    hint = Path(urlparse(f"{location}/_delta_log/_last_checkpoint").path)
+    told, checksum = hint.read_bytes(), hint.with_name(f".{hint.name}.crc")
+    checksum.write_bytes(checksum.read_bytes()[:-4] + b"else")
+    assert log.newest(location) == COMMITS - 1
+    checksum.unlink()
+    hint.write_bytes(told[:9])
+    assert log.newest(location) == COMMITS - 1
+    hint.unlink()
+    assert log.newest(location) == COMMITS - 1
+
+
+def test_what_is_missing_is_told_as_none(session, tmp_path):
+    files, nothing = DriverFiles(session), f"{tmp_path.as_uri()}/nothing"
+    assert (files.first_line(nothing), files.read_if_there(nothing)) == (None, None)
+    assert (files.modified_ms(nothing), files.listing(nothing)) == (None, "")
+    with pytest.raises(Exception, match="nothing"):
+        files.read(nothing)
+    (tmp_path / "empty").touch()
+    assert files.first_line(f"{tmp_path.as_uri()}/empty") == ""
 
 
 def assert_cleaned_up(by_jobs, by_files, location):

@@ -131,6 +131,20 @@ def test_a_host_that_saw_a_change_asks_for_nobody(world):
     assert_each_row_once(tables)
 
 
+def test_a_host_that_saw_others_write_asks_whose_turn_it_is(world):
+    """The number may have been taken by a statement that has lost before."""
+    tables = world.tables
+    host = world.host()
+    host.fresh()
+    tell_of_a_job(tables, JobKind.MANUAL)
+    tables.append("events", [(7, 7, 7)])
+    tables.execute("ALTER MATERIALIZED TABLE t REFRESH")
+    host.table.notice()
+    assert host.table.tick() == 0
+    host.table.tick()
+    assert host.progress.phase is HostPhase.FOLLOWING
+
+
 def test_nobody_looks_at_the_table_while_a_batch_is_written(world):
     """What the batch commits would look like a commit of somebody else until it has returned."""
     tables = world.tables

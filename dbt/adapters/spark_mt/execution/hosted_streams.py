@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
@@ -19,6 +20,21 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.streams import BatchDone, Stream
     from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register
+
+
+class Overtaken(Enum):
+    """What somebody else did to the table of a stream.
+
+    Attributes:
+        NO: Nothing that concerns the stream.
+        CHANGED: It is another table now, has another definition, or lost its sources: what was done
+            is done.
+        WRITTEN: A number was taken, maybe by a statement that waits for its turn.
+    """
+
+    NO = "no"
+    CHANGED = "changed"
+    WRITTEN = "written"
 
 
 FOLLOWED = (VersionedPosition, OffsetPosition)
@@ -134,23 +150,24 @@ class HostedStream:
             done.table.positions, done.batches - batches, done.rows - rows, done.committed_at_ms
         )
 
-    def is_overtaken(self) -> bool:
+    def overtaken(self) -> Overtaken:
         """Whether somebody else changed the table in a way that concerns the stream.
 
         Maintenance and changes of rows by users do not; what we commit elsewhere does, and so does
         a source that was made anew: its stream may wait for a version that it already had.
         """
         if self._has_lost_its_sources():
-            return True
+            return Overtaken.CHANGED
         known = max(self._seen_version, self._version())
         if self._env.store.is_newest(self.task.table.name, known):
-            return False
+            return Overtaken.NO
         self._env.store.forget()
         found = self._env.store.find(self.task.table.name)
-        if not isinstance(found, StoredTable) or self._is_elsewhere(found):
-            return True
-        self._seen_version = found.version
-        return False
+        if not isinstance(found, StoredTable):
+            return Overtaken.CHANGED
+        if (overtaken := self._compared(found)) is Overtaken.NO:
+            self._seen_version = found.version
+        return overtaken
 
     def end(self) -> None:
         """Stop it between two batches, and tell so."""
@@ -169,15 +186,16 @@ class HostedStream:
         done = self._stream.done
         return done.table.version if done else self.task.table.version
 
-    def _is_elsewhere(self, found: StoredTable) -> bool:
+    def _compared(self, found: StoredTable) -> Overtaken:
         """A batch that was committed a moment ago has this stream's own name."""
         ours, there = self.task.table.definition, found.definition
         if (there.table_id, there.generation) != (ours.table_id, ours.generation):
-            return True
+            return Overtaken.CHANGED
         done = self._stream.done
         seq = done.table.seq if done else self.task.table.seq
         last = found.last_refresh
-        return found.seq > seq and not (last and last.refresh_id == self.task.run.refresh_id)
+        is_ours = last is not None and last.refresh_id == self.task.run.refresh_id
+        return Overtaken.NO if is_ours or found.seq <= seq else Overtaken.WRITTEN
 
     def _has_lost_its_sources(self) -> bool:
         """Looked at once per batch that could have been, as long as there is none."""

@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.giving_up import Failures, give_up
 from dbt.adapters.spark_mt.execution.holds import others_under_way
 from dbt.adapters.spark_mt.execution.host_progress import PATIENT, HostPhase, HostProgress
-from dbt.adapters.spark_mt.execution.hosted_streams import HostedStream, stream_task
+from dbt.adapters.spark_mt.execution.hosted_streams import HostedStream, Overtaken, stream_task
 from dbt.adapters.spark_mt.execution.hosting_errors import NotContinuousError
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
@@ -181,8 +181,9 @@ class HostedTable:
         self._note(looked_at_ms=max(self.progress.looked_at_ms, stream.looked_at_ms))
         if stream.is_active:
             may_look = not stream.is_in_batch and self._is_time_to_look()
-            if may_look and stream.is_overtaken():
+            if may_look and (overtaken := stream.overtaken()) is not Overtaken.NO:
                 self._stop_stream()
+                self._was_beaten = overtaken is Overtaken.WRITTEN
                 return 0
             return min(stream.task.every_ms or _WATCH_MS, _WATCH_MS)
         failure = stream.failure

@@ -72,7 +72,7 @@ class DeltaLog:
 
     def is_newest(self, location: str, version: int) -> bool:
         """Whether a version is the newest one of a table, as cheaply as possible."""
-        return self.newest(location) == version
+        return version >= 0 and self.newest(location) == version
 
     def next_after(self, location: str, version: int) -> int | None:
         """Return the first version behind one that the log holds; None where there is none."""
@@ -166,9 +166,11 @@ class DeltaLog:
         versions, step = self.versions(location), _FIRST_STEP
         while versions:
             chunk, versions = versions[-step:], versions[:-step]
-            step = _AT_ONCE
-            found = self.commits((location, version) for version in chunk)
-            yield from sorted(found.values(), key=lambda commit: -commit.version)
+            step *= 8
+            lines = self._between(location, chunk[0], chunk[-1]).where(_starts_with(COMMIT_INFO))
+            told = lines.select("value", "_metadata.file_name").collect()
+            found = (parse_commit(int(row[1].partition(".")[0]), row[0]) for row in told)
+            yield from sorted(found, key=lambda commit: -commit.version)
 
     def _holds(self, location: str, first: int, last: int) -> bool:
         """Whether the log still has all commits from `first` to `last`: old ones go together."""

@@ -7,10 +7,20 @@ file systems can be reached; this is the one module that does (design section 6 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
+
     from pyspark.sql import SparkSession
+
+    _T = TypeVar("_T")
+
+_MISSING = frozenset({"FILE_NOT_FOUND", "NoSuchFileException"})
 
 
 class DriverFiles:
@@ -38,29 +48,16 @@ class DriverFiles:
         Raises:
             py4j.protocol.Py4JJavaError: There is none, or it cannot be read.
         """
-        target = self._path(path)
-        stream = target.getFileSystem(self._conf).open(target)
-        try:
+        with self._opened(path) as stream:
             return str(self._text(stream, "UTF-8"))
-        finally:
-            stream.close()
 
     def read_if_there(self, path: str) -> str | None:
         """Return the text of a file, or None where there is none."""
-        return self.read(path) if self.exists(path) else None
+        return _unless_missing(self.read, path)
 
     def first_line(self, path: str) -> str | None:
         """Return the first line of a file without reading on, or None where there is none."""
-        target = self._path(path)
-        system = target.getFileSystem(self._conf)
-        if not system.exists(target):
-            return None
-        stream = system.open(target)
-        try:
-            line = self._lines(self._decoded(stream, "UTF-8")).readLine()
-        finally:
-            stream.close()
-        return "" if line is None else str(line)
+        return _unless_missing(self._first_line, path)
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or directory."""
@@ -77,22 +74,37 @@ class DriverFiles:
 
         Milliseconds since the epoch, UTC.
         """
-        target = self._path(path)
-        system = target.getFileSystem(self._conf)
-        if not system.exists(target):
-            return None
-        return int(system.getFileStatus(target).getModificationTime())
+        return _unless_missing(self._modified_ms, path)
 
     def listing(self, path: str) -> str:
         """Return the paths in a directory as one text; empty where there is no directory.
 
         One answer of the JVM, however many there are; for patterns, as paths may hold anything.
         """
+        return _unless_missing(self._listing, path) or ""
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[Any]:
         target = self._path(path)
-        system = target.getFileSystem(self._conf)
-        if not system.exists(target):
-            return ""
-        return str(self._shown(self._paths(system.listStatus(target))))
+        stream = target.getFileSystem(self._conf).open(target)
+        try:
+            yield stream
+        finally:
+            stream.close()
+
+    def _first_line(self, path: str) -> str:
+        with self._opened(path) as stream:
+            line = self._lines(self._decoded(stream, "UTF-8")).readLine()
+        return "" if line is None else str(line)
+
+    def _modified_ms(self, path: str) -> int:
+        target = self._path(path)
+        return int(target.getFileSystem(self._conf).getFileStatus(target).getModificationTime())
+
+    def _listing(self, path: str) -> str:
+        target = self._path(path)
+        statuses = target.getFileSystem(self._conf).listStatus(target)
+        return str(self._shown(self._paths(statuses)))
 
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, sorted; none where there is no directory."""
@@ -101,3 +113,16 @@ class DriverFiles:
         if not system.exists(target):
             return []
         return sorted(str(status.getPath().getName()) for status in system.listStatus(target))
+
+
+def _unless_missing(ask: Callable[[str], _T], path: str) -> _T | None:
+    """Answer about a file or directory, or None where there is none: not asked first, but found.
+
+    Between a question whether it is there and the next one somebody may remove it.
+    """
+    try:
+        return ask(path)
+    except Exception as error:
+        if is_spark_error(error) and failure_of(error).condition in _MISSING:
+            return None
+        raise

@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.spark.delta_log import (
     parse_commit,
     versions_in,
 )
+from dbt.adapters.spark_mt.spark.errors import is_spark_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class DriverLog(DeltaLog):
-    """Reads logs without jobs, where Spark's driver is this process.
+    """Reads commits without jobs, where Spark's driver is this process.
 
     Nothing that a statement asks for costs more in a long log than in a short one: the newest
     version is looked for behind the newest checkpoint, and commits are read one by one.
@@ -111,9 +112,15 @@ class DriverLog(DeltaLog):
         return version
 
     def _checkpointed(self, location: str) -> int:
-        """The version of the newest checkpoint; 0 without one, or while it is being written."""
-        text = self._files.read_if_there(f"{location}/_delta_log/_last_checkpoint")
+        """The version of the newest checkpoint; 0 without one, or while that is being told.
+
+        The file is a hint, which is overwritten: for a moment it may be empty, or have a checksum
+        that is not its own.
+        """
         try:
+            text = self._files.read_if_there(f"{location}/_delta_log/_last_checkpoint")
             return int(json.loads(text or '{"version": 0}')["version"])
-        except ValueError:  # Delta overwrites it in place, and reads it again then
-            return 0
+        except Exception as error:
+            if is_spark_error(error) or isinstance(error, ValueError):
+                return 0
+            raise

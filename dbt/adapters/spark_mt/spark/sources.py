@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.table_details import TableDetail, TableDetails
 
 _ATTEMPTS = 20
-_PROBES = 32
+_NOT_HELD = "its Delta log no longer holds version {}"
+_PROBES = 15
 """How many commits of a log are looked at in one job, in search of an instant."""
 
 
@@ -174,10 +175,12 @@ class SparkSourceReader:
     def _positions(self, versions: dict[TableName, int]) -> dict[str, Position]:
         keys = {name: (self._detail(name).location, v) for name, v in versions.items()}
         commits = self._log.commits(keys.values())
-        return {
-            str(name): VersionedPosition(key[1], commits[key].identity)
-            for name, key in keys.items()
-        }
+        found: dict[str, Position] = {}
+        for name, key in keys.items():
+            if key not in commits:
+                raise SourceNotFoundError(source=name, problem=_NOT_HELD.format(key[1]))
+            found[str(name)] = VersionedPosition(key[1], commits[key].identity)
+        return found
 
     def _listed(self, names: Iterable[TableName]) -> dict[TableName, int]:
         return {name: self._newest(name) for name in names}
@@ -214,8 +217,7 @@ def position_in(
         return BEFORE_ALL
     commit = log.commit(location, version)
     if commit is None:
-        problem = f"its Delta log no longer holds version {version}"
-        raise SourceNotFoundError(source=source, problem=problem)
+        raise SourceNotFoundError(source=source, problem=_NOT_HELD.format(version))
     return VersionedPosition(version, commit.identity)
 
 

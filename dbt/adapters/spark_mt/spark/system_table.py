@@ -68,7 +68,9 @@ _CHEAP = {
 }
 """A commit of a few rows then takes half the time; nobody needs the statistics of such files."""
 _MANAGERS_KEPT_MS = 24 * 3600 * 1000
-"""Words of managers matter for minutes."""
+"""Words of managers matter for minutes; those of the last term for ever, as Delta never lets a term
+pass again."""
+_LAST_TERM = "SELECT coalesce(max(seq), 0) FROM {table} WHERE kind = 'MANAGER'"
 _WITHOUT_SUPERSEDED = """
 MERGE INTO {table} AS old USING (
   SELECT kind, schema_name, table_name, max(struct(recorded_at_ms, generation, seq)) AS newest
@@ -262,9 +264,10 @@ def _compact(spark: SparkSession, catalog: str, now_ms: int) -> None:
     """Merge the small files; somebody else who does the same at this moment is welcome to."""
     old, silent = now_ms - KEPT_MS, now_ms - _MANAGERS_KEPT_MS
     try:
+        last_term = spark.sql(_LAST_TERM.format(table=_name(catalog))).collect()[0][0]
         spark.sql(
             f"DELETE FROM {_name(catalog)} WHERE (kind = 'JOB' AND recorded_at_ms < {old}) "
-            f"OR (kind = 'MANAGER' AND recorded_at_ms < {silent})"
+            f"OR (kind = 'MANAGER' AND recorded_at_ms < {silent} AND seq < {last_term})"
         )
         spark.sql(_WITHOUT_SUPERSEDED.format(table=_name(catalog)))
         spark.sql(f"OPTIMIZE {_name(catalog)}")
