@@ -1,4 +1,4 @@
-# Every target sets up what it needs by itself. `make help` lists them.
+# Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
 .PHONY: help setup lint format types test unit functional conformance airflow browser faults soak demo serve bench docs clean
 
@@ -16,7 +16,7 @@ lint: setup ## ruff: rules and format
 	$(python) -m ruff check .
 	$(python) -m ruff format --check .
 
-format: setup ## let ruff mend what it can
+format: setup ## let ruff fix what it can
 	$(python) -m ruff check --fix .
 	$(python) -m ruff format .
 
@@ -42,10 +42,10 @@ airflow: setup ## the DAGs of materialized tables in Airflow itself, in an envir
 browser: setup ## the tests of the status page in a real Chromium, which is installed if need be
 	@tools/test.sh -- tests/functional/pages/
 
-faults: setup ## kill processes, fill disks, pull tables away; seed: FAULTS_SEED=…; some 50 minutes
+faults: setup ## kill processes, fill disks, drop tables; seed: FAULTS_SEED=…; some 50 minutes
 	@tools/test.sh -- tests/faults/
 
-soak: setup ## host a table while everything happens to it; 10 minutes, or SOAK_SECONDS=…; SOAK_SEED=…
+soak: setup ## a hosted table while everything happens to it, and what a manager uses; 45 minutes; SOAK_SECONDS, SOAK_BUSY_SECONDS, SOAK_REST_SECONDS=…
 	@tools/test.sh -s -- tests/soak/
 
 demo: setup ## the flights example on real data, from start to end

@@ -1,1 +1,1 @@
-"""Measures what the project promises; `make bench` runs all of it and prints one table."""
+"""Benchmarks with a target each; `make bench` runs all of them and prints one table."""

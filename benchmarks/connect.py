@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import yaml
 
 from benchmarks.report import Measurement, progress
-from dbt.adapters.spark_mt import discovery
-from dbt.adapters.spark_mt.discovery import Discovered
-from dbt.adapters.spark_mt.execution.processes import LocalProcesses
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.client.discovery import Discovered
+from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
 from dbt.adapters.spark_mt.spark.connect_server import start_serving
-from dbt.adapters.spark_mt.spark.session_confs import embedded_metastore
+from dbt.adapters.spark_mt.spark.session import embedded_metastore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a manager costs with nothing to do, how scheduled times drift, and how many tables live."""
+"""What a manager of many tables costs with nothing to do, and how scheduled times drift."""
 
 from __future__ import annotations
 
@@ -9,33 +9,32 @@ import time
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 from benchmarks.report import Measurement, progress
 from benchmarks.streams_memory import used
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.workflows import (
     CreatePeriodicRefreshWorkflow,
-    Firing,
+    DueRun,
     SchedulerContext,
 )
+from dbt.adapters.spark_mt.manager.app import Identity, assemble
+from dbt.adapters.spark_mt.manager.http.app import create_app
+from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
+from dbt.adapters.spark_mt.manager.http.server import HttpServer
+from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
+from dbt.adapters.spark_mt.manager.views import Role
 from dbt.adapters.spark_mt.planning.planner import plan_registration
-from dbt.adapters.spark_mt.planning.schedules import Schedule
-from dbt.adapters.spark_mt.scheduler.embedded import create
-from dbt.adapters.spark_mt.service.assembly import Identity, assemble
-from dbt.adapters.spark_mt.service.http.access import Access, AccessRules
-from dbt.adapters.spark_mt.service.http.app import create_app
-from dbt.adapters.spark_mt.service.http.server import HttpServer
-from dbt.adapters.spark_mt.service.policy import ManagerPolicy
-from dbt.adapters.spark_mt.service.views import Role
+from dbt.adapters.spark_mt.planning.schedule import Schedule
+from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.system_log import table_row
+from dbt.adapters.spark_mt.spark.registry import table_row
 from dbt.adapters.spark_mt.spark.system_table import SystemTable
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.service.running import RunningManager
+    from dbt.adapters.spark_mt.manager.app import RunningManager
 
 _NEVER_MS = 10**12
 _ROWS_A_COMMIT = 250
@@ -73,7 +72,7 @@ def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
     running.start()
     server.start()
     try:
-        _until(lambda: running.manager.about().role is Role.ACTIVE)
+        until(lambda: running.manager.about().role is Role.ACTIVE)
         converged = time.monotonic() - began
         time.sleep(20)  # what starts once, and the first heartbeats, are over
         after_mb = sum(used(spark))
@@ -87,8 +86,8 @@ def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
         running.stop(10)
     many = f"{tables:,} tables"
     return [
-        Measurement(f"first look at {many}", (converged,)),
-        Measurement(f"a look at {many}, nothing to do", tuple(ticks), most_seconds=2.0),
+        Measurement(f"first tick over {many}", (converged,)),
+        Measurement(f"a tick over {many}, nothing to do", tuple(ticks), most_seconds=2.0),
         Measurement(f"one core, {many}, idle", (cpu * 100,), most_seconds=5.0, unit="%"),
         Measurement(f"list of {many} over REST", lists),
         Measurement(f"memory for {many}", (after_mb - before_mb,), most_seconds=200.0, unit="MB"),
@@ -97,7 +96,7 @@ def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
 
 
 def drift(workflows: int, seconds: int) -> list[Measurement]:
-    """Fire many workflows of 15 seconds, beside processes that keep every core busy.
+    """Fire many workflows of 15 seconds, in parallel with processes that keep every core busy.
 
     Args:
         workflows: How many.
@@ -105,14 +104,11 @@ def drift(workflows: int, seconds: int) -> list[Measurement]:
     """
     progress(f"{workflows:,} schedules under load …")
     drifts: list[float] = []
-    lock = Lock()
 
-    def fire(firing: Firing) -> None:
-        late = (_now() - firing.scheduled_at).total_seconds()
-        with lock:
-            drifts.append(late)
+    def submit(due: DueRun) -> None:
+        drifts.append((_now() - due.scheduled_at).total_seconds())
 
-    scheduler = create(SchedulerContext(fire, _now))
+    scheduler = EmbeddedScheduler(SchedulerContext(submit, _now))
     schedule = Schedule(Freshness(15, TimeUnit.SECOND), "Europe/Berlin")
     for number in range(workflows):
         name = TableName(f"t{number}", _SCHEMA, "spark_catalog")
@@ -122,55 +118,15 @@ def drift(workflows: int, seconds: int) -> list[Measurement]:
     burn = [sys.executable, "-c", "while True: pass"]
     busy = [subprocess.Popen(burn) for _ in range(os.cpu_count() or 2)]  # noqa: S603 - our own
     try:
-        scheduler.open()
-        time.sleep(seconds)
-        scheduler.close(10)
+        until_s = time.monotonic() + seconds
+        while (left := until_s - time.monotonic()) > 0:
+            time.sleep(min(left, scheduler.run_due()))
     finally:
         for process in busy:
             process.kill()
             process.wait()
     name = f"drift of {workflows:,} schedules, p99 of {len(drifts):,}"
     return [Measurement(name, tuple(drifts), most_seconds=1.0, quantile=0.99)]
-
-
-def hosted(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
-    """Host many CONTINUOUS tables over sources that grow.
-
-    Args:
-        spark: The session.
-        tables: How many.
-        seconds: For how long their lag is measured.
-    """
-    progress(f"{tables} hosted tables …")
-    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
-    spark.sql(f"CREATE TABLE {_SCHEMA}.events (id BIGINT, v INT) USING delta")
-    spark.sql(f"INSERT INTO {_SCHEMA}.events SELECT id, 1 FROM range(1000)")
-    mt = MaterializedTables(spark)
-    for number in range(tables):
-        mt.execute(
-            f"CREATE MATERIALIZED TABLE {_SCHEMA}.live{number} FRESHNESS = INTERVAL '1' MINUTE "
-            f"AS SELECT id, v + {number} AS v FROM {_SCHEMA}.events"
-        )
-    running = assemble(spark, ManagerPolicy(compact_after=0), Identity(version="benchmark"))
-    running.start()
-    lags: list[float] = []
-    try:
-        _until(lambda: running.manager.about().queries_running == tables, 600)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            spark.sql(f"INSERT INTO {_SCHEMA}.events SELECT id, 2 FROM range(10)")
-            time.sleep(5)
-            views = running.manager.tables()
-            lags += [
-                v.lag_seconds for v in views if ".live" in v.name and v.lag_seconds is not None
-            ]
-    finally:
-        running.stop(30)
-    about = f"lag of {tables} tables, freshness 60 s"
-    return [
-        Measurement(f"{about}, p50", tuple(lags)),
-        Measurement(f"{about}, p99", tuple(lags), most_seconds=60.0, quantile=0.99),
-    ]
 
 
 def _register(spark: SparkSession, tables: int) -> None:
@@ -183,7 +139,7 @@ def _register(spark: SparkSession, tables: int) -> None:
     found = environment.value.store.find(TableName("full_0", _SCHEMA, "spark_catalog"))
     assert isinstance(found, StoredTable)  # noqa: S101 - it was made above
     rows = [_row(environment, found, number) for number in range(1, tables)]
-    system = SystemTable(spark, PrivateSessions(spark))
+    system = SystemTable(spark, environment.tables, PrivateSessions(spark))
     for start in range(0, len(rows), _ROWS_A_COMMIT):
         now = environment.value.now_ms()
         system.append("spark_catalog", rows[start : start + _ROWS_A_COMMIT], now)
@@ -201,14 +157,14 @@ def _row(
 def _observed(running: RunningManager, seconds: int) -> tuple[list[float], float]:
     """Return how long ticks took, and which part of a core was used."""
     ticks, seen = [], 0
-    cpu, began = _cpu_seconds(), time.monotonic()
+    cpu, began = sum(cpu_seconds()), time.monotonic()
     while time.monotonic() - began < seconds:
         about = running.manager.about()
         if about.last_tick_at_ms != seen:
             seen = about.last_tick_at_ms
             ticks.append(about.tick_seconds)
         time.sleep(0.5)
-    return ticks, (_cpu_seconds() - cpu) / (time.monotonic() - began)
+    return ticks, (sum(cpu_seconds()) - cpu) / (time.monotonic() - began)
 
 
 def _processes() -> list[int]:
@@ -218,12 +174,29 @@ def _processes() -> list[int]:
     return [own, *map(int, children)]
 
 
-def _cpu_seconds() -> float:
-    ticks = 0
-    for pid in _processes():
-        words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        ticks += int(words[11]) + int(words[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+def cpu_seconds() -> tuple[float, float]:
+    """Seconds of a core that this process and its JVM have used, each."""
+    own, *jvms = (_seconds(Path(f"/proc/{pid}/stat")) for pid in _processes())
+    return own, sum(jvms)
+
+
+def compiler_seconds() -> float:
+    """Seconds of a core that the JVM has used to compile hot code."""
+    _, *jvms = _processes()
+    tasks = (task for pid in jvms for task in Path(f"/proc/{pid}/task").glob("*/stat"))
+    return sum(_seconds(task) for task in tasks if "CompilerThre" in _text(task))
+
+
+def _seconds(stat: Path) -> float:
+    words = _text(stat).rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK") if words else 0.0
+
+
+def _text(stat: Path) -> str:
+    try:
+        return stat.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # a thread that has ended
+        return ""
 
 
 def _read(url: str) -> bytes:
@@ -238,7 +211,8 @@ def _timed(action: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
-def _until(holds: Callable[[], bool], seconds: float = 300.0) -> None:
+def until(holds: Callable[[], bool], seconds: float = 300.0) -> None:
+    """Wait for something that other threads do."""
     end = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > end:

@@ -22,9 +22,9 @@ class Measurement:
         name: What was measured.
         ours: In seconds, or in another unit; one per sample.
         baseline: That of what it is compared with, or nothing.
-        most_ratio: The largest ratio that is promised.
-        most_seconds: The most that is promised, in the unit.
-        least_ratio: The smallest ratio that is promised, where more is better.
+        most_ratio: The largest ratio that meets the target.
+        most_seconds: The most that meets the target, in the unit.
+        least_ratio: The smallest ratio that meets the target, where more is better.
         quantile: Which part of the samples are at most the figure: 0.5 for their median.
         unit: What is counted.
     """
@@ -55,7 +55,7 @@ class Measurement:
 
     @property
     def kept(self) -> bool:
-        """Whether every promise holds."""
+        """Whether every target is met."""
         ratio = self.ratio or 0
         in_ratio = self.most_ratio is None or ratio <= self.most_ratio
         enough = self.least_ratio is None or ratio >= self.least_ratio
@@ -64,7 +64,7 @@ class Measurement:
 
     @property
     def target(self) -> str:
-        """The promises, for people."""
+        """The targets, for people."""
         most = f"<= {self.most_ratio:.2f} x" if self.most_ratio is not None else ""
         least = f">= {self.least_ratio:.2f} x" if self.least_ratio is not None else ""
         bound = f"<= {self._shown(self.most_seconds)}" if self.most_seconds is not None else ""
@@ -121,5 +121,5 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def report(measurements: Iterable[Measurement]) -> str:
-    """The table of all measurements; samples of ours stand before the bar."""
+    """The table of all measurements; samples of ours are before the bar."""
     return table([HEADER, *(measurement.row() for measurement in measurements)])

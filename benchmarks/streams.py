@@ -128,7 +128,7 @@ def _compared(
 
     Args:
         what: What is compared.
-        sides: Ours, the job that promises are about, and another one, for comparison.
+        sides: Ours, the job that targets are about, and another one, for comparison.
         number: How many arrivals of few rows.
         many: How many rows a large arrival has.
         other: What the other job is.

@@ -29,7 +29,7 @@ def measure(spark: SparkSession, folder: Path, samples: int, rows: int) -> list[
         spark: The session.
         folder: Where checkpoints go.
         samples: How often.
-        rows: How many rows the sources have, which both compute anew.
+        rows: How many rows the sources have, which both compute again.
     """
     progress(f"changing a query over {rows:,} rows …")
     ours = Ours(spark, "change_ours", DeltaFeed(spark, "change_events_ours"), _query(0))

@@ -1,4 +1,4 @@
-"""Whether tables are as fresh as they promise, over a source that grows every second."""
+"""Lags of tables against their freshness, over a source that grows every second."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.report import Measurement, progress
 from benchmarks.streams_sources import SCHEMA, DeltaFeed
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.definition.commit_facts import decode_commit
+from dbt.adapters.spark_mt.definition.commit_metadata import decode_commit
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 
 if TYPE_CHECKING:

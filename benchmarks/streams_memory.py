@@ -76,7 +76,7 @@ def _wait(tables: MaterializedTables, table: str, batches: int) -> None:
 
 def used(spark: SparkSession) -> tuple[float, float]:
     """Megabytes of the JVM's heap after a full collection, and of this process."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - nothing else tells it
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no public method returns it
     for _ in range(2):
         jvm.java.lang.System.gc()
     runtime = jvm.java.lang.Runtime.getRuntime()

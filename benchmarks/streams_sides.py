@@ -88,7 +88,7 @@ class Ours:
 
     def query(self) -> StreamingQuery | None:
         """Return the query of the stream that the host runs at this moment, if it runs one."""
-        host = self.tables._host  # noqa: SLF001 - batches tell their durations only there
+        host = self.tables._host  # noqa: SLF001 - durations of batches are only there
         hosted = [each.table._stream for each in host._threads.values()] if host else []  # noqa: SLF001
         (stream,) = hosted or (None,)
         return stream._stream._query._query if stream else None  # type: ignore[attr-defined] # noqa: SLF001
@@ -139,7 +139,7 @@ class HandWritten:
         )
 
     def fill_again(self, select: str) -> int:
-        """Fill the target anew by another query over a Delta table, and return the version read."""
+        """Fill the target again by another query over a Delta table, and return its version."""
         self.select = select
         history = self.spark.sql(f"DESCRIBE HISTORY {self.feed.table} LIMIT 1")
         version = int(history.collect()[0]["version"])
@@ -205,8 +205,8 @@ def merge_groups(
         side: The job.
         frame: The groups that a batch touched.
         checkpoint: Where the stream counts.
-        fenced: Whether each commit takes a number that no other can take, which by itself costs
-            Delta a look through the state of the target's log.
+        fenced: Whether each commit takes a number that no other can take, which alone costs
+            Delta a read of the state of the target's log.
     """
 
     def write(rows: DataFrame, number: int) -> None:
@@ -233,7 +233,7 @@ def batches(side: Side, rows: int) -> list[float]:
     """Let rows arrive and return how long the batches took that read them, in seconds.
 
     Waiting looks at the newest progress alone: to read all that a stream remembers takes a core
-    away from the batch, and most from the stream that tells most often that it found nothing.
+    away from the batch, and most from the stream that reports most often that it found nothing.
 
     Raises:
         NoProgressError: The stream failed, or did not read them within five minutes.

@@ -22,7 +22,7 @@ _COLUMNS = "id BIGINT, k INT, v INT, note STRING, ts TIMESTAMP"
 
 
 class Feed(Protocol):
-    """A source that grows when it is told to."""
+    """A source that grows when a method is called."""
 
     @property
     def table(self) -> str:

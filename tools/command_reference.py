@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbt.adapters.spark_mt.cli import commands
+from dbt.adapters.spark_mt.cli.main import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def sections() -> Iterator[tuple[str, str, tuple[tuple[str, str, str], ...]]]:
     """Yield the usage, the explanation and the options of every command.
 
-    An option is told as its names, its default and its meaning.
+    An option is described by its names, its default and its meaning.
     """
     for name, command in commands.commands.items():
         arguments = [each for each in command.params if isinstance(each, click.Argument)]

@@ -43,7 +43,7 @@ GROUPS = (
     ),
     Group(
         "A definition",
-        ("definition", "resolution"),
+        ("definition", "query", "resolution"),
         "What a statement or a model asks for cannot be made into a table. Nothing was changed, "
         "and a remedy costs no more than running the statement again, unless it says otherwise. "
         "Several violations are reported at once.",
@@ -56,8 +56,8 @@ GROUPS = (
     ),
     Group(
         "Carrying out a statement",
-        ("planning", "execution"),
-        "The statement is valid, but the table, its sources or another statement stand against it.",
+        ("planning", "execution", "hosting"),
+        "The statement is valid, but the table, its sources or another statement do not allow it.",
     ),
     Group(
         "Spark, Java and the metastore",
@@ -66,14 +66,14 @@ GROUPS = (
     ),
     Group(
         "The refresh manager",
-        ("scheduler", "service"),
+        ("scheduler", "manager"),
         "A manager that does not start, or refuses a request. Over HTTP these come as problem "
         "documents, with the same condition, parameters, violations and remedy.",
     ),
     Group(
         "The command line",
-        ("cli_manager", "cli_profiles", "cli_serve", "service_client"),
-        "What `spark-mt` meets before it reaches a table, or hears from the manager.",
+        ("cli", "client"),
+        "What `spark-mt` meets before it reaches a table, or receives from the manager.",
     ),
     Group("dbt", (), "Checked before any statement runs."),
 )

@@ -1,4 +1,4 @@
-"""Brings the jars that a session needs into Ivy's cache, by starting one session and using it."""
+"""Download of the jars that a session needs into Ivy's cache, by starting one session."""
 
 from __future__ import annotations
 

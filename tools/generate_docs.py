@@ -1,7 +1,7 @@
-"""Writes the generated parts of docs/, from the tables in the code; `make docs` runs it.
+"""Generator of the lists in docs/, from the tables in the code; `make docs` runs it.
 
-A page holds prose and blocks. What stands between `<!-- generated: name -->` and
-`<!-- end of name -->` is replaced by what the table called `name` says now.
+A page holds prose and blocks. The text between `<!-- generated: name -->` and
+`<!-- end of name -->` is replaced by the rows of the table called `name`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.catalogue import CHANGES
-from dbt.adapters.spark_mt.config_keys import CONFIG_KEYS
-from dbt.adapters.spark_mt.credentials import SparkMTCredentials
-from dbt.adapters.spark_mt.resolution.engines import LOG_FORMATS
+from dbt.adapters.spark_mt.adapter.config import CONFIG_KEYS
+from dbt.adapters.spark_mt.connections import SparkMTCredentials
 from dbt.adapters.spark_mt.resolution.enrichers import ENRICHERS
 from dbt.adapters.spark_mt.resolution.options import OPTIONS
-from dbt.adapters.spark_mt.resolution.reason_catalogue import ENGINES, REASONS, About
 from dbt.adapters.spark_mt.resolution.settings import SETTINGS
-from dbt.adapters.spark_mt.statements.catalogue import CLAUSES, STATEMENTS
-from tools import command_reference, error_catalogue, rest_document
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.strategies.stream import LOG_FORMATS
+from tools import command_reference, error_catalogue, package_graph, python_reference, rest_document
+from tools.docs_data.changes import CHANGES
+from tools.docs_data.reasons import ENGINES, REASONS, About
+from tools.docs_data.statements import CLAUSES, STATEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from dbt.adapters.spark_mt.statements.catalogue import StatementDoc
+    from tools.docs_data.statements import StatementDoc
 
 DOCS = Path(__file__).parents[1] / "docs"
 OPENAPI = DOCS / "openapi.json"
@@ -73,7 +74,9 @@ def clauses() -> str:
 
 def options() -> str:
     """The options of WITH."""
-    rows = ((_named(o.key), o.values, o.meaning) for o in OPTIONS)
+    *ours, others = ((o.key, o.values, o.meaning) for o in OPTIONS)
+    found = (*ours, FORMAT.properties_doc, others)
+    rows = ((_named(key), values, meaning) for key, values, meaning in found)
     return table(("option", "value", "meaning"), rows)
 
 
@@ -150,7 +153,7 @@ def stream_formats() -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as code, the last one behind "and"."""
+    """Names as code, the last one after "and"."""
     quoted = [f"`{name}`" for name in names]
     return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
@@ -217,6 +220,11 @@ def rest_refresh() -> str:
     return table(("key", "default", "meaning"), rest_document.keys("RefreshAsked"))
 
 
+def rest_gateway_refresh() -> str:
+    """The keys of a refresh's body, as Flink's SQL Gateway has them."""
+    return table(("key", "default", "meaning"), rest_document.keys("GatewayRefreshAsked"))
+
+
 def command_line() -> str:
     """Every command of `spark-mt` with its options."""
     header = ("option", "default", "meaning")
@@ -225,6 +233,11 @@ def command_line() -> str:
         for usage, about, options in command_reference.sections()
     )
     return "\n" + "\n".join(sections) + "\n"
+
+
+def packages() -> str:
+    """Every package with its contents and the packages that it imports."""
+    return table(("package", "contents", "imports"), package_graph.rows())
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -242,7 +255,13 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "changes": changes,
     "errors": errors,
     "rest-routes": rest_routes,
+    "python-methods": python_reference.methods,
+    "python-preparation": python_reference.preparation,
+    "python-types": python_reference.types,
     "rest-refresh": rest_refresh,
+    "package-graph": package_graph.mermaid,
+    "packages": packages,
+    "rest-gateway-refresh": rest_gateway_refresh,
 }
 
 

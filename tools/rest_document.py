@@ -6,17 +6,17 @@ import json
 from functools import cache
 from unittest.mock import create_autospec
 
-from dbt.adapters.spark_mt.service.http import openapi
-from dbt.adapters.spark_mt.service.http.access import Access, AccessRules
-from dbt.adapters.spark_mt.service.http.app import create_app
-from dbt.adapters.spark_mt.service.port import ManagerService
+from dbt.adapters.spark_mt.manager.http import app
+from dbt.adapters.spark_mt.manager.http.app import create_app
+from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
+from dbt.adapters.spark_mt.manager.views import ManagerService
 
 
 @cache
-def document() -> openapi.Document:
+def document() -> app.Document:
     """The OpenAPI document; nothing is asked of a manager for it."""
     service = create_autospec(ManagerService, instance=True)
-    return openapi.document(create_app(service, Access(AccessRules())))
+    return app.document(create_app(service, Access(AccessRules())))
 
 
 def as_text() -> str:
@@ -43,7 +43,7 @@ def keys(schema: str) -> list[tuple[str, str, str]]:
     ]
 
 
-def _default(required: bool, found: openapi.Document) -> str:  # noqa: FBT001 - one of two words
+def _default(required: bool, found: app.Document) -> str:  # noqa: FBT001 - one of two words
     if required:
         return "required"
     value = found.get("default")

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-target=$PWD/dbt/adapters/spark_mt/service/http/static/vendor
+target=$PWD/dbt/adapters/spark_mt/manager/http/static/vendor
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

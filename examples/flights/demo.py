@@ -1,6 +1,6 @@
-"""Shows materialized tables on real data: `make demo`.
+"""Demonstration of materialized tables on real data: `make demo`.
 
-Works in a copy of this project (.work/flights unless told otherwise), in which the tables and the
+Works in a copy of this project (.work/flights by default), in which the tables and the
 metastore stay afterwards. All dbt commands run in this process, so that Spark starts once; each
 one is what `dbt` does in a shell.
 """
@@ -82,7 +82,7 @@ class Demo:
     done: list[tuple[str, str, float]] = field(default_factory=list)
 
     def dbt(self, *arguments: str, succeeds: bool = True) -> None:
-        """Run dbt, show the lines that tell results, and note what became of the models."""
+        """Run dbt, show the lines with results, and note what became of the models."""
         say(f"$ dbt {' '.join(arguments)}")
         outcome = dbtRunner(callbacks=[show_result]).invoke([*DBT_OPTIONS, *arguments])
         for result in _results(outcome.result):
@@ -230,7 +230,7 @@ def live(demo: Demo) -> None:
 
 
 def watch(demo: Demo, arriving: feed.Feed) -> None:
-    """Tell how far the live table is behind until it counts the next eight files.
+    """Print the lag of the live table until it counts the next eight files.
 
     Raises:
         UnexpectedOutcomeError: It does not within three minutes.
@@ -248,7 +248,7 @@ def tell_live(demo: Demo, arriving: feed.Feed) -> int:
     ).collect()[0]
     say(
         f"  {arriving.files:>3} files with {arriving.flights:>6,} flights have landed; the table "
-        f"counts {counted:>6,} in {rows:>5,} rows: {arriving.seconds_behind(counted):4.1f} s behind"
+        f"counts {counted:>6,} in {rows:>5,} rows: lag {arriving.seconds_behind(counted):4.1f} s"
     )
     return int(counted)
 
@@ -281,19 +281,19 @@ def with_manager(demo: Demo) -> None:
 
 
 def watch_served(served: managed.Served, arriving: feed.Feed) -> None:
-    """Tell what the manager's page tells, until the tables follow the next five files."""
+    """Print what the manager's page shows, until the tables follow the next five files."""
     files, since_ms = arriving.files + 5, time.time() * 1000
 
     def follows() -> bool:
         shown = served.tables()
         table = shown.get(LIVE, {})
         lag = table.get("lag_seconds")
-        behind = "unknown" if lag is None else f"at most {lag:.1f} s behind"
+        behind = "unknown" if lag is None else f"lag {lag:.1f} s"
         say(
             f"  {arriving.files:>3} files have landed; {LIVE}: {table.get('activity')}, {behind}, "
-            f"promise {table.get('promise')}; {len(shown)} tables are kept"
+            f"freshness {table.get('freshness_status')}; {len(shown)} tables are kept"
         )
-        fresh = lag is not None and time.time() * 1000 - lag * 1000 > since_ms
+        fresh = (table.get("last_refresh_at_ms") or 0) > since_ms
         return arriving.files >= files and fresh
 
     managed.until(f"{LIVE} follows", follows, pause_s=2)
@@ -305,7 +305,7 @@ def dbt_in_shell(project: Path) -> str:
     done = subprocess.run(  # noqa: S603 - our own command
         command, cwd=project, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
-    expect("dbt run beside the manager", 0, done.returncode or 0)
+    expect("dbt run with the manager", 0, done.returncode or 0)
     lines = [line.partition("  ")[2] for line in done.stdout.splitlines() if " of " in line]
     return "\n".join(f"  {line}" for line in lines if " OK " in line)
 

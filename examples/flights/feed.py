@@ -1,8 +1,8 @@
 """Flights that arrive as files: every second the flights of one more day land in a folder.
 
-A feed goes on behind the newest day that has landed.
+A feed continues after the newest day that has landed.
 
-The folder is a table of the catalog, `landing.live_flights`, which stays empty until somebody
+The folder is a table of the catalog, `landing.live_flights`, which stays empty until a reader
 starts the feed.
 """
 
@@ -76,7 +76,7 @@ class Feed:
         return arrivals[0][1] if arrivals else 0
 
     def is_counted(self, files: int, counted: int) -> bool:
-        """Whether so many files have landed, and somebody knows them.
+        """Whether so many files have landed, and a reader knows them.
 
         Args:
             files: How many files.
@@ -85,7 +85,7 @@ class Feed:
         return self.files >= files and self._arrivals[files - 1][1] <= counted
 
     def seconds_behind(self, counted: int) -> float:
-        """Return for how long the first file has been there that somebody does not know.
+        """Return for how long the first file has been there that a reader does not know.
 
         Args:
             counted: How many flights he knows.

@@ -1,4 +1,4 @@
-"""Lands the flights of New York City in 2013, a month at a time, in Delta tables.
+"""Flights of New York City in 2013 for Delta tables, a month at a time.
 
 `python land.py 1` lands January, `python land.py 2 3` February and March.
 """

@@ -1,4 +1,4 @@
-"""The refresh manager beside the demo's tables: a process of its own, as a user starts it.
+"""Refresh manager of the demo's tables: a process of its own, as a user starts it.
 
 `python managed.py` in a copy of the project that the demo left keeps its tables fresh, and lets a
 flight's file land every second, until Ctrl-C; `make serve` does that.
@@ -18,16 +18,16 @@ from urllib.request import urlopen
 
 import feed
 
-from dbt.adapters.spark_mt import discovery
-from dbt.adapters.spark_mt.discovery import Discovered
-from dbt.adapters.spark_mt.service_client import ManagerClient
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.client.discovery import Discovered
+from dbt.adapters.spark_mt.client.rest import ManagerClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-COMMAND = (sys.executable, "-m", "dbt.adapters.spark_mt.cli")
+COMMAND = (sys.executable, "-m", "dbt.adapters.spark_mt.cli.main")
 PATIENCE_S = 240
 _STARTED = "spark-mt serve"
 
@@ -99,7 +99,7 @@ class Served:
             return str(answer.read().decode())
 
     def tables(self) -> dict[str, dict[str, Any]]:
-        """What it tells of each table, by its name without the catalog."""
+        """What it shows of each table, by its name without the catalog."""
         client = self.client
         rows = client.tables() if client else []
         return {row["name"].partition(".")[2]: row for row in rows}

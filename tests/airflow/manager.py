@@ -1,6 +1,6 @@
 """A small manager: its REST interface over a table list and jobs that a test sets.
 
-Values and bodies are those of the real interface (`service/views.py`, `service/http/schemas.py`).
+Values and bodies are those of the real interface (`manager/views.py`, `manager/http/schemas.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.service.http.schemas import JobAnswer, RefreshAsked, TableList
-from dbt.adapters.spark_mt.service.views import Promise, ScheduleView, TableView
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
+from dbt.adapters.spark_mt.manager.http.refresh_schemas import RefreshAsked
+from dbt.adapters.spark_mt.manager.http.schemas import JobAnswer, TableList
+from dbt.adapters.spark_mt.manager.views import ScheduleView, TableView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +42,7 @@ def table(name: str, mode: str = "FULL", **more: Any) -> TableView:
         strategy="recompute",
         reason="",
         activity="scheduled",
-        promise=Promise.KEPT,
+        freshness_status=FreshnessStatus.MET,
         lag_seconds=None,
         rows=None,
         last_refresh_at_ms=None,
@@ -53,7 +55,7 @@ def table(name: str, mode: str = "FULL", **more: Any) -> TableView:
 
 
 def job(status: str, error: str = "") -> JobAnswer:
-    """A job as it is told."""
+    """A job as the interface returns it."""
     return JobAnswer(
         job_id="job-1",
         table="c.s.t",
@@ -73,13 +75,13 @@ def job(status: str, error: str = "") -> JobAnswer:
 
 
 class FakeManager:
-    """What the interface tells, and what it was asked."""
+    """What the interface returns, and what it was asked."""
 
     def __init__(self) -> None:
         self.url = ""
         self.tables: list[TableView] = []
         self.jobs: list[JobAnswer | None] = []
-        """What each look at the job finds; None hangs up, and the last one stays."""
+        """What each request for the job returns; None hangs up, and the last one stays."""
         self.asked: list[RefreshAsked] = []
 
     def get(self, path: str) -> tuple[int, dict[str, Any] | None]:

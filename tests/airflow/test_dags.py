@@ -17,12 +17,13 @@ from airflow.serialization.serialized_objects import DagSerialization
 from airflow.settings import DAGS_FOLDER
 from airflow.timetables.base import DataInterval, TimeRestriction
 
+from dbt.adapters.spark_mt.client.rest import ManagerRefusedError, ManagerUnreachableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.integrations import airflow as integration
-from dbt.adapters.spark_mt.planning.schedules import Schedule
-from dbt.adapters.spark_mt.service.views import ScheduleView
-from dbt.adapters.spark_mt.service_client import ManagerRefusedError, ManagerUnreachableError
+from dbt.adapters.spark_mt.manager.views import ScheduleView
+from dbt.adapters.spark_mt.planning.schedule import Schedule
 from tests.airflow.manager import TOKEN, job, running, table
+from tests.support.schedules import due
 
 UTC = timezone.utc
 START = datetime(2025, 3, 1, tzinfo=UTC)
@@ -164,7 +165,7 @@ def following(timetable, now, last=None, *, catchup, latest=None):
 def test_every_missed_time_comes_where_none_may_be_left_out(freshness):
     timetable = integration.FreshnessTimetable(freshness.seconds, "Europe/Berlin")
     now = START + timedelta(days=60)
-    expected = list(Schedule(freshness, "Europe/Berlin").due(START - timedelta(seconds=1), now))
+    expected = list(due(Schedule(freshness, "Europe/Berlin"), START - timedelta(seconds=1), now))
     found, last = [], None
     for _ in expected:
         last, end = following(timetable, now, last, catchup=True)

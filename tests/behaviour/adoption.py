@@ -13,18 +13,24 @@ import pytest
 
 from dbt.adapters.spark_mt.changes.adoption import AdoptionRefusedError
 from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable, Stranger
-from dbt.adapters.spark_mt.execution.adoption import AdoptionInstantError, Adoptions
+from dbt.adapters.spark_mt.execution.adopt import AdoptionInstantError, Adoptions
+from dbt.adapters.spark_mt.execution.create import Definitions
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
     NotMaterializedError,
     TableNotFoundError,
     UnfinishedChangeError,
 )
-from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.planning.marks import Release
-from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill, Phase, Register, Unregister
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.planning.steps import (
+    CommitDefinition,
+    Fill,
+    Phase,
+    Register,
+    Release,
+    Unregister,
+)
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.behaviour.harness import Beaten, Faulty, InjectedError
 from tests.behaviour.suite import DAY_3, KEYS, SUMS, WIDER, create, or_alter, prepare, refresh
 
@@ -43,7 +49,7 @@ def adoptions(tables: Tables, runner=None) -> Adoptions:
     if runner is not None:
         environment = replace(environment, runner=runner)
     tables.forget()
-    return Adoptions(environment, MaterializedTableManager(environment).definitions)
+    return Adoptions(environment, Definitions(environment))
 
 
 def statement(query: str = SUMS, clauses: str = "", name: str = "t"):
@@ -122,7 +128,7 @@ FAULTS = [
 
 
 def look(tables: Tables):
-    """All that anybody can see of the table, but for which version it is at."""
+    """All that readers can see of the table, but for which version it is at."""
     found = tables.find("t")
     facts: object = type(found)
     if isinstance(found, StoredTable):

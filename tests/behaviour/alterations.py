@@ -1,4 +1,4 @@
-"""ALTER in all its forms, and the states of a table (semantics 2, 6, 8).
+"""ALTER in all its forms, and the states of a table.
 
 A subclass gives the fixture `tables`; the statements are the same for every engine.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.added_query import (
+from dbt.adapters.spark_mt.changes.alterations import (
     AddedColumnExistsError,
     AddedKeyMissingError,
     AddWithoutKeyError,
@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.changes.added_query import (
 )
 from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.execution.alterations import Alterations as Derive
+from dbt.adapters.spark_mt.execution.alter import Alterations as Derive
 from dbt.adapters.spark_mt.execution.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,
@@ -29,8 +29,8 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill, Publish
-from dbt.adapters.spark_mt.resolution.query_errors import QueryError
-from dbt.adapters.spark_mt.resolution.run_options import InvalidRunOptionsError
+from dbt.adapters.spark_mt.query.analyzer import QueryError
+from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from tests.behaviour.harness import Beaten
 from tests.behaviour.suite import (
@@ -169,7 +169,7 @@ class Alterations:
         create(tables)
         before = tables.stored("t")
         rows = tables.execute(f"EXPLAIN ALTER MATERIALIZED TABLE t AS {WIDER}").rows
-        steps = [row[0] for row in rows if row[0] != "engine"]
+        steps = [row[0] for row in rows if row[0] not in {"engine", "not used"}]
         assert steps == ["fill", "publish", "register", "in total"]
         assert rows[-1][2] == "rebuilt"
         assert tables.stored("t") == before

@@ -1,4 +1,4 @@
-"""What a table guarantees that does not count its sources from their beginning (semantics 7).
+"""Guarantees of a table that does not count its sources from their beginning.
 
 Every source row is known and counted: each is in the table exactly once, or it is left out by what
 the statement said. A subclass gives the fixture `tables`.
@@ -13,18 +13,18 @@ import pytest
 
 from dbt.adapters.spark_mt.changes.compatibility import (
     BaselineNotFollowedError,
-    ContradictoryRetentionError,
     StartModeChangeError,
 )
-from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.baseline_errors import (
+from dbt.adapters.spark_mt.execution.checks import difference
+from dbt.adapters.spark_mt.execution.errors import (
     PartitionUnderBaselineError,
     SourceMadeAnewError,
     SourceRewrittenError,
 )
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.execution.verification import difference
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from tests.behaviour.harness import Beaten
 
@@ -73,7 +73,7 @@ def _named(rows):
 
 
 def prepare(tables: Tables) -> None:
-    """Create the sources and tell what the queries return."""
+    """Create the sources and record what the queries return."""
     tables.source("events", EVENTS, [(1, 1, 10), (2, 1, 20), (3, 2, 30)])
     tables.learn(ROWS, EVENTS, lambda r: r["events"])
     tables.learn(
@@ -144,7 +144,8 @@ class Baselines:
     def test_groups_from_now_count_only_what_came_since(self, tables):
         """Not all of a group that is touched: totals of a window and of all time would mix."""
         outcome = create(tables, SUMS, NOW, BY_K)
-        assert any("logRetentionDuration" in warning for warning in outcome.warnings)
+        retention = tables.environment.format.log_retention
+        assert any(retention in warning for warning in outcome.warnings)
         tables.append("events", [(4, 1, 1), (5, 1, 2)])
         assert refresh(tables).strategy == "window"
         tables.append("events", [(6, 1, 4)])

@@ -1,4 +1,4 @@
-"""What checks tell about a table: drift, health, lag, and whether it equals its query.
+"""Results of checks of a table: drift, health, lag, and whether it equals its query.
 
 A subclass gives the fixture `tables`.
 """
@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.changes.drift import DriftKind
-from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution.checks import difference, drift_of, health_problems, lag_of
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
     TableNotFoundError,
     UnfinishedChangeError,
 )
-from dbt.adapters.spark_mt.execution.health import drift_of, health_problems, lag_of
-from dbt.adapters.spark_mt.execution.observation import Side
-from dbt.adapters.spark_mt.execution.verification import difference
+from dbt.adapters.spark_mt.execution.ports import Side
 from dbt.adapters.spark_mt.planning.steps import Publish
 from tests.behaviour.harness import Faulty
 from tests.behaviour.suite import (

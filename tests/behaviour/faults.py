@@ -65,6 +65,7 @@ class Case:
             tables.append("orders", [(1, DAY_1, 1), (1, DAY_3, 1)])
 
 
+STRICT, LOOSE = "(k INT, total BIGINT NOT NULL)", "(k INT, total BIGINT)"
 NEW_CLAUSES = "(k INT COMMENT 'new', total BIGINT) COMMENT 'new' WITH ('b' = '2')"
 OLD_CLAUSES = "(k INT COMMENT 'old', total BIGINT COMMENT 'gone') COMMENT 'old' WITH ('a' = '1')"
 CASES = {
@@ -84,6 +85,18 @@ CASES = {
         3,
         query=WIDER,
         clauses="COMMENT 'old' WITH ('a' = '1')",
+    ),
+    "create not null": Case(f"CREATE MATERIALIZED TABLE t {STRICT} AS {SUMS}", 3, query=""),
+    "begin not null": Case(
+        f"CREATE OR ALTER MATERIALIZED TABLE t {STRICT} AS {SUMS}", 4, clauses=LOOSE
+    ),
+    "end not null": Case(
+        f"CREATE OR ALTER MATERIALIZED TABLE t (k INT, total BIGINT, n BIGINT) AS {WIDER}",
+        4,
+        clauses=STRICT,
+    ),
+    "replace not null": Case(
+        f"CREATE OR REPLACE MATERIALIZED TABLE t {LOOSE} AS {SUMS}", 4, clauses=STRICT
     ),
     "refresh": Case("ALTER MATERIALIZED TABLE t REFRESH", 2, moved=True),
     "refresh clustered": Case(
@@ -115,7 +128,7 @@ FAULTS = [
 
 @dataclass(frozen=True)
 class Seen:
-    """All that anybody can see of the table."""
+    """All that readers can see of the table."""
 
     rows: object
     stored: object
@@ -183,7 +196,7 @@ class Faults:
             assert done.stored == expected.stored
 
     def undisturbed(self, tables, case):
-        """What the statement does to a table made anew where nothing fails."""
+        """What the statement does to a table made again where nothing fails."""
         tables.execute("DROP MATERIALIZED TABLE IF EXISTS t")
         prepare(tables)
         case.arrange(tables)
@@ -204,9 +217,10 @@ def attempt(tables, statement, runner=None):
 
 
 def assert_as_before(tables, before, failed):
-    """Nobody can tell that anything was tried."""
+    """Nothing shows that anything was tried."""
     now = look(tables)
     if isinstance(failed, PrepareStorage):
         assert (now.rows, now.stored) == (before.rows, before.stored)
+        assert now.metadata.not_null == before.metadata.not_null
     else:
         assert now == before

@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.codec import encode_definition
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
-from dbt.adapters.spark_mt.execution.conduct import in_turn
-from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.execution.context import in_turn
+from dbt.adapters.spark_mt.execution.operations import carried_out
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +23,61 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Rel:
+    """Rows under names: what a relation is, and what a query returns."""
+
+    names: tuple[str, ...]
+    rows: list[tuple]
+
+    def pick(self, *wanted: str) -> Rel:
+        """The columns of these names; KeyError where one is not there."""
+        if gone := [name for name in wanted if name not in self.names]:
+            raise KeyError(gone[0])
+        places = [self.names.index(name) for name in wanted]
+        return Rel(wanted, [tuple(row[at] for at in places) for row in self.rows])
+
+    def named(self, *names: str) -> Rel:
+        """The same columns under other names, by position."""
+        if len(names) != len(self.names):
+            raise KeyError(names)
+        return Rel(names, self.rows)
+
+    def join(self, other: Rel, *on: str) -> Rel:
+        """JOIN … USING: the common columns, then the others of both."""
+        here, there = self.pick(*on), other.pick(*on)
+        rest = [n for n in self.names if n not in on], [n for n in other.names if n not in on]
+        mine, theirs = self.pick(*rest[0]), other.pick(*rest[1])
+        rows = [
+            key + mine.rows[i] + theirs.rows[j]
+            for i, key in enumerate(here.rows)
+            for j, same in enumerate(there.rows)
+            if key == same
+        ]
+        return Rel((*on, *rest[0], *rest[1]), rows)
+
+    def union(self, other: Rel) -> Rel:
+        """UNION ALL: by position, under the names of the first."""
+        return Rel(self.names, self.rows + other.named(*self.names).rows)
+
+
+def sortable(row: tuple) -> tuple:
+    """A key by which rows with NULLs are sorted as they are without."""
+    return tuple((value is None, value) for value in row)
+
+
+@dataclass(frozen=True)
 class Metadata:
-    """What readers see of a table beside its rows; options are those that the user asked for."""
+    """What readers see of a table other than its rows; options are those that the user asked for.
+
+    Args:
+        not_null: Columns in which the table refuses NULL, whoever writes it.
+    """
 
     comment: str
     column_comments: dict[str, str]
     options: dict[str, str]
     clustered_by: tuple[str, ...] = ()
+    not_null: tuple[str, ...] = ()
 
 
 class Tables(ABC):
@@ -45,14 +94,14 @@ class Tables(ABC):
         self.forget()
         parsed = parse_statement(statement)
         assert parsed is not None
-        return MaterializedTableManager(environment).execute(parsed)
+        return carried_out(parsed, environment)
 
     def name(self, name: str) -> TableName:
         """The full name."""
         return self.environment.store.full_name(TableName(name))
 
     def find(self, name: str):
-        """What stands under a name."""
+        """The table or view of a name."""
         self.forget()
         return self.environment.store.find(self.name(name))
 
@@ -63,9 +112,15 @@ class Tables(ABC):
         return found
 
     def options(self, properties: dict[str, str]) -> dict[str, str]:
-        """The properties among all that no engine sets by itself."""
-        own = ("materialized-table.", "delta.")
+        """The properties among all that no engine sets on its own."""
+        prefix, _, _ = self.environment.format.constraint_prefix.partition(".")
+        own = ("materialized-table.", f"{prefix}.")
         return {k: v for k, v in properties.items() if not k.startswith(own)}
+
+    def not_null(self, properties: dict[str, str]) -> tuple[str, ...]:
+        """The columns of the constraints among all properties."""
+        ours = self.environment.format.constraint_prefix + "materialized-table.not-null."
+        return tuple(sorted(k.removeprefix(ours) for k in properties if k.startswith(ours)))
 
     @abstractmethod
     def forget(self) -> None: ...
@@ -97,7 +152,35 @@ class Tables(ABC):
     def drop_column(self, name: str, column: str) -> None: ...
 
     @abstractmethod
+    def learn_star(self, query: str, made: Callable) -> None:
+        """Say how a query's result follows from the columns and rows of its relations."""
+
+    @abstractmethod
+    def move_column(self, name: str, column: str, after: str | None) -> None:
+        """Move a column after another one, or to the front."""
+
+    @abstractmethod
+    def add_column(self, name: str, column: str, after: str | None) -> None:
+        """Add an INT, NULL in every row, after another column, or as the first one."""
+
+    @abstractmethod
+    def rename_column(self, name: str, column: str, other: str) -> None: ...
+
+    @abstractmethod
+    def columns(self, name: str) -> tuple[str, ...]: ...
+
+    def forget_source_columns(self, name: str, key: str) -> None:
+        """Store a definition as a release did that recorded no columns of sources."""
+        definition = self.stored(name).definition
+        legacy = replace(definition, resolved=replace(definition.resolved, source_columns=()))
+        self.set_property(name, key, encode_definition(legacy))
+
+    @abstractmethod
     def set_property(self, name: str, key: str, value: str) -> None: ...
+
+    @abstractmethod
+    def drop_not_null(self, name: str, column: str) -> None:
+        """Let a table take NULL in a column, as releases left it that enforced NOT NULL alone."""
 
     @abstractmethod
     def restore(self, name: str, version: int) -> None: ...
@@ -154,7 +237,7 @@ class Faulty:
 
 @dataclass
 class Beaten:
-    """Lets somebody else do something right before a kind of step, once or each time."""
+    """Lets another writer do something right before a kind of step, once or each time."""
 
     runner: StepRunner
     kind: type

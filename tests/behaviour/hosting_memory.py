@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from tests.behaviour.hosting_world import QUICK, World
 from tests.behaviour.memory import MemoryTables
@@ -26,6 +26,10 @@ class MemoryWorld(World):
     def wait(self) -> None:
         self._now += QUICK.trigger_interval
         self.streams.pump()
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass while streams do nothing."""
+        self._now += timedelta(seconds=seconds)
 
     def update(self, name, id_, v) -> None:
         self._change(

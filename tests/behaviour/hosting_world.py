@@ -7,28 +7,25 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
-from dbt.adapters.spark_mt.execution.conduct import ManualHeartbeat
-from dbt.adapters.spark_mt.execution.host_progress import PATIENT, HostPhase
-from dbt.adapters.spark_mt.execution.hosting import HostedTable
-from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.hosting.hosted_table import PATIENT, HostedTable, HostPhase
 from dbt.adapters.spark_mt.resolution.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.host_progress import HostPolicy, HostProgress
+    from dbt.adapters.spark_mt.hosting.hosted_table import HostPolicy, HostProgress
     from tests.behaviour.harness import Tables
 
 QUICK = Settings(trigger_interval=timedelta(milliseconds=100))
 
 
 class World(ABC):
-    """Hosts, and others beside them.
+    """Hosts, and others in parallel with them.
 
     Attributes:
         tables: The session of the others.
-        heartbeat: Lets streams that go on say so.
     """
 
     patience: ClassVar[int]
@@ -36,14 +33,11 @@ class World(ABC):
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
-        self.heartbeat = ManualHeartbeat()
         self._hosts: list[Hosted] = []
 
     def host(self, name: str = "t", policy: HostPolicy = PATIENT) -> Hosted:
         """Make a host with ports of its own, which does nothing until it ticks."""
-        environment = self.ports()
-        conduct = replace(environment.conduct, heartbeat=self.heartbeat)
-        environment = replace(environment, conduct=conduct, settings=lambda: QUICK)
+        environment = replace(self.ports(), settings=lambda: QUICK)
         table = HostedTable(self.tables.name(name), environment, Refreshes(environment), policy)
         self._hosts.append(Hosted(self, table))
         return self._hosts[-1]
@@ -130,7 +124,7 @@ class Hosted:
         )
 
     def now(self, *sources: str):
-        """Where sources stand."""
+        """The current positions of sources."""
         tables = self.world.tables
         tables.forget()
         resolved = tables.stored(self.table_name).definition.resolved

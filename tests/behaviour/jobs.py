@@ -1,4 +1,4 @@
-"""What the log of refreshes tells, and what a table that is being created means for others.
+"""Contents of the log of refreshes, and what a table that is being created means for others.
 
 A subclass gives the fixture `tables`.
 """
@@ -12,8 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
-from dbt.adapters.spark_mt.execution.conduct import ManualHeartbeat
+from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
     JobNotFoundError,
@@ -21,18 +20,29 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableInitializingError,
     TableNotFoundError,
 )
-from dbt.adapters.spark_mt.execution.holds import holder
-from dbt.adapters.spark_mt.execution.memory.system_log import MemoryProcesses
-from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+from dbt.adapters.spark_mt.execution.jobs import judged
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.steps import Fill, Publish
 from tests.behaviour.harness import Beaten, Faulty, InjectedError
 from tests.behaviour.suite import DAILY, DAY_1, KEYS, SUMS, create, or_alter, prepare, refresh
+from tests.support.heartbeat import ManualHeartbeat
+from tests.support.memory.system_log import MemoryProcesses
 
 if TYPE_CHECKING:
     from tests.behaviour.harness import Tables
 
 MINUTE = timedelta(seconds=61)
+
+
+def holder(environment, name):
+    """The refresh that fills a table now."""
+    since = environment.now_ms() - SILENCE_MS
+    running = environment.conduct.log.running(name.catalog, name.schema, since)
+    live = (job for job in running if judged(job, environment) is job)
+    return next((job for job in live if job.table == name), None)
+
+
 NEEDING_A_TABLE = [
     "ALTER MATERIALIZED TABLE t REFRESH",
     "ALTER MATERIALIZED TABLE t SUSPEND",
@@ -57,7 +67,7 @@ class World:
         tables.environment = replace(environment, clock=lambda: self.now, conduct=conduct)
 
     def while_filling(self, action):
-        """A runner that lets something happen when the log has heard that a table is filled."""
+        """A runner that lets something happen when the log has a row that a table is filled."""
 
         def beat_and_act():
             self.heartbeat.tick()
@@ -79,7 +89,7 @@ class World:
         return [(row[1], row[4]) for row in rows]
 
     def crashed(self, *, creates=True) -> Job:
-        """What somebody left behind who began to fill t and was killed."""
+        """What a process leaves that began to fill t and was killed."""
         at = int(self.now.timestamp() * 1000)
         owner = self.processes.owner()
         job = Job(
@@ -98,7 +108,7 @@ class World:
 
 
 class Jobs:
-    """Every refresh leaves one row, and a hold locks nobody out."""
+    """Every refresh leaves one row, and a hold locks no other one out."""
 
     @pytest.fixture(autouse=True)
     def _prepared(self, tables):
@@ -118,7 +128,10 @@ class Jobs:
         refreshed = refresh(tables)
         newest, oldest = world.jobs()
         assert (oldest[0], newest[0]) == (created.refresh_id, refreshed.refresh_id)
-        assert (newest[2:4], newest[6:]) == (("MANUAL", "FINISHED"), (3, None))
+        assert (newest[2:4], newest[6:9]) == (
+            ("MANUAL", "FINISHED"),
+            (3, None, "incremental/recompute"),
+        )
         assert (newest[4], newest[5]) == (world.now, world.now)
 
     def test_desc_job_shows_one(self, tables, world):
@@ -147,7 +160,7 @@ class Jobs:
     def test_a_failure_is_told_and_not_masked(self, tables, world):
         with pytest.raises(ConstraintViolatedError) as error:
             create(tables, KEYS, "(PRIMARY KEY (k) NOT ENFORCED)")
-        ((*_, status, _, end, rows, text),) = world.jobs()
+        ((*_, status, _, end, rows, text, _, _),) = world.jobs()
         assert (status, end, rows, text) == ("FAILED", world.now, None, str(error.value))
 
     def test_a_statement_that_was_stopped_is_told_as_canceled(self, tables, world):
@@ -224,7 +237,7 @@ class Jobs:
         else:
             world.processes.gone.add(job.owner)
         assert world.listed() == []
-        ((*_, status, _, end, _, reason),) = world.jobs()
+        ((*_, status, _, end, _, reason, _, _),) = world.jobs()
         assert (status, end is not None, "process 1 on memory" in reason) == ("FAILED", True, True)
         with pytest.raises(TableNotFoundError):
             tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.identifier import quote_text
-from dbt.adapters.spark_mt.execution.recent import Recent
+from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from tests.behaviour.harness import Metadata, Tables
+from tests.behaviour.harness import Metadata, Tables, sortable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,13 +18,35 @@ class SparkTables(Tables):
     def __init__(self, session: SparkSession) -> None:
         self._spark = session
         self._engine = SparkEnvironment(session)
-        self.environment = replace(self._engine.value, recent=Recent())
+        self.environment = self._engine.value
 
     def forget(self) -> None:
         self._engine.details.forget()
 
     def learn(self, query, ddl, evaluate) -> None:
         pass
+
+    def learn_star(self, query, made) -> None:
+        pass
+
+    def move_column(self, name, column, after) -> None:
+        place = "FIRST" if after is None else f"AFTER {after}"
+        self._spark.sql(f"ALTER TABLE {name} ALTER COLUMN {column} {place}")
+
+    def add_column(self, name, column, after) -> None:
+        place = "FIRST" if after is None else f"AFTER {after}"
+        self._spark.sql(f"ALTER TABLE {name} ADD COLUMN {column} INT {place}")
+
+    def rename_column(self, name, column, other) -> None:
+        self._map_columns(name)
+        self._spark.sql(f"ALTER TABLE {name} RENAME COLUMN {column} TO {other}")
+
+    def columns(self, name) -> tuple[str, ...]:
+        return tuple(self._spark.table(name).columns)
+
+    def _map_columns(self, name) -> None:
+        mapped = "'delta.columnMapping.mode' = 'name'"
+        self._spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({mapped})")
 
     def learn_check(self, expression, holds) -> None:
         pass
@@ -52,12 +72,15 @@ class SparkTables(Tables):
         self._spark.sql(f"DROP TABLE IF EXISTS {name}")
 
     def drop_column(self, name, column) -> None:
-        mapped = "'delta.columnMapping.mode' = 'name'"
-        self._spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({mapped})")
+        self._map_columns(name)
         self._spark.sql(f"ALTER TABLE {name} DROP COLUMN {column}")
 
     def set_property(self, name, key, value) -> None:
         self._spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = '{value}')")
+
+    def drop_not_null(self, name, column) -> None:
+        constraint = f"`materialized-table.not-null.{column}`"
+        self._spark.sql(f"ALTER TABLE {name} DROP CONSTRAINT {constraint}")
 
     def restore(self, name, version) -> None:
         self._spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {version}")
@@ -66,7 +89,8 @@ class SparkTables(Tables):
         self._spark.sql(f"CREATE TABLE {target} SHALLOW CLONE {name}")
 
     def rows(self, name) -> list[tuple]:
-        return sorted(tuple(row) for row in self._spark.table(name).collect())
+        rows = (tuple(row) for row in self._spark.table(name).collect())
+        return sorted(rows, key=sortable)
 
     def identity(self, name) -> str:
         return self._detail(name)["id"]
@@ -80,6 +104,7 @@ class SparkTables(Tables):
             column_comments={column: text for column, text in comments.items() if text},
             options=self.options(detail["properties"]),
             clustered_by=tuple(detail["clusteringColumns"]),
+            not_null=self.not_null(detail["properties"]),
         )
 
     def _detail(self, name):

@@ -1,8 +1,8 @@
-"""Which source rows a table has after START_MODE, in each of its forms (semantics 7).
+"""Source rows that a table has after START_MODE, in each of its forms.
 
 Every source row is known, and came before the instant that the statement names, at it, or later.
-Each is counted: it is in the table once, by the old query or by the new one, or it is not promised
-and not there. A subclass gives the fixture `world`.
+Each is counted: it is in the table once, by the old query or by the new one, or there is no
+guarantee for it and it is not there. A subclass gives the fixture `world`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class World(ABC):
 
     @abstractmethod
     def lose(self) -> None:
-        """Let the source forget all that it has, and more than anybody has read."""
+        """Let the source forget all that it has, and more than any refresh has read."""
 
     def mark(self, id_: int) -> None:
         """Add the row of the instant."""
@@ -175,7 +175,7 @@ class StartModes:
 
     @each(*STARTS)
     def test_another_query_of_an_empty_table(self, world, start):
-        """What it has counted so far is where it goes on; there are no rows to double."""
+        """What it has counted so far is where it continues; there are no rows to double."""
         world.add(1)
         world.define(NOW, OLD)
         world.mark(2)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import DefinitionChangeError, DroppedColumnError
-from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError
+from dbt.adapters.spark_mt.changes.changes import DefinitionChangeError
+from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
+from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
 from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
 from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, Stranger
 from dbt.adapters.spark_mt.execution.errors import (
@@ -27,9 +28,10 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill
-from dbt.adapters.spark_mt.resolution.query_errors import QueryError
-from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
+from dbt.adapters.spark_mt.query.analyzer import QueryError
+from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from tests.behaviour.harness import Beaten
+from tests.unit.formats.texts import pack, unpack, with_more
 
 if TYPE_CHECKING:
     from tests.behaviour.harness import Tables
@@ -65,7 +67,7 @@ def _daily(rows):
 
 
 def prepare(tables: Tables) -> None:
-    """Create the source and tell what the queries return."""
+    """Create the source and record what the queries return."""
     tables.source("orders", ORDERS, [(1, DAY_1, 10), (1, DAY_2, 5), (2, DAY_2, 7)])
     tables.learn(SUMS, "k INT; total BIGINT", _sums)
     tables.learn(WIDER, "k INT; total BIGINT; n BIGINT", _wider)
@@ -484,7 +486,7 @@ class Behaviour:
 
     def test_explaining_changes_nothing(self, tables):
         explained = tables.execute(f"EXPLAIN CREATE MATERIALIZED TABLE t AS {SUMS}").rows
-        steps = [row[0] for row in explained if row[0] != "engine"]
+        steps = [row[0] for row in explained if row[0] not in {"engine", "not used"}]
         assert steps == ["create", "publish", "register", "in total"]
         assert {row[2] for row in explained if row[0] == "engine"} == {
             "kept by incremental/recompute"
@@ -509,6 +511,51 @@ class Behaviour:
         assert (namespace, name) == (tables.name("t").schema, "t")
         assert (mode, freshness, status) == ("CONTINUOUS", "INTERVAL '3' MINUTE", "ACTIVATED")
         assert tables.execute("SHOW MATERIALIZED TABLES NOT LIKE 't%'").rows == ()
+
+    def test_keys_of_a_newer_release_outlive_statements_of_this_one(self, tables):
+        create(tables, DAILY, "PARTITIONED BY (day)")
+        document = unpack(encode_definition(tables.stored("t").definition))
+        tables.set_property("t", "materialized-table.definition", pack(with_more(document)))
+        kept = tables.stored("t").definition.unknown_keys
+        assert kept["later"] == {"nested": [1, "x"]}
+        assert kept["definition"]["resolved"]["freshness"]["later"] == {"nested": [1, "x"]}
+        tables.append("orders", [(3, DAY_3, 1)])
+        for statement in (
+            "ALTER MATERIALIZED TABLE t SUSPEND",
+            "ALTER MATERIALIZED TABLE t RESUME WITH ('maxFilesPerTrigger' = '9')",
+            "ALTER MATERIALIZED TABLE t REFRESH",
+            f"CREATE OR ALTER MATERIALIZED TABLE t PARTITIONED BY (day) {CONTINUOUS} AS {DAILY}",
+        ):
+            tables.execute(statement)
+            assert tables.stored("t").definition.unknown_keys == kept, statement
+        assert tables.rows("t") == [(DAY_1, 10), (DAY_2, 12), (DAY_3, 1)]
+        create(tables, DAILY, form="CREATE OR REPLACE")
+        assert tables.stored("t").definition.unknown_keys == {}, "the statement says all of it"
+
+    def test_a_definition_of_another_major_version_stays_as_it_is(self, tables):
+        create(tables)
+        document = unpack(encode_definition(tables.stored("t").definition))
+        later = pack({**document, "format": 2})
+        tables.set_property("t", "materialized-table.definition", later)
+        rows = tables.rows("t")
+        for statement in (
+            f"CREATE MATERIALIZED TABLE t AS {SUMS}",
+            f"CREATE OR ALTER MATERIALIZED TABLE t AS {WIDER}",
+            "ALTER MATERIALIZED TABLE t REFRESH",
+            "ALTER MATERIALIZED TABLE t SUSPEND",
+            "DESCRIBE MATERIALIZED TABLE EXTENDED t",
+        ):
+            with pytest.raises(UnreadableDefinitionError) as error:
+                tables.execute(statement)
+            problem = "its format is 2, and this release reads 1"
+            expected = {"table": str(tables.name("t")), "problem": problem}
+            assert error.value.parameters == expected, statement
+        assert tables.rows("t") == rows
+        listed = tables.execute("SHOW MATERIALIZED TABLES LIKE 't'").rows
+        assert [row[1] for row in listed] == ["t"]
+        tables.set_property("t", "materialized-table.definition", pack(document))
+        tables.execute("ALTER MATERIALIZED TABLE t REFRESH")
+        assert tables.rows("t") == rows
 
     def test_a_table_with_an_unreadable_definition_can_be_replaced_or_dropped(self, tables):
         create(tables)

@@ -25,7 +25,7 @@ _CONTROL = "org.apache.derby.drda.NetworkServerControl"
 
 @contextmanager
 def shared_metastore(folder: Path) -> Iterator[dict[str, str]]:
-    """Run a server; yields the confs by which a Spark uses it, and a warehouse beside it."""
+    """Run a server; yields the confs by which a Spark uses it, and a warehouse next to it."""
     port = _free_port()
     arguments = ["start", "-h", "localhost", "-p", str(port), "-noSecurityManager"]
     log = (folder / "derby-server.log").open("wb")

@@ -14,7 +14,6 @@ from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 from dbt.adapters.spark_mt.spark.analyzer import CREATE_PROBE
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Boundary:
 
     Args:
         step: The step of the plan that it belongs to, empty for one outside of all steps.
-        effect: The first words of what Spark is told.
+        effect: The first words of what is sent to Spark.
         turn: The how manieth side effect of this name in this step, from 1.
         side: `before` or `after`.
     """
@@ -91,7 +90,7 @@ class Watch:
 
 @dataclass(slots=True)
 class StepNames:
-    """A runner that tells which step runs."""
+    """A runner that reports which step runs."""
 
     runner: StepRunner
     watch: Watch
@@ -111,12 +110,12 @@ class StepNames:
 def watched(
     spark: SparkSession, reached: Callable[[Boundary], object]
 ) -> Iterator[MaterializedTables]:
-    """Give materialized tables of a session whose boundaries are told while the block runs."""
+    """Give materialized tables of a session whose boundaries are reported while the block runs."""
     watch = Watch(reached)
     tables = MaterializedTables(spark)
-    environment = tables._environment.value
+    environment = tables.environment
     runner = StepNames(environment.runner, watch)
-    tables._manager = MaterializedTableManager(replace(environment, runner=runner))
+    tables.environment = replace(environment, runner=runner)
     session_class = type(spark)
     writer_class = type(spark.range(1).write)
     sql, save = session_class.sql, writer_class.saveAsTable

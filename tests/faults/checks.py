@@ -27,7 +27,7 @@ _FENCED = ("content", "partition", "definition")
 
 @dataclass(frozen=True)
 class Seen:
-    """All that anybody can see of a table.
+    """All that readers can see of a table.
 
     Args:
         created: What SHOW CREATE prints.

@@ -37,7 +37,7 @@ def _seed() -> str:
 
 
 def pytest_report_header() -> str:
-    """Tell the seed of all random times, and how to have them again."""
+    """Print the seed of all random times, and how to have them again."""
     return f"random times: {SEED}={_seed()}"
 
 

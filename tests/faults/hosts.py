@@ -1,7 +1,7 @@
 """A process that hosts tables and dies, JVM and all, each table in another phase of a batch.
 
-`python -m tests.faults.hosts <directory> <seed>` first checks what the process before it left
-behind, follows every table up to its source, and then dies; with an empty seed it only does the
+`python -m tests.faults.hosts <directory> <seed>` first checks what the process before it left,
+follows every table up to its source, and then dies; with an empty seed it only does the
 former. Each table's batch is held at its own moment until all are there, so that one death cuts
 as many batches short as there are tables.
 """
@@ -16,8 +16,8 @@ from threading import Event, Timer
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.execution.verification import difference
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution.checks import difference
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.session import classic_spark
 from dbt.adapters.spark_mt.spark.streams import batches
@@ -86,7 +86,7 @@ class Moments:
 
 
 def watch(moments: Moments) -> None:
-    """Let all batches of this process tell where they are."""
+    """Let all batches of this process report where they are."""
     write, fenced = batches.BatchWriter.write, batches.fenced
 
     def watched_write(
@@ -100,10 +100,10 @@ def watch(moments: Moments) -> None:
         Timer(0, partial(_when_there, noted, partial(moments.reached, name, PHASES[-1]))).start()
         return done
 
-    def watched_fenced(session: Any, name: TableName, facts: Any, commit: Any) -> int:
+    def watched_fenced(tables: Any, session: Any, name: TableName, facts: Any, commit: Any) -> int:
         moments.reached(name.name, "before the commit")
         moments.reached(name.name, AT_WORK)
-        return fenced(session, name, facts, commit)
+        return fenced(tables, session, name, facts, commit)
 
     batches.BatchWriter.write = watched_write  # type: ignore[method-assign]
     batches.fenced = watched_fenced

@@ -1,7 +1,7 @@
 """A process with a Spark and a Derby metastore of its own that dies, JVM and all, in a statement.
 
-`python -m tests.faults.jvm <directory> <plan> <seed>` first settles what the process before it left
-behind, then runs a plan's statement and kills itself at a moment that the seed chooses. With an
+`python -m tests.faults.jvm <directory> <plan> <seed>` first settles what the process before
+it left, then runs a plan's statement and kills itself at a moment that the seed chooses. With an
 empty plan it only settles.
 """
 

@@ -10,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from dbt.adapters.spark_mt.service.assembly import Identity, assemble
-from dbt.adapters.spark_mt.service.policy import ManagerPolicy
+from dbt.adapters.spark_mt.manager.app import Identity, assemble
+from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
 from dbt.adapters.spark_mt.spark.session import classic_spark
 
 QUICK = ManagerPolicy(tick=500, takeover=8_000)

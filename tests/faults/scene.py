@@ -40,7 +40,7 @@ class Leads:
 
     @property
     def rows(self) -> tuple[Rows | None, Rows | None]:
-        """The only rows that anybody may ever see."""
+        """The only rows that readers may ever see."""
         return self.old, self.new.rows if self.new else None
 
 

@@ -1,7 +1,7 @@
-"""A Spark Connect server of its own process, which outlives the clients that a test kills.
+"""A Spark Connect server of its own process, which runs on after the clients that a test kills.
 
 `python -m tests.faults.server <directory> <port> <catalog>` serves until its standard input ends,
-so that it never outlives the test run that started it.
+so that it never runs longer than the test run that started it.
 """
 
 from __future__ import annotations

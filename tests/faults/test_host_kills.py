@@ -1,4 +1,4 @@
-"""Processes that host tables are killed; each table goes on where its last commit says."""
+"""Kills of processes that host tables; each table continues where its last commit says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody else drops or replaces a table or a source in the middle of a statement."""
+"""Another writer drops or replaces a table or a source in the middle of a statement."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Meddler:
 
     def _run(self) -> None:
         if self._waits:
-            sleep(0.7)  # nothing to wait for: Spark tells nobody when it reads a file
+            sleep(0.7)  # nothing to wait for: Spark does not report when it reads a file
         for statement in self._statements:
             self._session.sql(statement)
 

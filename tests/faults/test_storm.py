@@ -177,7 +177,7 @@ def test_clients_are_killed_at_random_times(tables, clients_of, statements, chan
 
 
 def settle(tables: MaterializedTables) -> None:
-    """Whatever the clients left, a few statements lead to the wanted table with nothing beside."""
+    """Whatever the clients left, a few statements lead to the wanted table with nothing else."""
     schema = tables._spark.catalog.currentDatabase()
     final = f"CREATE OR REPLACE MATERIALIZED TABLE t COMMENT 'final' AS {WIDER}"
     assert attempt(tables, f"CREATE OR ALTER MATERIALIZED TABLE t COMMENT 'final' AS {WIDER}") == ""

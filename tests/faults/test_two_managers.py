@@ -1,4 +1,4 @@
-"""Two managers of one catalog, as processes: one works, the other stands by and takes over."""
+"""Two managers of one catalog, as processes: one works, the other is the standby and takes over."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def killed_after(life_s: float, work: Callable[..., None], arguments: tuple[obje
     """Let a process work for some time, and kill it.
 
     Returns:
-        Whether it was killed at work; it was not when it ended by itself.
+        Whether it was killed at work; it was not when it ended on its own.
     """
     process = _context.Process(target=work, args=arguments, daemon=True)
     process.start()

@@ -85,7 +85,7 @@ class Topics:
         spark.sql(f"CREATE TABLE {name} USING kafka OPTIONS ({listed})")
 
     def _before(self, offset: int) -> object:
-        """`RecordsToDelete.beforeOffset`, which py4j cannot tell from the getter of that name."""
+        """`RecordsToDelete.beforeOffset`, which py4j confuses with the getter of that name."""
         gateway: Any = self._spark.sparkContext._gateway
         lang = self._jvm.java.lang
         types = gateway.new_array(lang.Class, 1)

@@ -20,26 +20,26 @@ NOT_YET = (
     Told(435, "Gateway Rest API", "`POST /v3/materialized-tables/refresh`", "", _MANAGER),
     Told(435, "FRESHNESS Clause", "the cron expression of a full table's workflow", "", _MANAGER),
 )
-"""What a user could do according to a seed, and cannot do in this release."""
+"""What a user could do according to a FLIP, and cannot do in this release."""
 NOT_OURS = (
     Told(435, "Interface Changes", "`CatalogMaterializedTable`, `RefreshHandler` …", "", "Java"),
     Told(551, "3", "`MaterializedTableEnricher` and `EnrichmentResult`", "", "in Python instead"),
 )
-"""What is no statement: interfaces that stand in other code here."""
+"""What is no statement: interfaces that other code has here."""
 
 _ABOUT = (
-    "Materialized tables were designed in five proposals of Apache Flink (FLIP); a *seed* is one "
-    "of them, by its number. Every example statement, error text and journey that a user could "
-    "type is a test: journeys run in memory (`tests/unit/seeds/test_journeys.py`) and a chosen set "
-    "also on Spark and Delta (`tests/functional/seeds/test_journeys.py`); what a statement's text "
-    "decides alone is in `tests/unit/seeds/test_texts.py`. Flink's connectors are Delta tables "
-    "with the same columns here. The last column says where this project differs on purpose, and "
-    "why."
+    "Materialized tables were designed in five proposals of Apache Flink (FLIP). The first column "
+    "has the number of the proposal. Every example statement, error text and journey that a user "
+    "could type is a test. Journeys run in memory (`tests/unit/seeds/test_journeys.py`), and a "
+    "chosen set also on Spark and Delta (`tests/functional/seeds/test_journeys.py`). What a "
+    "statement's text decides alone is in `tests/unit/seeds/test_texts.py`. Flink's connectors are "
+    "Delta tables with the same columns here. The last column says where this project differs on "
+    "purpose, and why."
 )
 
 
 def told() -> list[Told]:
-    """Every row, by seed."""
+    """Every row, by FLIP."""
     found = chain(*map(journey_rows, SEEDS), texts.rows(), NOT_YET, NOT_OURS)
     return sorted(found, key=lambda row: row.seed)
 
@@ -49,7 +49,7 @@ def section() -> list[str]:
     lines = [
         _ABOUT,
         "",
-        "| seed | section | what | test | where we differ |",
+        "| FLIP | section | what | test | where we differ |",
         "|---|---|---|---|---|",
     ]
     for row in told():

@@ -1,11 +1,11 @@
-"""Seed 435: the statements, clauses and settings one by one."""
+"""FLIP-435: the statements, clauses and settings one by one."""
 
 from __future__ import annotations
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.execution.alterations import Alterations
+from dbt.adapters.spark_mt.execution.alter import Alterations
 from dbt.adapters.spark_mt.execution.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,
@@ -17,11 +17,11 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.steps import Fill
 from dbt.adapters.spark_mt.resolution.options import NotAPartitionColumnError, NotATextColumnError
-from dbt.adapters.spark_mt.statements.errors import (
+from dbt.adapters.spark_mt.statements.parser import parse_statement
+from dbt.adapters.spark_mt.statements.values import (
     FreshnessSyntaxError,
     FreshnessUnitSyntaxError,
 )
-from dbt.adapters.spark_mt.statements.routing import parse_statement
 from tests.behaviour.harness import Beaten
 from tests.seeds.shop_435 import (
     DAY,
@@ -99,8 +99,14 @@ class Seed435Statements:
         plain(world, clause)
         assert mode(world) is expected
 
-    @pytest.mark.parametrize("value", ["'0' MINUTE", "'1.5' HOUR", "'-3' DAY"])
-    @journey("FRESHNESS Clause", "a freshness that is no positive whole number: Flink's message")
+    @pytest.mark.parametrize(
+        "value", ["'0' MINUTE", "'1.5' HOUR", "'-3' DAY", "'12345678901234567890' MINUTE"]
+    )
+    @journey(
+        "FRESHNESS Clause",
+        "a freshness that is no positive whole number: Flink's message",
+        "a freshness is also at most 2147483647 seconds long; Flink bounds the number alone",
+    )
     def test_freshness_is_a_positive_number(self, world, value):
         shop(world)
         with pytest.raises(FreshnessSyntaxError) as error:
@@ -171,8 +177,8 @@ class Seed435Statements:
 
     @journey(
         "ALTER, Refresh",
-        "a manual refresh beside the table's own",
-        "never doubles or loses rows, where the seed warns of inconsistent data: the second to "
+        "a manual refresh in parallel with the table's own",
+        "never doubles or loses rows, where the FLIP warns of inconsistent data: the second to "
         "commit looks again",
     )
     def test_refreshes_beside_a_refresh(self, world):

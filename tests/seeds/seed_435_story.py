@@ -1,22 +1,22 @@
-"""Seed 435: the story of a shop whose order tables are kept up to date."""
+"""FLIP-435: the story of a shop whose order tables are kept up to date."""
 
 from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.added_query import AddWithoutKeyError
+from dbt.adapters.spark_mt.changes.alterations import AddWithoutKeyError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
 )
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.resolution.query_errors import TemporaryObjectError
-from dbt.adapters.spark_mt.resolution.rules import PartitionColumnError
-from dbt.adapters.spark_mt.resolution.run_options import InvalidRunOptionsError
+from dbt.adapters.spark_mt.query.analyzer import TemporaryObjectError
+from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
+from dbt.adapters.spark_mt.resolution.validation import PartitionColumnError
 from dbt.adapters.spark_mt.statements.errors import (
     MissingCommaError,
 )
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.seeds.shop_435 import (
     ADD_DEALS,
     DAY,
@@ -88,7 +88,7 @@ class Seed435Story:
         "User Story, Manual Refresh",
         "`REFRESH PARTITION(ds='20231023')` of the continuous table",
         "computed at the positions that the other rows reflect, so that it cannot make the table "
-        "inconsistent beside its refresh",
+        "inconsistent with its refresh",
         spark=True,
     )
     def test_refreshes_a_historical_partition(self, world):
@@ -220,7 +220,7 @@ class Seed435Story:
     @journey(
         "Partitioned Table Full Refresh",
         "hourly runs of a daily partition write ds=2024-03-02 through the day",
-        "the run at midnight closes the day before, which the seed leaves open",
+        "the run at midnight closes the day before, which the FLIP leaves open",
     )
     def test_an_hourly_run_writes_today(self, world):
         ddl = "ds STRING; id INT; order_number INT; user_id INT"

@@ -1,4 +1,4 @@
-"""Seed 492: ALTER … AS query, and CREATE OR REPLACE."""
+"""FLIP-492: ALTER … AS query, and CREATE OR REPLACE."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.statements.errors import (
     TableHintError,
     UnsupportedAlterError,
 )
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.seeds.told import journey
 
 SOURCE = "col1 INT; col2 STRING; col3 INT"
@@ -68,8 +68,8 @@ class Seed492:
 
     @journey(
         "User Story, Scenario 1",
-        "`ALTER … AS` with one more column and a hint for the start behind the table",
-        "Spark has no hints behind a table: an error that names the start mode which says the same",
+        "`ALTER … AS` with one more column and a hint for the start after the table",
+        "Spark has no hints after a table: an error that names the start mode which says the same",
     )
     def test_hints_are_start_modes(self, world):
         created(world)
@@ -118,7 +118,7 @@ class Seed492:
         "User Story, Scenario 2",
         "`CREATE OR REPLACE` with a hint: an error that names the start mode; without: the table "
         "is rebuilt",
-        "readers see the old rows until the new ones are there: one commit, where the seed gives "
+        "readers see the old rows until the new ones are there: one commit, where the FLIP gives "
         "up atomicity",
         spark=True,
     )
@@ -205,7 +205,7 @@ class Seed492:
 
     @journey(
         "Refresh Task Behavior, FULL Mode, Partitioned tables",
-        "with a partition hint (date formatter), DESC tells what a run refreshes",
+        "with a partition hint (date formatter), DESC shows what a run refreshes",
         "a changed query fills the whole table once; only scheduled runs write the latest "
         "partition alone",
     )
@@ -255,7 +255,7 @@ class Seed492:
     @journey(
         "Rejected Alternatives, 3",
         "`SWAP WITH`",
-        "refused, as in the seed; the error lists the forms of ALTER",
+        "refused, as in the FLIP; the error lists the forms of ALTER",
     )
     def test_swaps_nothing(self, world):
         with pytest.raises(UnsupportedAlterError) as error:

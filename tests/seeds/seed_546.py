@@ -1,4 +1,4 @@
-"""Seed 546: CREATE OR ALTER, run again and again by a deployment."""
+"""FLIP-546: CREATE OR ALTER, run again and again by a deployment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.changes.compatibility import (
 from dbt.adapters.spark_mt.execution.errors import TableExistsError
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.seeds.told import journey
 
 ORDERS = "user_id INT; product_id INT; price DECIMAL(10,2); description STRING"
@@ -66,8 +66,8 @@ class Seed546:
     @journey(
         "4.1.1, Step 1",
         "first deployment: the table is created",
-        "the example stands in one line behind `--`, which makes all of it a comment: it passes "
-        "to Spark; with a line end behind the comment it creates the table",
+        "the example is one line that begins with `--`, which makes all of it a comment: it passes "
+        "to Spark; with a line end after the comment it creates the table",
         spark=True,
     )
     def test_deploys(self, world):
@@ -103,7 +103,7 @@ class Seed546:
 
     @journey(
         "4.2.3",
-        "a dropped column: the seed's message",
+        "a dropped column: the FLIP's message",
         "our error also names the column, the remedy and its cost",
         spark=True,
     )
@@ -122,7 +122,7 @@ class Seed546:
 
     @journey(
         "4.2.4",
-        "reordered columns: the seed's message",
+        "reordered columns: the FLIP's message",
         "our error lists every mismatch, the remedy and its cost",
     )
     def test_reorders_no_columns(self, world):
@@ -144,7 +144,7 @@ class Seed546:
 
     @journey(
         "4.2.5",
-        "a column of another type: the seed's message",
+        "a column of another type: the FLIP's message",
         "a type that holds every old value is allowed under the option `schema.type-widening`",
     )
     def test_changes_no_type(self, world):

@@ -1,4 +1,4 @@
-"""Seed 551: FRESHNESS may be left out, and an enricher fills it in."""
+"""FLIP-551: FRESHNESS may be left out, and an enricher fills it in."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Seed551:
     @journey(
         "3.5; 8.1",
         "an enricher of one's own: freshness inherited from upstream tables",
-        "the seed leaves open how an enricher is found: here a setting names it, per session",
+        "the FLIP leaves open how an enricher is found: here a setting names it, per session",
     )
     def test_an_enricher_infers_freshness(self, world):
         orders(world)

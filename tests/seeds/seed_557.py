@@ -1,4 +1,4 @@
-"""Seed 557: START_MODE says which data a query is applied to, STATE_RETENTION what is kept."""
+"""FLIP-557: START_MODE says which data a query is applied to, STATE_RETENTION what is kept."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from dbt.adapters.spark_mt.changes.compatibility import (
-    ContradictoryRetentionError,
     StartModeChangeError,
 )
-from dbt.adapters.spark_mt.definition.start_mode import StartModeType
-from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
+from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
+from dbt.adapters.spark_mt.definition.modes import StartModeType, StateRetentionType
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.resolution.start_modes import FutureStartError
 from tests.seeds.told import journey
@@ -54,7 +53,7 @@ class Seed557:
     @journey(
         "2.5; 4, Full Reprocessing (Default)",
         "neither clause: a changed query is applied to all source data",
-        "the default is FROM_BEGINNING: the seed names this one and RESUME_OR_FROM_BEGINNING, and "
+        "the default is FROM_BEGINNING: the FLIP names this one and RESUME_OR_FROM_BEGINNING, and "
         "says that all history shall be processed",
         spark=True,
     )
@@ -229,7 +228,7 @@ class Seed557:
 
     @journey(
         "2.3, RESUME_OR_FROM_BEGINNING; 4, Efficient Schema Change",
-        "a column is added, and the query goes on where the old one stopped",
+        "a column is added, and the query continues where the old one stopped",
         spark=True,
     )
     def test_resumes_with_one_more_column(self, world):

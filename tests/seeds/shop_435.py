@@ -1,4 +1,4 @@
-"""The shop of seed 435: its tables, its statements, and how they get there."""
+"""The shop of FLIP-435: its tables, its statements, and how they get there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the text of seed 435's statements decides."""
+"""Statements of FLIP-435 whose text alone decides the outcome."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from dbt.adapters.spark_mt.statements.nodes import (
     Refresh,
     ResetOptions,
     Resume,
-    SetFreshness,
+    SetClause,
     SetOptions,
-    SetRefreshMode,
     Suspend,
 )
 from tests.seeds.text import ALTER, CREATE, Text, altered, created
@@ -75,7 +74,7 @@ TEXTS_435: tuple[Text, ...] = (
     Text(
         435,
         "FRESHNESS Clause",
-        "FRESHNESS behind REFRESH_MODE",
+        "FRESHNESS after REFRESH_MODE",
         CREATE.format("REFRESH_MODE = FULL FRESHNESS = INTERVAL '1' DAY"),
         error=ClauseOutOfOrderError,
         facts={"before": "REFRESH_MODE"},
@@ -101,22 +100,25 @@ TEXTS_435: tuple[Text, ...] = (
         435,
         "ALTER, Set",
         "SET FRESHNESS = INTERVAL '1' HOUR",
-        SetFreshness,
-        freshness=Freshness(1, TimeUnit.HOUR),
+        SetClause,
+        field="freshness",
+        value=Freshness(1, TimeUnit.HOUR),
     ),
     altered(
         435,
         "ALTER, Set",
         "SET REFRESH_MODE = FULL",
-        SetRefreshMode,
-        refresh_mode=LogicalRefreshMode.FULL,
+        SetClause,
+        field="refresh_mode",
+        value=LogicalRefreshMode.FULL,
     ),
     altered(
         435,
         "ALTER, Set",
         "SET REFRESH_MODE = CONTINUOUS",
-        SetRefreshMode,
-        refresh_mode=LogicalRefreshMode.CONTINUOUS,
+        SetClause,
+        field="refresh_mode",
+        value=LogicalRefreshMode.CONTINUOUS,
     ),
     altered(435, "ALTER, Set", "SET ('key' = 'val');", SetOptions, options=(("key", "val"),)),
     altered(435, "ALTER, Reset", "RESET ('key');", ResetOptions, keys=("key",)),

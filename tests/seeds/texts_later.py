@@ -1,11 +1,13 @@
-"""What the text of the later seeds' statements decides."""
+"""Statements of the later FLIPs whose text alone decides the outcome."""
 
 from __future__ import annotations
 
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.definition.start_mode import InvalidStartModeError
-from dbt.adapters.spark_mt.definition.state_retention import InvalidStateRetentionError
+from dbt.adapters.spark_mt.definition.modes import (
+    InvalidStartModeError,
+    InvalidStateRetentionError,
+    LogicalRefreshMode,
+)
 from dbt.adapters.spark_mt.statements.errors import (
     ClauseOutOfOrderError,
     DistributedTableError,
@@ -44,7 +46,7 @@ TEXTS_LATER: tuple[Text, ...] = (
         "`ALTER … AS query`",
         ALTER.format("AS\nSELECT a, b, c\nFROM s;"),
         AlterQuery,
-        {"query": "SELECT a, b, c\nFROM s"},
+        {"asked.query": "SELECT a, b, c\nFROM s"},
     ),
     *(
         Text(
@@ -54,7 +56,7 @@ TEXTS_LATER: tuple[Text, ...] = (
             ALTER.format(f"AS SELECT a FROM s /*+ OPTIONS({hint}) */;"),
             error=TableHintError,
             facts={"twin": twin},
-            differs="Spark has no hints behind a table: the error names the start mode",
+            differs="Spark has no hints after a table: the error names the start mode",
         )
         for section, hint, twin in (
             (
@@ -152,7 +154,7 @@ TEXTS_LATER: tuple[Text, ...] = (
         557,
         "2.4",
         "STATE_RETENTION = PTF_ONLY('window', 'join')",
-        "the operators stand behind the keyword; the seed names them without a syntax",
+        "the operators follow the keyword; the FLIP names them without a syntax",
         **{"state_retention.operators": ("window", "join")},
     ),
     Text(
@@ -164,7 +166,11 @@ TEXTS_LATER: tuple[Text, ...] = (
             "AS SELECT a FROM s"
         ),
         AlterQuery,
-        {"options": (("a", "b"),), "start_mode.sql": "FROM_NOW", "state_retention.sql": "ALL"},
+        {
+            "options": (("a", "b"),),
+            "asked.start_mode.sql": "FROM_NOW",
+            "asked.state_retention.sql": "ALL",
+        },
     ),
     Text(
         557,
@@ -198,7 +204,7 @@ TEXTS_LATER: tuple[Text, ...] = (
     Text(
         557,
         "2.4",
-        "operators behind another keyword than PTF_ONLY",
+        "operators after another keyword than PTF_ONLY",
         CREATE.format("STATE_RETENTION = ALL('join')"),
         error=InvalidStateRetentionError,
     ),

@@ -1,4 +1,4 @@
-"""What the design documents tell, as data: the tests carry it, docs/conformance.md shows it."""
+"""Examples of the design documents as data: tests run them, docs/conformance.md lists them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class Journey:
-    """What a test function tells.
+    """The section and the example that a test function is about.
 
     Args:
         memory: Whether it runs in memory.
@@ -54,7 +54,7 @@ class Journey:
 def journey(
     section: str, what: str, differs: str = "", *, memory: bool = True, spark: bool = False
 ) -> Callable[[_F], _F]:
-    """Mark a method of a seed's class as the test of what the seed tells in a section.
+    """Mark a method of a FLIP's class as the test of an example in a section.
 
     Args:
         section: The section, by number or heading.
@@ -72,10 +72,10 @@ def journey(
 
 
 def only(seed: type, where: str) -> type:
-    """A test class with those journeys of a seed that run in memory, or on Spark.
+    """A test class with those journeys of a FLIP that run in memory, or on Spark.
 
     Args:
-        seed: The seed's class.
+        seed: The FLIP's class.
         where: `memory` or `spark`.
     """
     hidden = {name: None for name, j in journeys(seed) if not getattr(j, where)}
@@ -83,14 +83,14 @@ def only(seed: type, where: str) -> type:
 
 
 def journeys(seed: type) -> Iterator[tuple[str, Journey]]:
-    """The test methods of a seed's class in the order of its text, each with what it tells."""
+    """The test methods of a FLIP's class in the order of its text, each with its example."""
     for name, test in vars(seed).items():
         if name.startswith("test_"):
             yield name, test.journey
 
 
 def rows(seed: type) -> Iterator[Told]:
-    """The rows of the page for a seed's journeys."""
+    """The rows of the page for a FLIP's journeys."""
     number = int(seed.__name__[len("Seed") :][:3])
     for name, j in journeys(seed):
         file = IN_MEMORY if j.memory else ON_SPARK

@@ -9,9 +9,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
-from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.statements.nodes import AlterQuery, CreateTable
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -81,11 +81,8 @@ class World:
         """
         parsed = parse_statement(statement)
         query = statement
-        if isinstance(parsed, CreateTable):
+        if isinstance(parsed, CreateTable | AlterQuery):
             query = parsed.asked.query
-            self._ddl[parsed.name.name] = ddl
-        elif isinstance(parsed, AlterQuery):
-            query = parsed.query
             self._ddl[parsed.name.name] = ddl
         self.tables.learn(query, ddl, evaluate or (lambda rows: self._evaluate(query, ddl, rows)))
 

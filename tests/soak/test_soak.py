@@ -1,4 +1,4 @@
-"""A hosted table for as long as somebody wants, while everything happens to it.
+"""A hosted table for as long as a variable says, while everything happens to it.
 
 `SOAK_SECONDS` says how long (600), `SOAK_SEED` repeats what happened.
 """

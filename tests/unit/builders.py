@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
-from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.definition.definition import (
     AskedDefinition,
     QueryContext,
@@ -13,10 +13,12 @@ from dbt.adapters.spark_mt.definition.definition import (
     StoredDefinition,
 )
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, Source, SourceKind
+from dbt.adapters.spark_mt.execution.table_history import Commit
+from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source, SourceKind
 from dbt.adapters.spark_mt.resolution.resolver import Resolution, Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.strategies import validation
 
 NOW = datetime(2025, 11, 4, 10, 0, tzinfo=timezone.utc)
 CATALOG, SCHEMA = "spark_catalog", "sales"
@@ -76,7 +78,7 @@ class Engine:
             self.queries |= {query.query: query, query.expanded: query}
         return self
 
-    def analyze(self, query: str) -> AnalyzedQuery:
+    def analyze(self, query: str, recorded: tuple = ()) -> AnalyzedQuery:  # noqa: ARG002 - a port
         if query not in self.queries:
             raise UnknownQueryError(query=query)
         return self.queries[query]
@@ -102,7 +104,7 @@ class Engine:
         now: datetime = NOW,
     ) -> Resolution:
         """Resolve a definition at a fixed time."""
-        return Resolver(self, self, settings or Settings(), lambda: now).resolve(
+        return Resolver(self, self, settings or Settings(), lambda: now, validation).resolve(
             name, asked, before
         )
 
@@ -132,3 +134,9 @@ def stored(definition: ResolvedDefinition, name: TableName = TABLE) -> StoredDef
 def conditions(error: MaterializedTableError) -> list[str]:
     """The conditions of an error that may stand for several."""
     return list(getattr(error, "conditions", (error.condition,)))
+
+
+def commit(version, operation="WRITE", facts=None, rows=None, **more):
+    """A commit as the log of a table has it, with the effect that its operation has on Delta."""
+    effect = FORMAT.effect_of(operation)
+    return Commit(version, more.pop("at", version), operation, facts, rows, effect=effect, **more)

@@ -1,4 +1,4 @@
-"""Materialized tables from Python: notebooks, jobs, and the dbt adapter itself.
+"""Python API of materialized tables: notebooks, jobs, the command line and the dbt adapter.
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 MaterializedTables(spark).sql("CREATE OR ALTER MATERIALIZED TABLE hourly AS SELECT …").show()
@@ -6,27 +6,71 @@ MaterializedTables(spark).sql("CREATE OR ALTER MATERIALIZED TABLE hourly AS SELE
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.configuration import configuration_changes, keep_configuration
-from dbt.adapters.spark_mt.changes.differ import diff
-from dbt.adapters.spark_mt.checks import TableChecks
-from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
-from dbt.adapters.spark_mt.execution.adoption import Adoptions
-from dbt.adapters.spark_mt.execution.figures import figures_of
-from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
-from dbt.adapters.spark_mt.execution.results import StatementOutcome
-from dbt.adapters.spark_mt.handover import TableHandover, create_or_alter
-from dbt.adapters.spark_mt.hosting import TableHosting
+from dbt.adapters.spark_mt.changes.drift import Drift, DriftKind
+from dbt.adapters.spark_mt.definition.columns import Column, TableName
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage
+from dbt.adapters.spark_mt.definition.modes import Wait
+from dbt.adapters.spark_mt.definition.positions import (
+    DefinitionPosition,
+    FollowedPosition,
+    OffsetPosition,
+    UnknownPosition,
+    VersionedPosition,
+)
+from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable
+from dbt.adapters.spark_mt.definition.watermark import Watermark
+from dbt.adapters.spark_mt.execution.alter import Alterations, Derivation
+from dbt.adapters.spark_mt.execution.checks import (
+    Difference,
+    Lag,
+    difference,
+    drift_of,
+    health_problems,
+    lag_if_known,
+    lag_of,
+)
+from dbt.adapters.spark_mt.execution.errors import (
+    HostingOverConnectError,
+    NotFreshError,
+    NotHostedError,
+    NotPlannableError,
+)
+from dbt.adapters.spark_mt.execution.executor import existing_table
+from dbt.adapters.spark_mt.execution.operations import TableOperations
+from dbt.adapters.spark_mt.execution.ports import RowDifference, Side
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.repair import RepairAction, Repaired, Repairs
+from dbt.adapters.spark_mt.execution.results import (
+    Action,
+    Declared,
+    KeptConfiguration,
+    RefreshOutcome,
+    RefreshResult,
+    ResultColumn,
+    StatementOutcome,
+    StatementResult,
+)
+from dbt.adapters.spark_mt.execution.show import Figure, figures_of
+from dbt.adapters.spark_mt.execution.waiting import WaitedInVainError
+from dbt.adapters.spark_mt.hosting.host import Host, Wanted
+from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostProgress
+from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 from dbt.adapters.spark_mt.planning.steps import Unregister
-from dbt.adapters.spark_mt.repairing import TableRepair
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
-from dbt.adapters.spark_mt.statements.renderer import render
-from dbt.adapters.spark_mt.statements.routing import parse_name, parse_statement
-from dbt.adapters.spark_mt.waiting import TableWaiting
+from dbt.adapters.spark_mt.query.analyzer import QueryError, TemporaryObjectError
+from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
+from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode, Reason
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, utc_now
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+from dbt.adapters.spark_mt.spark.registry import SparkCorrections, SparkScan
+from dbt.adapters.spark_mt.spark.system_table import SystemTable
+from dbt.adapters.spark_mt.statements.parser import parse_name
+from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost, Refusal, Write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,28 +78,62 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs
-    from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.execution.alterations import Derivation
-    from dbt.adapters.spark_mt.execution.figures import Figure
-    from dbt.adapters.spark_mt.execution.results import RefreshOutcome, StatementResult
+    from dbt.adapters.spark_mt.definition.positions import Positions
 
 
-@dataclass(frozen=True, slots=True)
-class KeptConfiguration:
-    """A statement with everything but the query as it is stored.
+__all__ = [
+    "Action",
+    "Choice",
+    "Column",
+    "Cost",
+    "Declared",
+    "DefinitionPosition",
+    "Derivation",
+    "Difference",
+    "Drift",
+    "DriftKind",
+    "Figure",
+    "FreshnessStatus",
+    "HostPhase",
+    "HostProgress",
+    "HostingOverConnectError",
+    "KeptConfiguration",
+    "Lag",
+    "LagStage",
+    "MaterializedTableError",
+    "MaterializedTables",
+    "NotFreshError",
+    "NotHostedError",
+    "NotPlannableError",
+    "OffsetPosition",
+    "OutputMode",
+    "PlanSummary",
+    "QueryError",
+    "Reason",
+    "RefreshOutcome",
+    "RefreshResult",
+    "Refusal",
+    "RepairAction",
+    "Repaired",
+    "ResultColumn",
+    "RowDifference",
+    "Side",
+    "StatementOutcome",
+    "StatementResult",
+    "TableName",
+    "TemporaryObjectError",
+    "UnknownPosition",
+    "Verdict",
+    "VersionedPosition",
+    "Wait",
+    "WaitedInVainError",
+    "Watermark",
+    "Write",
+]
 
-    Args:
-        statement: The statement's text.
-        left: The changes that it leaves out, one sentence each.
-    """
 
-    statement: str
-    left: tuple[str, ...] = ()
-
-
-class MaterializedTables(TableChecks, TableHandover, TableHosting, TableRepair, TableWaiting):
+class MaterializedTables(TableOperations):
     """Materialized tables of one Spark session.
 
     Args:
@@ -63,6 +141,8 @@ class MaterializedTables(TableChecks, TableHandover, TableHosting, TableRepair, 
             settings.
         owner: Returns who declares the table of the statement that runs; stored with a new one.
         clock: Returns the current instant, aware.
+        relay: Carries out, in another process, a statement that needs a stream and so cannot run
+            over Spark Connect; None to raise the error.
     """
 
     def __init__(
@@ -71,32 +151,13 @@ class MaterializedTables(TableChecks, TableHandover, TableHosting, TableRepair, 
         *,
         owner: Callable[[], Pairs] = tuple,
         clock: Callable[[], datetime] | None = None,
+        relay: Callable[[str], StatementResult] | None = None,
     ) -> None:
         self._spark = spark
-        self._environment = SparkEnvironment(
-            spark, owner=owner, **({} if clock is None else {"clock": clock})
-        )
-        self._manager = MaterializedTableManager(self._environment.value)
-        self._adoptions = Adoptions(self._environment.value, self._manager.definitions)
-
-    def execute(self, statement: str) -> StatementResult | None:
-        """Carry out a statement about materialized tables.
-
-        Returns:
-            Its rows and outcome; None for any other SQL, for which nothing was done.
-
-        Raises:
-            MaterializedTableError: The statement is not valid or failed; `condition`, `parameters`
-                and `violations` tell why.
-        """
-        parsed = parse_statement(statement)
-        if parsed is None:
-            self._environment.value.recent.forget()
-            return None
-        self._environment.details.forget()
-        result = self._manager.execute(parsed)
-        self._tell_host(result.outcome)
-        return result
+        self._engine = SparkEnvironment(spark, owner=owner, clock=clock or utc_now)
+        self._host: Host | None = None
+        self._making_host = Lock()
+        super().__init__(self._engine.value, relay)
 
     def sql(self, statement: str) -> DataFrame:
         """Run any SQL: ours here, everything else in Spark, byte for byte.
@@ -110,28 +171,11 @@ class MaterializedTables(TableChecks, TableHandover, TableHosting, TableRepair, 
         schema = ", ".join(f"`{column.name}` {column.type}" for column in result.columns)
         return self._spark.createDataFrame([tuple(row) for row in result.rows], schema)
 
-    def refresh(
-        self, name: str, *, scheduled_at: datetime | None = None, force: bool = False
-    ) -> RefreshOutcome:
-        """Refresh a table.
-
-        Args:
-            name: The table's name, in backticks where it needs them.
-            scheduled_at: The scheduled time, aware, of a run that a scheduler starts; a table with
-                date formatters then gets the partitions of the period before it.
-            force: Compute the rows even if no source has moved.
-        """
-        self._environment.details.forget()
-        table = parse_name(name)
-        if scheduled_at is not None:
-            return self._manager.refreshes.refresh_scheduled(table, scheduled_at)
-        return self._manager.refreshes.refresh(table, force=force)
-
     def derive_again(self, catalog: str | None = None) -> tuple[Derivation, ...]:
         """Derive freshness and refresh mode again where definitions left them open.
 
-        After a setting such as the threshold between the modes was changed (semantics 3). It reads
-        the registry once and looks at each table; one that changes costs a small commit.
+        Use it after a setting such as the threshold between the modes was changed. It reads the
+        registry once and looks at each table; one that changes costs a small commit.
 
         Args:
             catalog: The catalog of the tables; None for the current one.
@@ -139,93 +183,97 @@ class MaterializedTables(TableChecks, TableHandover, TableHosting, TableRepair, 
         Returns:
             The tables that changed, with what was done, and those that failed, with the error.
         """
-        self._environment.details.forget()
-        catalog = catalog or self._spark.catalog.currentCatalog()
-        return self._manager.alterations.derive_again(catalog)
+        place, _ = self._schema(catalog)
+        return Alterations(self._current()).derive_again(place)
 
-    def validate(
-        self, statement: str, *, adopting: bool = False, as_of: datetime | None = None
-    ) -> StatementOutcome:
-        """Check a CREATE statement completely and change nothing.
+    def release(self, name: str) -> StatementOutcome:
+        """Make a plain table of a materialized one, which keeps rows, files and history.
 
         Args:
-            statement: The statement.
-            adopting: Whether `adopt` would carry it out.
-            as_of: As for `adopt`.
+            name: The table's name, in backticks where it needs them.
 
         Raises:
-            MaterializedTableError: It could not be carried out; every violation is named.
+            MaterializedTableError: There is no such table.
         """
-        self._environment.details.forget()
-        if adopting:
-            plan, action = self._adoptions.plan(create_or_alter(statement), as_of)
-        else:
-            plan, action = self._manager.definitions.plan(_create(statement))
-        return StatementOutcome(
-            str(plan.table), action, plan.changes, message="validated", warnings=plan.warnings
-        )
+        return self._done(self._adoptions().release(parse_name(name)))
 
-    def keep_configuration(self, statement: str) -> KeptConfiguration:
-        """Return CREATE OR ALTER with every aspect but the query as the table has it."""
-        self._environment.details.forget()
-        created = _create(statement)
-        environment = self._environment.value
-        name = environment.store.full_name(created.name)
-        found = environment.store.find(name)
-        if not isinstance(found, StoredTable) or created.form is not CreateForm.CREATE_OR_ALTER:
-            return KeptConfiguration(statement)
-        wanted = environment.resolve(name, created.asked, found.definition)
-        left = configuration_changes(diff(found.definition.resolved, wanted.definition))
-        if not left:
-            return KeptConfiguration(statement)
-        kept = keep_configuration(created, found.definition)
-        return KeptConfiguration(render(kept), tuple(change.describe() for change in left))
+    def drift(self, name: str) -> tuple[Drift, ...]:
+        """Return what was changed about a table by other means than its definition.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+        """
+        return drift_of(self._current(), parse_name(name))
+
+    def health(self, name: str) -> tuple[str, ...]:
+        """Return why a table is not healthy, one sentence each; nothing for a healthy one.
+
+        Args:
+            name: As for `drift`.
+        """
+        return health_problems(self._current(), parse_name(name))
+
+    def lag(self, name: str) -> Lag:
+        """Measure how far a table is behind its base tables now.
+
+        Args:
+            name: As for `drift`.
+
+        Raises:
+            MaterializedTableError: There is no such table, or a source cannot be looked at.
+        """
+        return lag_of(self._current(), parse_name(name))
+
+    def difference(self, name: str, *, limit: int = 100) -> Difference:
+        """Compare a table with its query over the state of the sources that its rows reflect.
+
+        It costs what the query costs. Rows are compared as bags: each as often as it occurs.
+
+        Args:
+            name: As for `drift`.
+            limit: How many differing rows to name at most.
+
+        Raises:
+            MaterializedTableError: There is no such table, or its query is refused now.
+        """
+        return difference(self._current(), parse_name(name), limit)
 
     def names(self, schema: str, catalog: str | None = None) -> frozenset[str]:
         """Return the names of a schema's materialized tables, as the registry has them."""
-        environment = self._environment.value
-        catalog = catalog or self._spark.catalog.currentCatalog()
-        return frozenset(e.name.name for e in environment.registry.entries(catalog, schema))
+        entries = self.environment.registry.entries(*self._schema(catalog, schema))
+        return frozenset(entry.name.name for entry in entries)
+
+    def declared(self, schema: str, catalog: str | None = None) -> tuple[Declared, ...]:
+        """Return the materialized tables of a schema with who declares them.
+
+        Args:
+            schema: The schema; one that does not exist has none.
+            catalog: Its catalog; None for the current one.
+        """
+        environment = self._current()
+        entries = environment.registry.entries(*self._schema(catalog, schema))
+        looked = ((entry.name, environment.store.find(entry.name)) for entry in entries)
+        return tuple(
+            Declared(name, found.definition.owner)
+            for name, found in looked
+            if isinstance(found, StoredTable | Damaged)
+        )
 
     def figures(self, schema: str, catalog: str | None = None) -> dict[str, tuple[Figure, ...]]:
         """Return what is known of each table of a schema, by its name in lower case.
 
-        One read of the registry, and for each table its properties and newest commits; sources are
-        not looked at.
+        One read of the registry, and for each table its properties and newest commits, and those
+        of its sources.
         """
-        self._environment.details.forget()
-        environment = self._environment.value
+        environment = self._current()
         confs = environment.confs()
-        catalog = catalog or self._spark.catalog.currentCatalog()
         shown = {}
-        for entry in environment.registry.entries(catalog, schema):
+        for entry in environment.registry.entries(*self._schema(catalog, schema)):
             found = environment.store.find(entry.name)
             if isinstance(found, StoredTable):
-                shown[entry.name.name.lower()] = figures_of(found, entry, confs)
+                lag = lag_if_known(environment, found)
+                shown[entry.name.name.lower()] = figures_of(found, lag, confs)
         return shown
-
-    def is_materialized(self, name: TableName) -> bool:
-        """Look at the table itself and tell whether it is a materialized table."""
-        self._environment.details.forget()
-        environment = self._environment.value
-        found = environment.store.find(environment.store.full_name(name))
-        return isinstance(found, StoredTable | Unreadable)
-
-    def register(self, name: TableName) -> None:
-        """Write a table's row in the registry, which did not know the table under this name.
-
-        It costs one small commit of the registry; there is none when `name` is not ours.
-        """
-        self._environment.details.forget()
-        environment = self._environment.value
-        found = environment.store.find(environment.store.full_name(name))
-        if isinstance(found, StoredTable):
-            environment.runner.run(plan_registration(found))
-
-    def forget(self, name: TableName) -> None:
-        """Take a name out of the registry, whose table was renamed or dropped by other means."""
-        environment = self._environment.value
-        environment.runner.run(Unregister(environment.store.full_name(name)))
 
     def columns(self, query: str) -> tuple[Column, ...]:
         """Return the columns that a query of a materialized table would have; nothing is computed.
@@ -234,21 +282,132 @@ class MaterializedTables(TableChecks, TableHandover, TableHosting, TableRepair, 
             QueryError: Spark refuses the query.
             TemporaryObjectError: It uses something that only this session knows.
         """
-        return self._environment.value.analyzer.analyze(query).columns
+        return self.environment.analyzer.analyze(query).columns
 
-    def reads(self, query: str, name: TableName) -> bool:
-        """Whether `query` reads `name`, directly or through views; nothing is computed."""
-        environment = self._environment.value
-        full = environment.store.full_name(name)
-        return any(source.name == full for source in environment.analyzer.analyze(query).sources)
+    def register(self, name: TableName) -> None:
+        """Write a table's row in the registry, which did not know the table under this name.
+
+        It costs one small commit of the registry; there is none when `name` is not ours.
+        """
+        environment = self._current()
+        found = environment.store.find(environment.store.full_name(name))
+        if isinstance(found, StoredTable):
+            environment.runner.run(plan_registration(found))
+
+    def forget(self, name: TableName) -> None:
+        """Take a name out of the registry, whose table was renamed or dropped by other means."""
+        self.environment.runner.run(Unregister(self.environment.store.full_name(name)))
+
+    def repair(self, catalog: str | None = None) -> tuple[Repaired, ...]:
+        """Rebuild the registry of a catalog by looking at every table of every schema.
+
+        Rows that are missing or wrong are written, those of tables that are gone taken out; no
+        table is changed. It takes a few tenths of a second per table, also for plain ones.
+
+        Args:
+            catalog: Its name; None for the session's current one.
+
+        Returns:
+            The tables whose rows were changed, and those that could not be read.
+        """
+        environment = self._current()
+        table = SystemTable(self._spark, self._engine.tables, PrivateSessions(self._spark))
+        corrections = SparkCorrections(table, environment.now_ms)
+        repairs = Repairs(environment, self._engine.log, SparkScan(self._spark), corrections)
+        return repairs.repair(self._schema(catalog)[0])
 
     def cancel(self) -> None:
         """Interrupt what this object runs, in every session that it has opened."""
-        self._environment.sessions.interrupt()
+        self._engine.sessions.interrupt()
 
+    def start(self, name: str) -> None:
+        """Refresh a table from now on, in threads of this process.
 
-def _create(statement: str) -> CreateTable:
-    parsed = parse_statement(statement)
-    if not isinstance(parsed, CreateTable):
-        raise TypeError("expected CREATE MATERIALIZED TABLE")  # noqa: TRY003, EM101 - for programmers
-    return parsed
+        Args:
+            name: The table's name, in backticks where it needs them.
+
+        Raises:
+            MaterializedTableError: There is no such table.
+            HostingOverConnectError: The session is one of Spark Connect.
+        """
+        table = self._full_name(name)
+        existing_table(self.environment, table)
+        self._hosting().start(table)
+
+    def stop(self, name: str) -> None:
+        """Stop refreshing a table, between two batches.
+
+        Raises:
+            NotHostedError: This process does not refresh it.
+        """
+        self._hosting().stop(self._full_name(name))
+
+    def stop_all(self) -> None:
+        """Stop refreshing every table."""
+        if self._host is not None:
+            self._host.close()
+
+    def progress(self, name: str) -> HostProgress:
+        """Return the progress of a table that this process refreshes, or did.
+
+        Raises:
+            NotHostedError: This process never did.
+        """
+        return self._hosting().progress(self._full_name(name))
+
+    def await_fresh(self, name: str, timeout: float) -> HostProgress:
+        """Wait until a table reflects everything that its sources have now.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+            timeout: The longest time to wait, in seconds.
+
+        Raises:
+            NotHostedError: This process does not refresh it.
+            NotFreshError: It is not fresh by then, or cannot become it; the error says why.
+        """
+        table = self._full_name(name)
+        environment = self._current()
+        resolved = existing_table(environment, table).definition.resolved
+        analyzed = environment.stored_analyzer.analyze_stored(resolved)
+        followed = row_shape(resolved, analyzed).followed
+        now = environment.sources.positions(analyzed.sources)
+        positions = {s: at for s in followed if isinstance(at := now[s], FollowedPosition)}
+        since_ms = environment.now_ms() if len(positions) < len(followed) else 0
+        names = {source.name for source in analyzed.sources if str(source.name) in positions}
+
+        def are_of_these_sources(reached: Positions) -> bool:
+            return all(
+                environment.sources.is_readable(source, position)
+                for source in names
+                if isinstance(position := reached[str(source)], FollowedPosition)
+            )
+
+        wanted = Wanted(positions, are_of_these_sources, since_ms)
+        return self._hosting().await_fresh(table, wanted, timeout)
+
+    def _done(self, outcome: StatementOutcome) -> StatementOutcome:
+        """Let the host look at a table that a statement changed."""
+        if self._host is not None and outcome.action is not None:
+            for name in self._host.hosted():
+                if str(name) == outcome.table:
+                    self._host.notice(name)
+        return outcome
+
+    def _full_name(self, name: str) -> TableName:
+        return self.environment.store.full_name(parse_name(name))
+
+    def _hosting(self) -> Host:
+        with self._making_host:
+            if self._host is None:
+                if self.environment.streams is None:
+                    raise HostingOverConnectError
+                self._host = Host(self._hosted)
+            return self._host
+
+    def _hosted(self, name: TableName) -> HostedTable:
+        """A hosted table with ports of its own, which log rows about streams together."""
+        value = SparkEnvironment(self._spark).value
+        conduct = replace(value.conduct, deferred=self.environment.conduct.deferred)
+        value = replace(value, conduct=conduct)
+        return HostedTable(name, value, Refreshes(value))

@@ -1,42 +1,162 @@
-"""Opens, cancels and asks Spark sessions on behalf of dbt."""
+"""dbt connections and credentials: Spark sessions opened, cancelled and released for dbt."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.contracts.connection import (
+    AdapterResponse,
+    Connection,
+    ConnectionState,
+    Credentials,
+)
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sql.connections import SQLConnectionManager
+from dbt_common.dataclass_schema import StrEnum
 from dbt_common.events.contextvars import get_node_info
+from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_mt import discovery
-from dbt.adapters.spark_mt.credentials import ConnectionMethod, SparkMTCredentials
-from dbt.adapters.spark_mt.cursor import Cursor, SparkHandle
+from dbt.adapters.spark_mt.adapter.errors import one_line, translated
+from dbt.adapters.spark_mt.adapter.materialization import response_of
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.client.discovery import Discovered
+from dbt.adapters.spark_mt.client.target import SparkTarget, automatic_target, server_url
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.discovery import Discovered
-from dbt.adapters.spark_mt.failures import one_line, translated
-from dbt.adapters.spark_mt.response import response_of
+from dbt.adapters.spark_mt.handle import Cursor, SparkHandle
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.ways import Way, automatic_way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dbt.adapters.contracts.connection import AdapterResponse
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.handle import Materialize
+
+
+class ConnectionMethod(StrEnum):
+    """How dbt connects to Spark."""
+
+    auto = "auto"
+    session = "session"
+    connect = "connect"
+
+
+@dataclass
+class SparkMTCredentials(Credentials):
+    """A target of the profile; `schema` is all that it needs.
+
+    Args:
+        database: The catalog, called `catalog` in the profile.
+        schema: Where models go that name no schema of their own.
+        method: `session` runs Spark in dbt's own process, `connect` uses a Spark Connect server;
+            `auto` uses the Spark of the refresh manager that serves the same warehouse, and runs
+            its own if there is none.
+        host: Of the Spark Connect server, as a name or as `sc://name`.
+        port: Of the Spark Connect server.
+        token: What the Spark Connect server asks for, if it does.
+        use_ssl: Whether the Spark Connect server speaks TLS.
+        server_side_parameters: Spark confs by name, for the Spark that is started or the session
+            that is opened.
+    """
+
+    _ALIASES: ClassVar[dict[str, str]] = {"catalog": "database"}
+
+    database: str = "spark_catalog"
+    schema: str = ""
+    method: ConnectionMethod = ConnectionMethod.auto
+    host: str | None = None
+    port: int = 15002
+    token: str | None = None
+    use_ssl: bool = False
+    server_side_parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the values against each other.
+
+        Raises:
+            DbtRuntimeError: The profile cannot work; everything that is wrong with it is named.
+        """
+        problems = list(self._problems())
+        if problems:
+            raise DbtRuntimeError("; ".join(problems))
+        self.server_side_parameters = {
+            str(key): _conf_value(value) for key, value in self.server_side_parameters.items()
+        }
+
+    def _problems(self) -> list[str]:
+        problems = []
+        if not self.schema:
+            problems.append("the profile needs `schema`, the schema that models go to")
+        if "." in self.schema:
+            catalog, _, schema = self.schema.partition(".")
+            problems.append(
+                f"`schema: {self.schema}` holds a catalog; write `catalog: {catalog}` and "
+                f"`schema: {schema}`"
+            )
+        if self.method == ConnectionMethod.connect and not self.host:
+            problems.append("`method: connect` needs `host`, where the Spark Connect server runs")
+        return problems
+
+    @classmethod
+    def translate_aliases(cls, kwargs: dict[str, Any], recurse: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - dbt's signature
+        """Apply the synonyms of keys; dbt asks for it at every level of a node's config, too.
+
+        dbt has its own key `freshness` and drops every value but `{build_after: ...}` without a
+        message. So the value is kept here as `freshness_interval`, rendered and with dbt's own
+        precedence.
+        """
+        translated: dict[str, Any] = super().translate_aliases(kwargs, recurse)
+        asked = translated.get("freshness")
+        if not _is_interval(asked):
+            return translated
+        if translated.get("freshness_interval", asked) != asked:
+            raise DbtRuntimeError("freshness and freshness_interval mean the same and differ")  # noqa: EM101, TRY003 - dbt's error class takes a text
+        return {**translated, "freshness_interval": asked}
+
+    @property
+    def type(self) -> str:
+        """The adapter's name in profiles."""
+        return "spark_mt"
+
+    @property
+    def unique_field(self) -> str:
+        """What dbt hashes to count installations."""
+        return self.host or self.method.value
+
+    @property
+    def connect_url(self) -> str:
+        """The Spark Connect URL, with the token in it."""
+        return server_url(self.host or "", self.port, self.token, use_ssl=self.use_ssl)
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        """What `dbt debug` prints."""
+        server = ("host", "port") if self.method == ConnectionMethod.connect else ()
+        return ("method", *server, "database", "schema", "server_side_parameters")
+
+
+def _is_interval(freshness: object) -> bool:
+    """Whether it is meant for a materialized table, rather than for the check of a source."""
+    if isinstance(freshness, dict):
+        return "build_after" in freshness or "count" in freshness
+    return freshness is not None
+
+
+def _conf_value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
 
 logger = AdapterLogger("SparkMT")
 
 
 class SparkMTConnectionManager(SQLConnectionManager):
-    """One Spark session per dbt connection, beside each other in one Spark."""
+    """One Spark session per dbt connection, all in one Spark."""
 
     TYPE = "spark_mt"
 
@@ -73,10 +193,16 @@ class SparkMTConnectionManager(SQLConnectionManager):
         with translated(sql):
             yield
 
+    def materialize(self, statement: str, how: Materialize) -> AdapterResponse:
+        """Carry out a model's statement, logged as any other, and return its response."""
+        sql = self._add_query_comment(statement)
+        _, cursor = self.add_query(sql, auto_begin=False, bindings=how)
+        return self.get_response(cursor)
+
     @classmethod
     def get_response(cls, cursor: Cursor) -> AdapterResponse:
         """What the statement did, for the status line and `run_results.json`."""
-        return response_of(cursor.outcome)
+        return response_of(cursor.outcome) if cursor.outcome else AdapterResponse(_message="OK")
 
     @classmethod
     def get_result_from_cursor(cls, cursor: Cursor, limit: int | None) -> Any:  # noqa: ANN401 - agate
@@ -96,34 +222,36 @@ class SparkMTConnectionManager(SQLConnectionManager):
         """Nothing: Spark has no transactions over statements."""
 
 
-def way_of(credentials: SparkMTCredentials) -> Way:
-    """Which Spark a connection would work with now, and why."""
+def target_of(credentials: SparkMTCredentials) -> SparkTarget:
+    """The Spark that a connection works with now."""
     if credentials.method == ConnectionMethod.connect:
-        return Way("the profile says `method: connect`", credentials.connect_url, is_fixed=True)
+        return SparkTarget(
+            "the profile says `method: connect`", credentials.connect_url, is_fixed=True
+        )
     if credentials.method == ConnectionMethod.session:
-        return Way("the profile says `method: session`", is_fixed=True)
-    return automatic_way(credentials.server_side_parameters, Path.cwd(), _say_that_we_wait)
+        return SparkTarget("the profile says `method: session`", is_fixed=True)
+    return automatic_target(credentials.server_side_parameters, Path.cwd(), _log_waiting)
 
 
 def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
     from dbt.adapters.spark_mt.spark import session  # noqa: PLC0415 - loads PySpark
 
     asked = credentials.server_side_parameters
-    way = way_of(credentials)
-    _tell(way)
-    if way.is_connect:
-        spark = session.connect_spark(way.url, {}, is_near=way.manager is not None)
-        handle = SparkHandle(spark, owner=_owner, on_close=spark.stop, way=way)
+    target = target_of(credentials)
+    _log_target(target)
+    if target.is_connect:
+        spark = session.connect_spark(target.url, {}, is_near=target.manager is not None)
+        handle = SparkHandle(spark, owner=_owner, on_close=spark.stop, target=target)
     else:
-        spark = _own_spark(asked, way).newSession()
-        handle = SparkHandle(spark, owner=_owner, way=way)
+        spark = _own_spark(asked, target).newSession()
+        handle = SparkHandle(spark, owner=_owner, target=target)
     fixed = session.apply_confs(spark, asked)
     if fixed:
         _warn_of_fixed_confs(fixed)
     return handle
 
 
-def _own_spark(asked: Mapping[str, str], way: Way) -> SparkSession:
+def _own_spark(asked: Mapping[str, str], target: SparkTarget) -> SparkSession:
     from dbt.adapters.spark_mt.spark import session  # noqa: PLC0415 - loads PySpark
     from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError  # noqa: PLC0415
 
@@ -131,36 +259,38 @@ def _own_spark(asked: Mapping[str, str], way: Way) -> SparkSession:
     try:
         return session.classic_spark(asked, Path.cwd(), log)
     except MetastoreInUseError as error:
-        reasons = _why_not_the_managers(way, Path(error.parameters["metastore"]))
+        reasons = _why_not_the_managers(target, Path(error.parameters["metastore"]))
         raise MetastoreInUseError(violations=reasons, **error.parameters) from None
 
 
-def _why_not_the_managers(way: Way, metastore: Path) -> list[str]:
-    """Why dbt wanted a Spark of its own for a metastore that another process holds."""
-    reasons = [f"dbt was to run a Spark of its own: {way.why}."]
+def _why_not_the_managers(target: SparkTarget, metastore: Path) -> list[str]:
+    """Why dbt starts a Spark of its own for a metastore that another process has locked."""
+    reasons = [f"dbt was to run a Spark of its own: {target.why}."]
     manager = discovery.read(discovery.place(metastore))
-    if way.is_fixed and isinstance(manager, Discovered):
+    if target.is_fixed and isinstance(manager, Discovered):
         who = f"The refresh manager ({manager.owner}) serves this metastore"
         reasons.append(f"{who}: with `method: auto` instead, dbt would work in its Spark.")
     return reasons
 
 
 @cache
-def _tell(way: Way) -> None:
-    """Say once in a process which Spark is used; loudly when the profile does not say it."""
-    if way.manager is not None:
-        logger.info(f"Working in the Spark of the refresh manager ({way.manager.owner}).")
+def _log_target(target: SparkTarget) -> None:
+    """Log once in a process which Spark is used: that of a manager at level info."""
+    if target.manager is not None:
+        logger.info(f"Working in the Spark of the refresh manager ({target.manager.owner}).")
     else:
-        logger.debug(f"Spark {'Connect' if way.is_connect else 'in this process'}: {way.why}.")
+        logger.debug(
+            f"Spark {'Connect' if target.is_connect else 'in this process'}: {target.why}."
+        )
 
 
-def _say_that_we_wait(manager: Discovered) -> None:
+def _log_waiting(manager: Discovered) -> None:
     logger.info(f"Waiting for the refresh manager to start ({manager.owner}) …")
 
 
 @cache
 def _warn_of_fixed_confs(keys: tuple[str, ...]) -> None:
-    """Say once in a process that confs have no effect."""
+    """Warn once in a process that confs have no effect."""
     logger.warning(
         f"Spark is running already with other values of {', '.join(keys)}; these keep them."
     )

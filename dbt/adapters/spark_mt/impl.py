@@ -1,7 +1,9 @@
-"""The dbt adapter; what it does is in the modules that it calls."""
+"""The dbt adapter `SparkMTAdapter`: what dbt and the macros call."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -9,37 +11,64 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dbt.adapters.base.impl import BaseAdapter
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
+from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_mt import listing, seeds
 from dbt.adapters.spark_mt.__version__ import version
+from dbt.adapters.spark_mt.adapter import catalog as listing
+from dbt.adapters.spark_mt.adapter import run_operations as operations
+from dbt.adapters.spark_mt.adapter.data_tests import (
+    differing_rows,
+    rows_query,
+    stale_rows,
+    unhealthy_rows,
+)
+from dbt.adapters.spark_mt.adapter.errors import SparkDatabaseError, translated
+from dbt.adapters.spark_mt.adapter.materialization import (
+    Decision,
+    decide,
+    name_of,
+    run_decision,
+)
+from dbt.adapters.spark_mt.adapter.model_plan import (
+    PlanReport,
+    nodes_in_order,
+    plan_models,
+    select_models,
+)
+from dbt.adapters.spark_mt.adapter.models import Items, column_items, settings_of
+from dbt.adapters.spark_mt.adapter.python_models import ModelCode, require_sql, submit
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
-from dbt.adapters.spark_mt.definition.identifier import TableName, quote
-from dbt.adapters.spark_mt.failures import SparkDatabaseError, translated
-from dbt.adapters.spark_mt.operations import OperationsAdapter
-from dbt.adapters.spark_mt.python_models import ModelCode, submit
+from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.relation import SparkMTRelation
-from dbt.adapters.spark_mt.response import response_of
-from dbt.adapters.spark_mt.spark.preflight import check_session
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT, check_session
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import agate
     from dbt.adapters.base.relation import BaseRelation, InformationSchema
-    from dbt.adapters.contracts.connection import AdapterResponse
     from dbt.adapters.contracts.relation import RelationConfig
     from dbt.adapters.spark.column import SparkColumn
 
-    from dbt.adapters.spark_mt.cursor import Row
-    from dbt.adapters.spark_mt.execution.figures import Figure
+    from dbt.adapters.spark_mt.adapter.config import ModelSettings
+    from dbt.adapters.spark_mt.adapter.data_tests import FailingRow
+    from dbt.adapters.spark_mt.adapter.materialization import MaterializedTableResponse
+    from dbt.adapters.spark_mt.adapter.run_operations import OperationResult
+    from dbt.adapters.spark_mt.api import MaterializedTables
+    from dbt.adapters.spark_mt.execution.show import Figure
+    from dbt.adapters.spark_mt.handle import Row, SparkHandle
 
-_DEFAULT_FILE_FORMAT = "delta"
+    Act = Callable[[MaterializedTables, TableName], str]
+    """Does something to a table and says what, in a few words."""
 
 
-class SparkMTAdapter(OperationsAdapter):
+class SparkMTAdapter(SparkAdapter):
     """dbt-spark with materialized tables, three-part names and sessions of its own."""
 
     Relation: ClassVar[type[SparkMTRelation]] = SparkMTRelation  # type: ignore[misc]
@@ -61,10 +90,21 @@ class SparkMTAdapter(OperationsAdapter):
         return {**super()._get_adapter_specific_run_info(config), "adapter_type": "spark_mt"}
 
     def pre_model_hook(self, config: Any) -> None:  # noqa: ANN401 - Jinja's config object
-        """Make Delta the format of whatever does not name another one."""
+        """Set the format of whatever does not name one."""
         node = getattr(config, "model", None)
         if node is not None and node.config.get("file_format") is None:
-            node.config["file_format"] = _DEFAULT_FILE_FORMAT
+            node.config["file_format"] = FORMAT.name
+
+    def _handle(self) -> SparkHandle:
+        handle: SparkHandle = self.connections.get_thread_connection().handle
+        return handle
+
+    @contextmanager
+    def working(self, what: str, *, with_metadata: bool = False) -> Iterator[MaterializedTables]:
+        """The tables of this thread's connection, while Spark works on `what`."""
+        handle = self._handle()
+        with translated(what), handle.busy(with_metadata=with_metadata):
+            yield handle.tables()
 
     def _fetch(self, sql: str) -> list[Row]:
         _, cursor = self.connections.add_select_query(sql)
@@ -86,9 +126,8 @@ class SparkMTAdapter(OperationsAdapter):
         return list(listing.relations_of(rows, catalog, self._materialized(schema_relation)))
 
     def _materialized(self, schema: BaseRelation) -> frozenset[str]:
-        handle = self._handle()
-        with handle.busy(with_metadata=True):
-            names = handle.tables().names(schema.schema or "", schema.database)
+        with self.working(f"listing {schema}", with_metadata=True) as tables:
+            names = tables.names(schema.schema or "", schema.database)
         return frozenset(name.lower() for name in names)
 
     def get_relation(
@@ -114,10 +153,7 @@ class SparkMTAdapter(OperationsAdapter):
                 return None
         rows = self._fetch(f"DESCRIBE TABLE EXTENDED {name.sql}")
         information = listing.information_of(listing.read_description(rows))
-        with translated(f"looking at {name}"), handle.busy():
-            ours = handle.tables().is_materialized(name)
-            if ours:
-                handle.tables().register(name)
+        ours = self._registered(name)
         return listing.relation_of((catalog, schema, identifier), information, materialized=ours)
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkColumn]:
@@ -153,10 +189,9 @@ class SparkMTAdapter(OperationsAdapter):
         import agate  # noqa: PLC0415 - as dbt does: slow to load
 
         rows: list[dict[str, Any]] = []
-        handle = self._handle()
         for schema in sorted(schemas):
-            with translated(f"looking at {schema}"), handle.busy():
-                figures = handle.tables().figures(schema, information_schema.database)
+            with self.working(f"looking at {schema}") as tables:
+                figures = tables.figures(schema, information_schema.database)
             for relation in self.list_relations(information_schema.database, schema):
                 known = figures.get(str(relation.identifier).lower(), ())
                 rows += self._catalog_rows(relation, known)
@@ -165,10 +200,7 @@ class SparkMTAdapter(OperationsAdapter):
     def _catalog_rows(
         self, relation: BaseRelation, figures: Iterable[Figure]
     ) -> list[dict[str, Any]]:
-        name = TableName.of(
-            *filter(None, (relation.database, relation.schema, relation.identifier))
-        )
-        rows = self._fetch(f"DESCRIBE TABLE EXTENDED {name.sql}")
+        rows = self._fetch(f"DESCRIBE TABLE EXTENDED {name_of(relation).sql}")
         return listing.catalog_rows(relation, listing.read_description(rows), figures)
 
     # Seeds
@@ -177,12 +209,12 @@ class SparkMTAdapter(OperationsAdapter):
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:
         """The type of a seed's column of numbers."""
         with translated("seed"):
-            return seeds.number_type(agate_table, col_idx)
+            return listing.number_type(agate_table, col_idx)
 
     @classmethod
     def convert_integer_type(cls, agate_table: agate.Table, col_idx: int) -> str:
         """The type of a seed's column of whole numbers."""
-        return seeds.integer_type(agate_table, col_idx)
+        return listing.integer_type(agate_table, col_idx)
 
     @available.parse_none
     def load_seed(
@@ -196,7 +228,7 @@ class SparkMTAdapter(OperationsAdapter):
         ]
         handle = self._handle()
         with translated(f"loading {relation}"), handle.busy():
-            seeds.load_seed(handle.spark, relation.render(), columns, agate_table.rows)
+            listing.load_seed(handle.spark, relation.render(), columns, agate_table.rows)
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str
@@ -210,7 +242,7 @@ class SparkMTAdapter(OperationsAdapter):
         code = ModelCode.of(parsed_model, compiled_code, Path(self.config.project_root))
         with handle.busy():
             submit(handle.spark, code)
-        return response_of(None)
+        return AdapterResponse(_message="OK")
 
     @classmethod
     def quote(cls, identifier: str) -> str:
@@ -220,13 +252,234 @@ class SparkMTAdapter(OperationsAdapter):
     def debug_query(self) -> None:
         """Check, for `dbt debug`, what a session needs; an error names the line to add.
 
-        Which Spark is checked, and why that one, is told first.
+        It first prints which Spark is checked, and why that one.
         """
         handle = self._handle()
-        if handle.way is not None:
-            where = "a server" if handle.way.is_connect else "dbt's own process"
-            fire_event(Note(msg=f"Spark runs in {where}: {handle.way.why}."))
+        if handle.target is not None:
+            where = "a server" if handle.target.is_connect else "dbt's own process"
+            fire_event(Note(msg=f"Spark runs in {where}: {handle.target.why}."))
         with translated("checking the session"), handle.busy():
             check_session(handle.spark)
         self.list_schemas(self.config.credentials.database)
         self.execute("select 1 as id")
+
+    # Models of materialized tables
+
+    @available.parse(lambda *_, **__: None)
+    def materialized_table_settings(self, config: Any) -> ModelSettings | None:  # noqa: ANN401 - Jinja's config object
+        """The validated config of the model that runs."""
+        with translated("config"):
+            return settings_of(config.model, self.config.models)
+
+    @available
+    def require_sql(self, model: dict[str, Any], materialized: str) -> None:
+        """Refuse a Python model for a materialization that is a stored query."""
+        with translated("language"):
+            require_sql(model, materialized)
+
+    @available.parse_none
+    def decide_materialization(
+        self,
+        relation: SparkMTRelation,
+        existing: SparkMTRelation | None,
+        settings: ModelSettings,
+        *,
+        full_refresh: bool,
+        validates: bool,
+    ) -> Decision:
+        """What this run does for a model; the statement is rendered for the decision's target."""
+        if existing is not None and existing.is_table and self.is_materialized_table(existing):
+            existing = existing.as_table()
+        with translated(f"decision for {relation}"):
+            return decide(
+                relation, existing, settings, full_refresh=full_refresh, validates=validates
+            )
+
+    @available.parse_none
+    def materialize(
+        self, decision: Decision, statement: str, settings: ModelSettings, query: str
+    ) -> MaterializedTableResponse:
+        """Carry a decision out, and bring the rows up to date as the model's config asks.
+
+        Args:
+            decision: The decision.
+            statement: Its rendered statement.
+            settings: The model's validated config.
+            query: The model's compiled SQL.
+
+        Raises:
+            FailFastError: The configuration changed, and `on_configuration_change` is `fail`.
+            DbtDatabaseError: The statement is not valid or failed.
+        """
+        return run_decision(self, decision, statement, settings, query)
+
+    @available.parse(lambda *_, **__: [])
+    def materialized_columns(self, sql: str) -> list[tuple[str, str]]:
+        """Name and type of the columns of a materialized table's query; nothing is computed."""
+        with self.working(sql, with_metadata=True) as tables:
+            return [(column.name, column.type) for column in tables.columns(sql)]
+
+    @available.parse(lambda *_, **__: [])
+    def query_columns(self, sql: str) -> list[tuple[str, str]]:
+        """Name and type of a query's columns; nothing is computed."""
+        handle = self._handle()
+        with translated(sql), handle.busy():
+            schema = handle.spark.sql(sql).schema
+        return [(field.name, listing.type_of(field)) for field in schema.fields]
+
+    @available
+    def column_items(
+        self, model: dict[str, Any], settings: ModelSettings, columns: list[tuple[str, str]] | None
+    ) -> Items:
+        """The items of a model's column list; `columns` where descriptions become comments."""
+        return column_items(model, settings.primary_key, columns)
+
+    @available.parse_none
+    def release_materialized_table(self, relation: BaseRelation) -> None:
+        """Make a plain table of a materialized one, which keeps rows, files and history."""
+        with self.working(f"release of {relation}") as tables:
+            tables.release(name_of(relation).sql)
+        self.cache_dropped(relation)  # the next look finds it as a plain table
+
+    @available.parse(lambda *_, **__: False)
+    def is_materialized_table(self, relation: BaseRelation) -> bool:
+        """Look at the table itself, and correct the registry, by which listings go."""
+        return self._registered(name_of(relation))
+
+    def _registered(self, name: TableName) -> bool:
+        with self.working(f"looking at {name}") as tables:
+            ours = tables.is_materialized(name)
+            if ours:
+                tables.register(name)
+            return ours
+
+    @available.parse_none
+    def registry_follows(self, from_relation: BaseRelation, to_relation: BaseRelation) -> None:
+        """Register a renamed table by its new name."""
+        with self.working(f"rename of {from_relation}") as tables:
+            tables.register(name_of(to_relation))
+            tables.forget(name_of(from_relation))
+
+    @available
+    def is_materialized_table_statement(self, sql: str) -> bool:
+        """Whether a statement is one of ours."""
+        with translated(sql):
+            return parse_statement(sql) is not None
+
+    @available
+    def full_name(self, relation: BaseRelation) -> str:
+        """A relation's name with every part in backticks."""
+        return name_of(relation).sql
+
+    @available
+    def quote_text(self, text: str) -> str:
+        """A Spark string literal."""
+        return quote_text(text)
+
+    # Run-operations and tests
+
+    def materialized_tables(self) -> MaterializedTables:
+        """The tables of this thread's connection."""
+        return self._handle().tables()
+
+    @available.parse_none
+    def plan_materialized_tables(self, select: object, *, full_refresh: bool) -> PlanReport:
+        """What a run would do for the selected models; nothing is changed."""
+        manifest = self._manifest()
+        with translated("plan"):
+            models = select_models(nodes_in_order(manifest), select)
+            return plan_models(self, manifest, models, full_refresh=full_refresh)
+
+    @available.parse_none
+    def failures_of_plan(self, report: PlanReport, fail_on: str | None) -> tuple[str, ...]:
+        """The tables for whose plan the operation fails."""
+        with translated("fail_on"):
+            return report.failures(fail_on)
+
+    @available.parse_none
+    def suspend_models(self, select: object) -> Iterator[OperationResult]:
+        """Suspend the tables of the selected models, one by one."""
+        return self._each(select, operations.suspend)
+
+    @available.parse_none
+    def resume_models(
+        self, select: object, run_options: Mapping[str, object] | None
+    ) -> Iterator[OperationResult]:
+        """Resume the tables of the selected models, one by one, each with the run options."""
+        options = {str(key): str(value) for key, value in (run_options or {}).items()}
+        return self._each(select, partial(operations.resume, run_options=options))
+
+    @available.parse_none
+    def refresh_models(self, select: object, *, force: bool) -> Iterator[OperationResult]:
+        """Refresh the tables of the selected models, one by one."""
+        return self._each(select, partial(operations.refresh, force=force))
+
+    @available.parse_none
+    def drop_orphans(
+        self, schemas: list[str] | None, *, dry_run: bool
+    ) -> Iterator[OperationResult]:
+        """Drop the tables whose model is gone, one by one, or list them."""
+        nodes = nodes_in_order(self._manifest())
+        places = operations.schemas_of(nodes, schemas, self.config.credentials.database)
+        with self.working("orphans") as tables:
+            found = [d for catalog, schema in places for d in tables.declared(schema, catalog)]
+        for orphan in operations.orphaned_tables(self.config.project_name, found, nodes):
+            what = f"{orphan.reason} ({orphan.owner})"
+            if dry_run:
+                yield operations.OperationResult(str(orphan.name), f"would be dropped, {what}")
+            else:
+                yield self._attempt(orphan.name, partial(operations.drop, what=what))
+
+    @available
+    def fail_operation(self, failures: list[str]) -> None:
+        """End the operation with what went wrong.
+
+        Raises:
+            DbtRuntimeError: There is something.
+        """
+        if failures:
+            raise DbtRuntimeError("\n".join(failures))
+
+    @available.parse(lambda *_, **__: "")
+    def stale_rows_sql(self, relation: BaseRelation, within: str | None) -> str:
+        """A query for the rows that say why a table is not fresh."""
+        return self._rows_sql(relation, partial(stale_rows, within=within))
+
+    @available.parse(lambda *_, **__: "")
+    def differing_rows_sql(self, relation: BaseRelation, show: int) -> str:
+        """A query for the rows by which a table differs from its query."""
+        return self._rows_sql(relation, partial(differing_rows, limit=show))
+
+    @available.parse(lambda *_, **__: "")
+    def unhealthy_rows_sql(self, relation: BaseRelation) -> str:
+        """A query for the rows that say why a table is not healthy."""
+        return self._rows_sql(relation, unhealthy_rows)
+
+    def _rows_sql(
+        self,
+        relation: BaseRelation,
+        find: Callable[[MaterializedTables, str], Iterator[FailingRow]],
+    ) -> str:
+        with self.working(f"test of {relation}") as tables:
+            return rows_query(find(tables, self.full_name(relation)))
+
+    def _manifest(self) -> Any:  # noqa: ANN401 - dbt-core's Manifest
+        manifest = self.get_macro_resolver()
+        if manifest is None:
+            raise DbtRuntimeError("dbt has not given the adapter its project.")  # noqa: EM101, TRY003 - dbt's error class takes a text
+        return manifest
+
+    def _each(self, select: object, act: Act) -> Iterator[OperationResult]:
+        with translated("select"):
+            models = select_models(nodes_in_order(self._manifest()), select)
+        return (self._attempt(model.relation, act) for model in models)
+
+    def _attempt(self, name: TableName, act: Act) -> OperationResult:
+        """Do it; a failure becomes a result, a cancellation ends the operation."""
+        try:
+            with self.working(f"operation on {name}") as tables:
+                return operations.OperationResult(str(name), act(tables, name))
+        except DbtRuntimeError as error:
+            if self._handle().is_cancelled:
+                raise
+            return operations.OperationResult(str(name), str(error.msg), failed=True)

@@ -1,10 +1,10 @@
-"""What dbt loads when a profile says `type: spark_mt`."""
+"""The dbt plugin of adapters with `type: spark_mt`."""
 
 from __future__ import annotations
 
 from dbt.adapters.base.plugin import AdapterPlugin
 
-from dbt.adapters.spark_mt.credentials import SparkMTCredentials
+from dbt.adapters.spark_mt.connections import SparkMTCredentials
 from dbt.adapters.spark_mt.impl import SparkMTAdapter
 from dbt.include.spark_mt import PACKAGE_PATH
 

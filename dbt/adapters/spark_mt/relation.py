@@ -1,4 +1,4 @@
-"""Relations with three-part names and a type of their own for materialized tables."""
+"""dbt relations with three-part names and a type for materialized tables."""
 
 from __future__ import annotations
 
@@ -54,11 +54,27 @@ class SparkMTRelation(SparkRelation):
     )
 
     def __post_init__(self) -> None:
-        """Nothing to check: unlike dbt-spark's relation, ours may have a catalog."""
+        """Check nothing: unlike a relation of dbt-spark, ours may have a catalog."""
 
     def render(self) -> str:
-        """The name as it stands in SQL."""
+        """The name in SQL."""
         return ".".join(part for _, part in self._render_iterator() if part is not None)
+
+    def as_table(self) -> SparkMTRelation:
+        """The materialized table of this name."""
+        return self._changed(type=SparkMTRelationType.MaterializedTable)
+
+    def as_view(self) -> SparkMTRelation:
+        """The view of this name."""
+        return self._changed(type=SparkMTRelationType.View)
+
+    def with_suffix(self, suffix: str) -> SparkMTRelation:
+        """The relation whose name ends with `suffix` as well."""
+        return self._changed(path={"identifier": f"{self.identifier}{suffix}"})
+
+    def _changed(self, **changes: object) -> SparkMTRelation:
+        changed: SparkMTRelation = self.incorporate(**changes)  # type: ignore[no-untyped-call]
+        return changed
 
     @classproperty
     def MaterializedTable(cls) -> str:  # noqa: N802, N805 - dbt's way of naming a type

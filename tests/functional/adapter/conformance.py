@@ -1,6 +1,6 @@
-"""Which of dbt's adapter tests run here, which do not, and why; written to docs/conformance.md.
+"""Conformance page: which of dbt's adapter tests run here, which do not, and why.
 
-What Flink's design documents tell follows on the same page.
+The examples of Flink's design documents follow on the same page.
 
 `python -m tests.functional.adapter.conformance` writes the page; a unit test compares it.
 """
@@ -34,7 +34,7 @@ NOT_RUN = {
     "dbt_debug": _DEBUG,
     "functions": _FUNCTIONS,
     "grants": _GRANTS,
-    "simple_copy": "creates Postgres materialized views beside the models",
+    "simple_copy": "creates Postgres materialized views in addition to the models",
     "BaseDocsGenerate": "expects Postgres' catalog; comments and types in docs are tested",
     "BaseDocsGenReferences": "expects Postgres' catalog; comments and types in docs are tested",
     "BaseSameAliasDifferentDatabases": "needs a second catalog",
@@ -62,7 +62,7 @@ NOT_RUN = {
 
 _ABOUT = (
     "dbt tests adapters with the classes of `dbt-tests-adapter`. *As is* runs unchanged; *adapted* "
-    "runs with fixtures or expectations in Spark's words. `make test` runs a fast part of them, "
+    "runs with fixtures or expectations in Spark's SQL. `make test` runs a fast part of them, "
     "`make conformance` all."
 )
 

@@ -1,4 +1,4 @@
-"""Some of dbt's fixtures are written in Postgres' SQL; here they speak Spark's."""
+"""Fixtures of dbt in Postgres' SQL, translated to Spark's."""
 
 from __future__ import annotations
 

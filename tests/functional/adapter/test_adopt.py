@@ -79,6 +79,10 @@ class TestThereAndBack(Base):
         message = run(_ADOPTING.replace("adopt=true, ", ""), passes=False)
         assert "--full-refresh" in message
         assert "`adopt: true`" in message
+        _, printed = run_dbt_and_capture(["--quiet", "run-operation", "plan_materialized_tables"])
+        assert "refused" in printed
+        assert "[MATERIALIZED_TABLE_EXPECTED]" in message
+        assert "[MATERIALIZED_TABLE_EXPECTED]" in printed
         assert rows() == [(1, "EWR"), (2, "JFK"), (3, "JFK")]
 
     def test_every_difference_is_in_one_error(self, run, delta):

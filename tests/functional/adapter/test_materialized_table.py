@@ -144,6 +144,28 @@ class TestLife(Base):
         assert "by_origin" in log
 
 
+class TestRenderedStatement(Base):
+    @pytest.fixture(scope="class")
+    def macros(self):
+        comment = "{% macro materialized_table_comment() %}comment 'of the project'{% endmacro %}"
+        return {"comment.sql": comment}
+
+    def test_a_macro_of_the_project_renders_what_runs(self, project, ask):
+        run_dbt(["seed"])
+        _, log = run_dbt_and_capture(["--debug", "run"])
+        written = next(Path("target/run").rglob("by_origin.sql")).read_text(encoding="utf-8")
+        assert written.startswith("create or alter materialized table")
+        assert "comment 'of the project'" in written
+        assert written in log
+        shown = ask(f"show create materialized table {project.test_schema}.by_origin")[0][0]
+        assert "COMMENT 'of the project'" in shown
+
+    @pytest.mark.usefixtures("project")
+    def test_a_plan_renders_the_same(self):
+        _, printed = run_dbt_and_capture(["run-operation", "plan_materialized_tables"])
+        assert "1 model: 1 unchanged" in printed
+
+
 class TestEmptyBeforeTheFirstRun(Base):
     def test_a_view_stands_in_until_the_table_is_built(self, project, ask):
         run_dbt(["seed"])

@@ -48,7 +48,7 @@ def spark(warehouse: str) -> Iterator[SparkSession]:
 
 
 def started(warehouse: str, **more: str) -> Iterator[SparkSession]:
-    """Start Spark with Delta, and stop it afterwards; `more` are confs beside the common ones."""
+    """Start Spark with Delta, and stop it afterwards; `more` are confs besides the common ones."""
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -16,17 +16,16 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
-from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from dbt.adapters.spark_mt.definition.baseline import Baseline
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.positions import Baseline
     from dbt.adapters.spark_mt.execution.results import StatementOutcome
     from dbt.adapters.spark_mt.planning.steps import Step
 
@@ -36,7 +35,7 @@ _QUERY_CONFS = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.s
 
 @dataclass(slots=True)
 class Clock:
-    """A clock that stands still until it is moved."""
+    """A clock that does not move until it is moved."""
 
     now: datetime = field(default_factory=lambda: datetime.now(tz=timezone.utc))
 
@@ -165,7 +164,7 @@ def assert_follows_from_baseline(tables: MaterializedTables, name: str) -> None:
 
 
 def _stored(tables: MaterializedTables, name: str) -> StoredDefinition:
-    store = tables._environment.value.store
+    store = tables.environment.store
     found = store.find(store.full_name(TableName(name)))
     assert isinstance(found, StoredTable), found
     return found.definition
@@ -241,7 +240,7 @@ def _view_text(session: SparkSession, name: str) -> str:
 
 
 def _inner_first(bodies: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield views behind those that they read."""
+    """Yield views after those that they read."""
     left = dict(bodies)
     while left:
         free = [
@@ -297,7 +296,7 @@ class FaultyRunner:
 def faulty(session: SparkSession, **arguments: Any) -> tuple[MaterializedTables, FaultyRunner]:
     """Return materialized tables whose steps fail as asked, and what makes them fail."""
     tables = MaterializedTables(session)
-    environment = tables._environment.value
+    environment = tables.environment
     runner = FaultyRunner(environment.runner, **arguments)
-    tables._manager = MaterializedTableManager(replace(environment, runner=runner))
+    tables.environment = replace(environment, runner=runner)
     return tables, runner

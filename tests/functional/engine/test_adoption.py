@@ -59,7 +59,7 @@ def create_or_alter(clauses: str = "", query: str = QUERY) -> str:
 
 
 def test_no_file_is_written(tables, schema, warehouse):
-    """From a partitioned table of somebody to ours, to somebody's, and to ours again."""
+    """From a partitioned table of a user to ours, to the user's, and to ours again."""
     tables.sql("CREATE TABLE t (id BIGINT, day STRING) USING delta PARTITIONED BY (day)")
     tables.sql("INSERT INTO t VALUES (0, 'a'), (7, 'b')")
     files = data_files(warehouse, schema)
@@ -151,3 +151,23 @@ def data_files(warehouse, schema):
 
 def delta_id(tables, name="t"):
     return tables.sql(f"DESCRIBE DETAIL {name}").collect()[0]["id"]
+
+
+def test_not_null_of_the_schema_ends_with_that_of_the_definition(tables):
+    """A plain table can be NOT NULL in its schema, which no table of a query is."""
+    tables.sql("CREATE TABLE t (id BIGINT NOT NULL, day STRING) USING delta")
+    tables.sql("INSERT INTO t VALUES (0, 'a'), (1, 'a'), (2, 'a')")
+    with pytest.raises(AdoptionRefusedError, match="NOT NULL in the table"):
+        tables.adopt(create_or_alter("(id BIGINT, day STRING)"))
+    tables.adopt(create_or_alter("(id BIGINT NOT NULL, day STRING NOT NULL)"))
+    for row in ("NULL, 'b'", "9, NULL"):
+        with pytest.raises(Exception, match="CONSTRAINT"):
+            tables.sql(f"INSERT INTO t VALUES ({row})")
+    query = "SELECT nullif(id, 2) AS id, day FROM src"
+    outcome(tables, create_or_alter("(id BIGINT, day STRING NOT NULL)", query))
+    assert rows(tables, "SELECT id FROM t") == [(0,), (1,), (None,)]
+    with pytest.raises(Exception, match="CONSTRAINT"):
+        tables.sql("INSERT INTO t VALUES (9, NULL)")
+    assert outcome(tables, create_or_alter("(id BIGINT, day STRING NOT NULL)", query)).action is (
+        Action.UNCHANGED
+    )

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, SourceKind
-from dbt.adapters.spark_mt.resolution.query_errors import QueryError, TemporaryObjectError
-from dbt.adapters.spark_mt.resolution.query_text import LookupTimeError
+from dbt.adapters.spark_mt.query.analyzer import (
+    AnalyzedQuery,
+    QueryError,
+    SourceKind,
+    TemporaryObjectError,
+)
+from dbt.adapters.spark_mt.query.operator_builder import operator_tree
+from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.query.text import LookupTimeError
 from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 
 if TYPE_CHECKING:
@@ -85,7 +91,7 @@ def test_a_plain_query(analyzer: SparkQueryAnalyzer) -> None:
     assert (found.nondeterministic, found.time_dependent, found.lookups) == ((), (), ())
 
 
-def test_four_statements_for_a_query_without_views(session: SparkSession) -> None:
+def test_five_statements_for_a_query_without_views(session: SparkSession) -> None:
     statements: list[str] = []
 
     class Counting:
@@ -101,7 +107,7 @@ def test_four_statements_for_a_query_without_views(session: SparkSession) -> Non
     analyzer.analyze(query)
     statements.clear()
     analyzer.analyze(query)
-    assert len(statements) == 4
+    assert len(statements) == 5  # one of them reads the columns of all relations
 
 
 def test_nothing_is_changed(session: SparkSession, analyzer: SparkQueryAnalyzer) -> None:
@@ -173,6 +179,19 @@ def test_sources_through_views(analyzer: SparkQueryAnalyzer) -> None:
     assert "GROUP BY k" in texts["v"]
     assert texts["a"] == ""
     assert found.pinnable
+
+
+def test_names_behind_views_and_at_versions_can_be_resolved(analyzer: SparkQueryAnalyzer) -> None:
+    found = analyzer.analyze(
+        f"SELECT o.n, a.id, v.id AS old FROM {_OTHER}.outer_view o JOIN b a ON a.k = o.k "
+        "JOIN b VERSION AS OF 0 v ON v.id = a.id"
+    )
+    names = tuple(column.name for column in found.columns)
+    known = (*found.source_columns, *found.more_columns)
+    tree = operator_tree(found.expanded, found.context, names, sources=known, views=found.views)
+    assert tree.gaps == ()
+    assert any(scan.views for scan in scans(tree.root))
+    assert [scan.version for scan in scans(tree.root) if scan.version] == ["VERSION AS OF 0"]
 
 
 def test_a_view_has_another_text_when_it_is_replaced(

@@ -1,10 +1,10 @@
-"""Tables with a baseline over real logs, held against an oracle at each step (semantics 7)."""
+"""Tables with a baseline over real logs, compared with an oracle at each step."""
 
 from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.baseline_errors import SourceRewrittenError
+from dbt.adapters.spark_mt.execution.errors import SourceRewrittenError
 from tests.functional.engine.oracle import (
     MaterializedTables,
     assert_equals_query,

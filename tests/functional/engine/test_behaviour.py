@@ -10,6 +10,7 @@ import pytest
 
 from tests.behaviour.alterations import Alterations
 from tests.behaviour.checks import Checks
+from tests.behaviour.column_lists import ColumnLists
 from tests.behaviour.harness import divided
 from tests.behaviour.spark import SparkTables
 from tests.behaviour.suite import Behaviour
@@ -44,6 +45,23 @@ ALTERATIONS_CORE, ALTERATIONS_REST = divided(
         "suspending_beside_a_refresh_lets_both_happen",
     ),
 )
+COLUMN_LISTS_CORE, COLUMN_LISTS_REST = divided(
+    ColumnLists,
+    (
+        "a_list_of_names_grows_with_the_query",
+        "a_typed_list_grows_with_the_query",
+        "rows_that_stay_hold_null_in_the_new_column",
+        "a_lost_partition_column_is_a_lost_column_too",
+        "others_cannot_write_null_where_the_list_says_not_null",
+        "not_null_is_added_to_and_dropped_from_a_table",
+        "a_query_that_returns_null_may_come_with_the_end_of_not_null",
+        "a_replacement_brings_its_own_not_null",
+        "wider_columns_stay_not_null",
+        "a_table_of_an_earlier_release_refuses_null_from_the_next_statement_on",
+        "a_null_of_others_in_such_a_table_is_a_warning",
+        "an_adopted_table_refuses_null",
+    ),
+)
 
 
 @pytest.fixture
@@ -57,11 +75,20 @@ class TestBehaviour(CORE):
 
 
 class TestChecks(CHECKS_CORE):
-    """What checks tell of Delta."""
+    """Checks on Delta."""
 
 
 class TestAlterations(ALTERATIONS_CORE):
     """ALTER and states on Delta."""
+
+
+class TestColumnLists(COLUMN_LISTS_CORE):
+    """Columns that are appended, and NOT NULL, on Delta."""
+
+
+@pytest.mark.conformance
+class TestEveryColumnList(COLUMN_LISTS_REST):
+    """All other guarantees of column lists."""
 
 
 @pytest.mark.conformance
@@ -74,7 +101,7 @@ class TestEveryBehaviour(REST):
 
 @pytest.mark.conformance
 class TestEveryCheck(CHECKS_REST):
-    """All other checks; what needs no Spark to be told is tested in memory alone."""
+    """All other checks; what needs no Spark is tested in memory alone."""
 
     test_a_suspended_table = None
     test_a_definition_that_somebody_else_changed = None

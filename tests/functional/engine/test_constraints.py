@@ -1,4 +1,4 @@
-"""Keys and checks are tested inside the commit that writes the rows (semantics 2)."""
+"""Keys and checks are tested inside the commit that writes the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CREATE in its forms: what becomes of every clause (semantics 2)."""
+"""CREATE in its forms: what becomes of every clause."""
 
 from __future__ import annotations
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.changes.changes import DefinitionChangeError
 from dbt.adapters.spark_mt.changes.compatibility import (
     ColumnMismatchError,
     ColumnWideningError,
-    DefinitionChangeError,
     DroppedColumnError,
     PartitioningChangeError,
 )
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
+from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from tests.functional.engine.oracle import (
     assert_equals_query,
     delta_id,
@@ -229,7 +229,7 @@ def test_all_violations_at_once_and_nothing_touched(tables):
             "(PRIMARY KEY (nope) NOT ENFORCED) PARTITIONED BY (none) "
             "WITH ('partition.fields.id.date-formatter' = 'yyyy')",
         )
-    assert len(invalid.value.violations) == 3
+    assert len(invalid.value.violations) == 4, "the key, the partition, the option, the change"
     assert (
         history(tables, "t"),
         properties(tables, "t"),

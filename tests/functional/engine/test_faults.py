@@ -1,4 +1,4 @@
-"""What only a real catalog can leave behind: half of a statement, or a directory without a table.
+"""Remains in a real catalog: half of a statement, or a directory without a table.
 
 Every step of every plan fails in the behaviour suite in memory; here those run whose traces Delta
 itself could get wrong.

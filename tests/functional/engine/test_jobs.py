@@ -1,4 +1,4 @@
-"""The log of refreshes on Delta: one table, its view, older shapes, and threads that tell it."""
+"""The log of refreshes on Delta: one table, its view, older shapes, and threads that write it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,18 @@ from urllib.parse import urlparse
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.job import Owner
-from dbt.adapters.spark_mt.definition.lease import Lease
-from dbt.adapters.spark_mt.execution.conduct import ManualHeartbeat, ThreadedHeartbeat
-from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
+from dbt.adapters.spark_mt.execution.context import ThreadedHeartbeat
+from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.planning.steps import Fill
-from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.newest_versions import NewestVersions
+from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
+from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
 from dbt.adapters.spark_mt.spark.system_table import COLUMNS, SystemTable
-from dbt.adapters.spark_mt.spark.table_details import TableDetails
-from dbt.adapters.spark_mt.statements.routing import parse_statement
 from tests.behaviour.harness import Beaten, divided
 from tests.behaviour.jobs import Jobs
 from tests.behaviour.spark import SparkTables
+from tests.support.heartbeat import ManualHeartbeat
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,12 +51,12 @@ def tables(session, schema):
 
 
 class TestJobs(CORE):
-    """What the log of refreshes tells, as it is kept on Delta."""
+    """Contents of the log of refreshes on Delta."""
 
 
 @pytest.mark.conformance
 class TestEveryJob(REST):
-    """What else the log tells; what does not depend on how it is kept is tested in memory."""
+    """Other contents of the log; what does not depend on how it is kept is tested in memory."""
 
     test_partitions_leave_a_row = None
     test_a_statement_that_was_stopped_is_told_as_canceled = None
@@ -73,8 +69,8 @@ class TestEveryJob(REST):
 
 def log_over(session: SparkSession, table: SystemTable, now_ms: int) -> SparkSystemLog:
     """The log as another process would open it at this instant."""
-    log = DeltaLog(session)
-    versions = NewestVersions(TableDetails(session, log), log)
+    tables = versioned_tables(session)
+    versions = NewestVersions(TableDetails(session, tables), tables.log)
     return SparkSystemLog(session, table, lambda: now_ms, versions)
 
 
@@ -114,7 +110,7 @@ def test_jobs_can_be_queried(tables, session, schema):
 
 
 def test_a_long_refresh_tells_that_it_runs_from_a_thread(session, schema):
-    """The statement goes on only when others see that it runs."""
+    """The statement continues only when others see that it runs."""
     environment = SparkEnvironment(session).value
     told = Event()
     log = environment.conduct.log
@@ -130,10 +126,10 @@ def test_a_long_refresh_tells_that_it_runs_from_a_thread(session, schema):
 
     running = []
     conduct = replace(environment.conduct, log=Telling(), heartbeat=ThreadedHeartbeat(0, 60))
-    manager = MaterializedTableManager(
+    tables = TableOperations(
         replace(environment, conduct=conduct, runner=Beaten(environment.runner, Fill, seen))
     )
-    manager.execute(parse_statement(f"CREATE MATERIALIZED TABLE t AS {QUERY}"))
+    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
     assert [(job.table.name, job.creates) for job in running] == [("t", True)]
     assert not environment.conduct.processes.is_gone(running[0].owner)
     assert log.running("spark_catalog", schema, 0) == ()
@@ -159,7 +155,9 @@ def test_old_jobs_go_when_the_log_is_compacted(tables, session, schema):
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
     name, now_ms = tables.name("t"), tables.environment.now_ms()
     session.sql(f"UPDATE {LOG} SET recorded_at_ms = 1 WHERE schema_name = '{schema}'")
-    table = SystemTable(session, PrivateSessions(session), compact_every=1)
+    table = SystemTable(
+        session, versioned_tables(session), PrivateSessions(session), compact_every=1
+    )
     log_over(session, table, now_ms).remove(name)
     kinds = [row["kind"] for row in session.table(LOG).where(f"schema_name = '{schema}'").collect()]
     assert kinds == ["TABLE"], "rows of old refreshes go, and so do those that a newer one replaces"
@@ -170,49 +168,17 @@ def test_several_who_find_no_log_lose_no_row(tables, session, schema):
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
     now_ms = tables.environment.now_ms()
     logs = [
-        log_over(session, SystemTable(session, PrivateSessions(session)), now_ms) for _ in range(4)
+        log_over(
+            session,
+            SystemTable(session, versioned_tables(session), PrivateSessions(session)),
+            now_ms,
+        )
+        for _ in range(4)
     ]
     session.sql(f"DROP TABLE {LOG}")
     with ThreadPoolExecutor(len(logs)) as pool:
         list(pool.map(lambda log: log.remove(tables.name("t")), logs))
     assert of_schema(session, schema) == [("TABLE", None)] * len(logs)
-
-
-def test_a_manager_is_heard_of_among_refreshes_without_reading_them(tables, session, monkeypatch):
-    asked = []
-    read = SystemTable.rows
-    monkeypatch.setattr(SystemTable, "rows", lambda *of: asked.append(of) or read(*of))
-    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
-    manager, other = SparkEnvironment(session).leases, SparkEnvironment(session).leases
-    before = other.newest("spark_catalog")
-    held = Lease(
-        "spark_catalog", before.term + 1 if before else 1, Owner("there", 1), 1, is_released=True
-    )
-    assert manager.take(held)
-    assert other.newest("spark_catalog") == held
-    asked.clear()
-    tables.execute("DROP MATERIALIZED TABLE t")
-    assert other.newest("spark_catalog") == held
-    assert asked == [], "what a statement tells is no news of a manager"
-    manager.tell(replace(held, heard_at_ms=2))
-    assert other.newest("spark_catalog").heard_at_ms == 2
-    assert len(asked) == 1
-
-
-def test_the_last_term_of_a_manager_outlives_its_words(tables, session):
-    """Delta never lets a term pass again: a manager that counts anew could never lead."""
-    leases = SparkEnvironment(session).leases
-    before = leases.newest("spark_catalog")
-    first = before.term + 1 if before else 1
-    for term in (first, first + 1):
-        held = Lease("spark_catalog", term, Owner("there", 1), 1, is_released=True)
-        assert leases.take(held)
-    now_ms = tables.environment.now_ms()
-    table = SystemTable(session, PrivateSessions(session), compact_every=1)
-    log_over(session, table, now_ms).remove(tables.name("t"))
-    words = session.table(LOG).where("kind = 'MANAGER' AND recorded_at_ms = 1").select("seq")
-    assert [row[0] for row in words.collect()] == [first + 1]
-    assert SparkEnvironment(session).leases.newest("spark_catalog").term == first + 1
 
 
 @pytest.mark.conformance

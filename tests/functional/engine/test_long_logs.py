@@ -7,9 +7,8 @@ from urllib.parse import urlparse
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.delta_log import DeltaLog, commit_file
+from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog, commit_file
 from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
-from dbt.adapters.spark_mt.spark.driver_log import DriverLog
 
 COMMITS = 33
 

@@ -40,7 +40,7 @@ def tables(session: SparkSession, schema: str) -> MaterializedTables:
 
 
 def conditions(tables: MaterializedTables, name: str = "t") -> set[str]:
-    """Return why nothing can be done with a table that somebody else changed."""
+    """Return why nothing can be done with a table that another writer changed."""
     found = set()
     for statement in (
         f"ALTER MATERIALIZED TABLE {name} REFRESH",

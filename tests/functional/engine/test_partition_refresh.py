@@ -1,4 +1,4 @@
-"""REFRESH PARTITION, and the partitions of scheduled runs (semantics 9)."""
+"""REFRESH PARTITION, and the partitions of scheduled runs."""
 
 from __future__ import annotations
 

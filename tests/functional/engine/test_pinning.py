@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, SourceKind
+from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, SourceKind
 from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
-from dbt.adapters.spark_mt.spark.confs import context_of
-from dbt.adapters.spark_mt.spark.inspection import as_subquery
-from dbt.adapters.spark_mt.spark.pinning import PinnedQuery, Pins, pin_query
+from dbt.adapters.spark_mt.spark.private_session import context_of
+from dbt.adapters.spark_mt.spark.query_relations import as_subquery
+from dbt.adapters.spark_mt.spark.query_rows import PinnedQuery, Pins, pin_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""REFRESH of a whole table: when it runs, over which state of the sources, beside whom."""
+"""REFRESH of a whole table: when it runs, over which state of the sources, with other writers."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_cascading_tables(tables):
 @pytest.mark.parametrize(
     ("change", "query"),
     [
-        ("ALTER TABLE src ADD COLUMN more INT", "SELECT * FROM src"),
+        ("CREATE OR REPLACE TABLE src USING delta AS SELECT 1 AS id, 1L AS h", "SELECT * FROM src"),
         (
             "CREATE OR REPLACE TABLE src USING delta AS SELECT 'x' AS id, 1L AS g",
             "SELECT * FROM src",

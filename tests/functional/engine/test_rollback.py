@@ -1,4 +1,4 @@
-"""A user takes a table back, cleans its log up, or looks after its files; then refreshes go on."""
+"""RESTORE, VACUUM and clean-up of the log by a user, followed by refreshes."""
 
 from __future__ import annotations
 

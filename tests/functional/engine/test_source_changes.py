@@ -1,4 +1,4 @@
-"""What a Delta source's log tells about its rows between two positions."""
+"""Changes of a Delta source's rows between two positions, from its log."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
-from dbt.adapters.spark_mt.planning.windows import ChangeKind
-from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind, VersionedPosition
+from dbt.adapters.spark_mt.execution.table_format import VersionRange
+from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
 
 
 class Watched:
@@ -39,9 +38,9 @@ class Watched:
     def rows(self, after):
         """The rows that were added and removed since `after`."""
         location = self.sources.location(self.name)
-        range_ = SourceRange(self.name, location, after, self.now())
+        range_ = VersionRange(self.name, location, after, self.now())
         with self.engine.sessions.open() as private:
-            reader = RangeReader(private.spark, self.sources._log)
+            reader = self.engine.tables.changes(private.spark)
             removed = reader.removed(range_)
             added = private.spark.sql(reader.added(range_)).collect()
             gone = private.spark.sql(removed).collect() if removed else []

@@ -84,7 +84,7 @@ def test_each_live_flight_is_counted_once(output):
 
 def test_a_manager_keeps_the_tables_and_dbt_works_in_it(output):
     managed = step(output, 8)
-    assert re.search(r"flights\.live_departures: \w+, at most [\d.]+ s behind", managed)
+    assert re.search(r"flights\.live_departures: \w+, lag [\d.]+ s, freshness (MET|LATE)", managed)
     assert managed.count("$ spark-mt serve") == 2
     for model in (*MODELS, "live_departures"):
         assert re.search(rf"flights\.{model} \.* \[(UNCHANGED|UP TO DATE) in", managed)

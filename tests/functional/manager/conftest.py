@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.service.assembly import Identity, assemble
-from dbt.adapters.spark_mt.service.policy import ManagerPolicy
-from dbt.adapters.spark_mt.service.views import Role
+from dbt.adapters.spark_mt.manager.app import Identity, assemble
+from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
+from dbt.adapters.spark_mt.manager.views import Role
 from tests.functional.engine.conftest import schema, session, started, warehouse
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.service.manager import Manager
-    from dbt.adapters.spark_mt.service.views import TableView
+    from dbt.adapters.spark_mt.manager.service import Manager
+    from dbt.adapters.spark_mt.manager.views import TableView
 
 __all__ = ["schema", "session", "warehouse"]
 
 QUICK = ManagerPolicy(tick=500, give_up_after=3, compact_after=2)
-_PATIENCE_S = 120
+_PATIENCE_S = 300
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +55,7 @@ def until(holds: Callable[[], object], patience_s: float = _PATIENCE_S) -> None:
 
 @dataclass(frozen=True)
 class Shop:
-    """A schema with a source table, beside a manager."""
+    """A schema with a source table, and a manager."""
 
     manager: Manager
     session: SparkSession

@@ -1,18 +1,32 @@
-"""A manager beside statements that know nothing of it: everything happens by itself."""
+"""A manager in parallel with statements that do not refer to it."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
-from dbt.adapters.spark_mt.definition.wait import Wait
-from dbt.adapters.spark_mt.service.upkeep import LEAST_KEPT_MS
-from dbt.adapters.spark_mt.service.views import Promise, RefreshRequest
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
+from dbt.adapters.spark_mt.definition.job import (
+    JobKind,
+    JobStatus,
+    JsonRefreshHandlerSerializer,
+    StoredHandler,
+)
+from dbt.adapters.spark_mt.definition.modes import Wait
+from dbt.adapters.spark_mt.manager.http.metrics import exposition, registry
+from dbt.adapters.spark_mt.manager.maintenance import LEAST_KEPT_MS
+from dbt.adapters.spark_mt.manager.views import RefreshRequest
+from dbt.adapters.spark_mt.spark.environment import (
+    SparkEnvironment,
+    SparkUpkeep,
+    versioned_tables,
+)
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.schedule_time import InvalidScheduleTimeError
-from dbt.adapters.spark_mt.spark.upkeep import SparkUpkeep
+from dbt.adapters.spark_mt.spark.types import InvalidScheduleTimeError
 from tests.functional.manager.conftest import until
 
 LIVE = "FRESHNESS = INTERVAL '2' SECOND"
@@ -53,11 +67,23 @@ def test_a_changed_query_and_mode_are_applied_while_it_runs(shop):
     until(lambda: "workflow" in described(shop, "t")["Refresh handler"])
 
 
+def test_the_registry_keeps_handlers_for_the_next_manager(shop):
+    shop.execute(f"CREATE MATERIALIZED TABLE t {FULL} AS SELECT id, v FROM orders")
+    until(lambda: "workflow" in described(shop, "t")["Refresh handler"])
+    log = SparkEnvironment(shop.session).log
+    name = TableName("t", shop.schema, "spark_catalog")
+    stored = StoredHandler.decode(log.handlers("spark_catalog")[name])
+    handler = JsonRefreshHandlerSerializer().deserialize(stored.serialized)
+    assert (stored.scheduler, handler.workflow_id) == ("embedded", stored.table_id)
+    shop.execute("DROP MATERIALIZED TABLE t")
+    until(lambda: name not in log.handlers("spark_catalog"))
+
+
 @pytest.mark.conformance
 def test_suspended_tables_rest_and_resumed_ones_go_on(shop):
     shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
     assert shop.manager.suspend(f"{shop.schema}.t").action == "SUSPENDED"
-    until(lambda: shop.view("t").promise is Promise.NONE)
+    until(lambda: shop.view("t").freshness_status is FreshnessStatus.NONE)
     shop.session.sql("INSERT INTO orders VALUES (4, 2, 40)")
     assert len(shop.rows("SELECT * FROM t")) == 3
     assert shop.manager.resume(f"{shop.schema}.t").action == "RESUMED"
@@ -138,13 +164,15 @@ def test_a_run_waits_until_the_manager_has_the_table_and_its_rows_are_fresh(shop
     assert shop.rows("SELECT * FROM f") == [(5,)]
 
 
-def test_upkeep_merges_small_files_below_a_stream_that_goes_on(shop):
+def test_maintenance_merges_small_files_below_a_stream_that_goes_on(shop):
     shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
     shop.execute(f"CREATE MATERIALIZED TABLE below {LIVE} AS SELECT id + 0 AS id FROM t")
     for number in (4, 5, 6):
         shop.session.sql(f"INSERT INTO orders VALUES ({number}, 0, 0)")
         shop.until_rows("SELECT count(*) FROM below", [(number,)])
-    upkeep = SparkUpkeep(PrivateSessions(shop.session), None, lambda: 0)
+    upkeep = SparkUpkeep(
+        versioned_tables(shop.session), PrivateSessions(shop.session), None, lambda: 0
+    )
     name = TableName("t", shop.schema, "spark_catalog")
     assert len(shop.session.table("t").inputFiles()) > 1
     upkeep.compact(name)
@@ -152,3 +180,92 @@ def test_upkeep_merges_small_files_below_a_stream_that_goes_on(shop):
     assert len(shop.session.table("t").inputFiles()) == 1
     shop.session.sql("INSERT INTO orders VALUES (7, 0, 0)")
     shop.until_rows("SELECT * FROM below", [(n,) for n in range(1, 8)])
+
+
+@pytest.mark.conformance
+def test_lags_count_to_the_base_tables_on_every_surface(shop):
+    """A table that is up to date with a suspended one lacks what that has not read."""
+    shop.execute(f"CREATE MATERIALIZED TABLE flat {LIVE} AS SELECT id, v FROM orders")
+    shop.execute(f"CREATE MATERIALIZED TABLE sums {LIVE} AS SELECT sum(v) AS v FROM flat")
+    until(lambda: shop.view("sums").freshness_status is FreshnessStatus.MET)
+    shop.execute("ALTER MATERIALIZED TABLE flat SUSPEND")
+    shop.session.sql("INSERT INTO orders VALUES (4, 2, 40)")
+    newest = "DESCRIBE HISTORY orders LIMIT 1"
+    changed_ms = shop.session.sql(newest).collect()[0]["timestamp"].timestamp() * 1000
+    until(lambda: shop.view("sums").freshness_status is FreshnessStatus.LATE)
+    view, told = shop.view("sums"), described(shop, "sums")
+    now_ms = time.time() * 1000
+    assert view.lag_seconds == pytest.approx((now_ms - changed_ms) / 1000, abs=3)
+    assert (view.own_lag_seconds, view.allowed_lag_seconds) == (0, 2)
+    full = [f"spark_catalog.{shop.schema}.{name}" for name in ("flat", "sums")]
+    assert [(s.table, s.seconds > 0) for s in view.lag_stages] == [
+        (full[0], True),
+        (full[1], False),
+    ]
+    assert int(told["Lag"].split()[0]) == pytest.approx(view.lag_seconds, abs=3)
+    assert (told["Lag to direct sources"], told["Freshness status"]) == ("0 seconds", "LATE")
+    scraped = _scraped(shop.manager)
+    assert scraped["spark_mt_table_lag_seconds", full[1]] == pytest.approx(view.lag_seconds, abs=5)
+    assert scraped["spark_mt_table_own_lag_seconds", full[1]] == 0
+    assert scraped["spark_mt_table_freshness_met", full[1]] == 0
+    lags = {row[1]: row[5] for row in shop.execute("SHOW MATERIALIZED TABLES")}
+    assert lags["sums"] == pytest.approx(view.lag_seconds, abs=6)
+    shop.execute("ALTER MATERIALIZED TABLE flat RESUME")
+    until(lambda: shop.view("sums").lag_seconds == 0)
+    assert shop.rows("SELECT v FROM sums") == [(100,)]
+
+
+def _scraped(manager):
+    text = exposition(registry(manager), "text/plain")[0].decode()
+    families = text_string_to_metric_families(text)
+    return {(s.name, s.labels.get("table")): s.value for f in families for s in f.samples}
+
+
+def versions(shop):
+    """The newest versions of the system tables."""
+    names = ("registry", "leases")
+    history = "DESCRIBE HISTORY materialized_table_system.{} LIMIT 1"
+    return [shop.session.sql(history.format(name)).collect()[0]["version"] for name in names]
+
+
+def test_nothing_is_written_while_no_source_changes(shop):
+    """Two seconds of freshness: every second a client asks, and every half second is a tick."""
+    shop.execute(f"CREATE MATERIALIZED TABLE flat {LIVE} AS SELECT id, v FROM orders")
+    shop.execute(f"CREATE MATERIALIZED TABLE sums {LIVE} AS SELECT sum(v) AS v FROM orders")
+    shop.execute(f"CREATE MATERIALIZED TABLE daily {FULL} AS SELECT sum(v) AS v FROM orders")
+    shop.session.sql("INSERT INTO orders VALUES (4, 2, 40)")
+    shop.until_rows("SELECT v FROM sums", [(100,)])
+    shop.until_rows("SELECT count(*) FROM flat", [(4,)])
+    until(lambda: "process" in described(shop, "flat")["Refresh handler"])
+    before: list[list[int]] = []
+
+    def rests():
+        before.append(versions(shop))
+        waiting = shop.manager._parts.log.deferred.waiting()  # written within a minute
+        return not waiting and len(before) > 40 and before[-40] == before[-1]
+
+    until(rests)
+    ticks = set()
+    began = versions(shop)
+    until(lambda: ticks.add(shop.manager.about().last_tick_at_ms) or len(ticks) > 40)
+    assert versions(shop) == began
+    jobs = shop.execute("SHOW JOBS")
+    ours = [row[3] for row in jobs if row[1].endswith(".flat") and row[2] == "CONTINUOUS"]
+    assert ours[0] == "RUNNING"
+    shop.session.sql("INSERT INTO orders VALUES (5, 2, 50)")
+    shop.until_rows("SELECT v FROM sums", [(150,)])
+    shop.until_rows("SELECT count(*) FROM flat", [(5,)])
+
+
+def test_a_quiet_table_follows_a_view_that_is_replaced(shop):
+    shop.session.sql("CREATE VIEW some AS SELECT * FROM orders WHERE v > 10")
+    shop.execute(f"CREATE MATERIALIZED TABLE n {LIVE} AS SELECT count(*) AS n FROM some")
+    until(lambda: shop.view("n").activity == "following")
+    ticks = set()
+    until(lambda: ticks.add(shop.manager.about().last_tick_at_ms) or len(ticks) > 10)
+    shop.session.sql("CREATE OR REPLACE VIEW some AS SELECT * FROM orders")
+    shop.until_rows("SELECT n FROM n", [(3,)])
+    shop.session.sql("DROP TABLE orders")
+    shop.session.sql("CREATE TABLE orders (id INT, k INT, v INT) USING delta")
+    shop.session.sql("INSERT INTO orders VALUES (1, 1, 1)")
+    shop.until_rows("SELECT n FROM n", [(1,)])

@@ -12,12 +12,12 @@ import pytest
 import uvicorn
 from playwright.sync_api import sync_playwright
 
-from dbt.adapters.spark_mt.service.http.access import Access, AccessRules
-from dbt.adapters.spark_mt.service.http.app import create_app
-from tests.unit.service.fake import FakeManager
-from tests.unit.service.pages.awkward import awkward_tables
-from tests.unit.service.pages.site import TOKEN
-from tests.unit.service.samples import many_tables, sample_tables
+from dbt.adapters.spark_mt.manager.http.app import create_app
+from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
+from tests.unit.manager.fake import FakeManager
+from tests.unit.manager.pages.awkward import awkward_tables
+from tests.unit.manager.pages.site import TOKEN
+from tests.unit.manager.samples import many_tables, sample_tables
 
 ROOT = Path(__file__).parents[3]
 DESKTOP = {"width": 1360, "height": 900}

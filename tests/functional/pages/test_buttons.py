@@ -6,8 +6,8 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.unit.service.pages.site import TOKEN
-from tests.unit.service.samples import full_name
+from tests.unit.manager.pages.site import TOKEN
+from tests.unit.manager.samples import full_name
 
 WIDE = f"/tables/{full_name('flights_wide')}"
 ACTIONS = ("Refresh now", "Suspend", "Resume")

@@ -1,4 +1,4 @@
-"""The page stays current by itself, and keeps what a reader did to it."""
+"""The page stays current without a click, and keeps what a reader did to it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 from playwright.sync_api import expect
 
-from dbt.adapters.spark_mt.service.views import Promise
-from tests.unit.service.samples import full_name
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
+from tests.unit.manager.samples import full_name
 
 EVERY_MS = 5_000
 WIDE = full_name("flights_wide")
@@ -27,7 +27,11 @@ def test_the_list_follows_the_manager(server, visit):
     page = visit(server)
     expect(page.locator("#summary")).to_contain_text("3 tables need attention")
     server.manager.change(
-        WIDE, promise=Promise.BEHIND, lag_seconds=4_000.0, failures=1, problem="The disk is full."
+        WIDE,
+        freshness_status=FreshnessStatus.LATE,
+        lag_seconds=4_000.0,
+        failures=1,
+        problem="The disk is full.",
     )
     renew(page)
     expect(page.locator("#summary")).to_contain_text("4 tables need attention")

@@ -7,14 +7,14 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.unit.service.pages.awkward import SCRIPT
-from tests.unit.service.samples import full_name
+from tests.unit.manager.pages.awkward import SCRIPT
+from tests.unit.manager.samples import full_name
 
 PHONE = {"viewport": {"width": 375, "height": 812}, "has_touch": True}
 FAILING = f"/tables/{full_name('busiest_hours')}"
 PAGES = ("/", FAILING, f"/tables/{full_name('hourly_departures')}", "/login")
 
-# Text whose contrast with what lies behind it is below what WCAG AA asks for.
+# Text whose contrast with its background is below what WCAG AA asks for.
 PALE = """() => {
   const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const light = (rgb) => rgb.slice(0, 3).map((c) => c / 255)
@@ -90,7 +90,7 @@ def test_landmarks_headings_and_headers(server, visit):
     expect(page.get_by_role("heading", level=1)).to_have_text("Materialized tables")
     table = page.get_by_role("table")
     assert table.get_by_role("columnheader").all_inner_texts() == [
-        *("Table", "Lag of freshness", "Status \u2191", "Refresh", "Last refreshes", "Rows"),
+        *("Table", "Lag / allowed", "Status \u2191", "Refresh", "Last refreshes", "Rows"),
         "Next run",
     ]
     expect(table.get_by_role("rowheader")).to_have_count(9)

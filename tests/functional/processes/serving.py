@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt import discovery
-from dbt.adapters.spark_mt.discovery import Discovered
-from dbt.adapters.spark_mt.execution.processes import LocalProcesses
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.client.discovery import Discovered
+from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
 from dbt.adapters.spark_mt.spark.connect_server import start_serving
 from tests.faults.server import CONFS, ROOT
 

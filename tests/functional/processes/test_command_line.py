@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from dbt.adapters.spark_mt.cli import commands
+from dbt.adapters.spark_mt.cli.main import commands
 
 PROFILES = """
 shop:
@@ -55,4 +55,4 @@ def test_a_catalog_is_brought_up_to_date_in_order(run, schema):
 
     (status,) = run("status", f"{schema}.*")
     assert [table["name"] for table in status["tables"]] == sorted(names)
-    assert {table["promise"] for table in status["tables"]} == {"KEPT"}
+    assert {table["freshness_status"] for table in status["tables"]} == {"MET"}

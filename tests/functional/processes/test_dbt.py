@@ -120,7 +120,7 @@ def test_two_runs_of_one_project_at_once(project, session, schema):
 
 
 def test_eight_threads_in_one_run(project, session, schema):
-    """Models of one source beside each other: none has another one's fence, facts or rows."""
+    """Models of one source in parallel: none has another one's fence, facts or rows."""
     tables = MaterializedTables(session)
     for number in range(16):
         project.write(f"m{number}.sql", _MODEL.format(value=f"sum(amount) + {number}"))

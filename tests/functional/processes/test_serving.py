@@ -1,4 +1,4 @@
-"""dbt beside a process that serves the same warehouse: it works there, without being told to."""
+"""dbt with a process that serves the same warehouse: it works there, without configuration."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from time import monotonic
 
 import pytest
 
-from dbt.adapters.spark_mt import discovery
-from dbt.adapters.spark_mt.discovery import Discovered
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.client.discovery import Discovered
+from dbt.adapters.spark_mt.client.target import automatic_target
 from dbt.adapters.spark_mt.spark.errors import failure_of
 from dbt.adapters.spark_mt.spark.session import connect_spark
-from dbt.adapters.spark_mt.ways import automatic_way
 from tests.functional.processes.serving import environment, serving
 
 _TIMEOUT_S = 600
@@ -105,7 +105,7 @@ def manager(tmp_path_factory):
 
 @pytest.fixture
 def project(manager):
-    """A project beside it."""
+    """A project that uses it."""
     return Project(manager.home)
 
 
@@ -179,12 +179,12 @@ def test_a_manager_that_hangs_is_not_waited_for(manager, project):
     assert "does not answer" in output
     assert f"process {manager.jvm} (java" in output
     assert seconds < 60
-    assert automatic_way({}, manager.home).is_connect
+    assert automatic_target({}, manager.home).is_connect
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such signal")
 def test_ctrl_c_ends_all_threads_and_what_they_run(manager, project):
-    """The models are slow enough that none of them can have ended by itself."""
+    """The models are slow enough that none of them can have ended on its own."""
     for number in range(4):
         project.write(f"models/slow{number}.sql", _SLOW.replace("NUMBER", str(number)))
     # Whoever runs tests in the background may have it ignored, which dbt would inherit.

@@ -28,7 +28,7 @@ def tables(session, schema, server) -> MaterializedTables:
 
 
 def test_two_creators(tables, server, schema):
-    """One creates the table, the other hears that it is there."""
+    """One creates the table, the other gets the message that it exists."""
     statements = [[f"CREATE MATERIALIZED TABLE t AS {query}"] for query in (SUMS, WIDER)]
     said = Counter(each for (each,) in together(server.url, schema, statements))
     assert said == {"CREATED": 1, EXISTS: 1}

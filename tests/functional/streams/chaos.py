@@ -112,7 +112,7 @@ class Chaos:
         self.tables.start("t")
 
     def _again(self) -> None:
-        """The host is not told."""
+        """The host gets no message."""
         outcome(self.tables, "DROP MATERIALIZED TABLE t")
         self._new_table()
 

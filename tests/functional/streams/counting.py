@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Row  # noqa: TID253 - loaded only where Spark is
 from pyspark.sql.streaming import StatefulProcessor  # noqa: TID253 - as above
 
-from dbt.adapters.spark_mt.definition.process_function import ProcessFunction
+from dbt.adapters.spark_mt.definition.watermark import ProcessFunction
 
 
 class Numbering(StatefulProcessor):

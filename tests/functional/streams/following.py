@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dbt.adapters.spark_mt.definition.positions import Position
-    from dbt.adapters.spark_mt.spark.streams.source import StreamSource
+    from dbt.adapters.spark_mt.spark.streams.sources import StreamSource
 
 
 def texts(frame: DataFrame) -> list[str]:
@@ -21,10 +21,10 @@ def texts(frame: DataFrame) -> list[str]:
 def followed(
     source: StreamSource, after: Position | None, checkpoint: Path
 ) -> tuple[list[list[tuple[object, ...]]], Position | None]:
-    """Stream what lies behind a position and end there.
+    """Stream what follows a position and end there.
 
     Returns:
-        The rows of each batch, sorted, and the position behind the last one.
+        The rows of each batch, sorted, and the position after the last one.
     """
     batches: list[list[tuple[object, ...]]] = []
     offsets: list[str] = []

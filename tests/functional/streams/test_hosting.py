@@ -9,7 +9,10 @@ from tests.behaviour.hosting import Hosting
 from tests.behaviour.hosting_spark import SparkWorld
 from tests.behaviour.spark import SparkTables
 
-CORE, REST = divided(Hosting, ("every_row_arrives_once", "two_hosts_of_one_table"))
+CORE, REST = divided(
+    Hosting,
+    ("every_row_arrives_once", "two_hosts_of_one_table", "columns_of_the_source_that_move"),
+)
 
 
 @pytest.fixture
@@ -26,7 +29,7 @@ class TestHosting(CORE):
 
 @pytest.mark.conformance
 class TestEveryHosting(REST):
-    """All other guarantees; what needs no Spark to be told is tested in memory alone."""
+    """All other guarantees; what needs no Spark is tested in memory alone."""
 
     test_nothing_follows_a_table_in_mode_full = None
     test_a_batch_that_fails_is_a_job_that_failed = None

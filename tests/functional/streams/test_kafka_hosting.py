@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.host_progress import HostPhase
-from dbt.adapters.spark_mt.execution.hosting_errors import NotFreshError
+from dbt.adapters.spark_mt.execution.errors import NotFreshError
+from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
 from tests.functional.engine.oracle import own_commits
 
 if TYPE_CHECKING:

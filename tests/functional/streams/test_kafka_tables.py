@@ -1,4 +1,4 @@
-"""Materialized tables over Kafka by statements alone: every record arrives once, or is told of."""
+"""Materialized tables over Kafka by statements alone: every record arrives once, or is reported."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.baseline_errors import SourceHistoryGoneError
+from dbt.adapters.spark_mt.execution.errors import LogHistoryLostError, SourceHistoryGoneError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
-from dbt.adapters.spark_mt.execution.source_errors import LogHistoryLostError
 from tests.functional.engine.oracle import own_commits, rows
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.changes.compatibility import StateNotKeptError
+from dbt.adapters.spark_mt.changes.state_retention import StateNotKeptError
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from tests.functional.engine.oracle import described, rows
@@ -33,7 +33,7 @@ def tables(session, schema):
 
 
 def add(tables, *values):
-    """Add rows of two keys, which the values' last digit tells."""
+    """Add rows of two keys, which the values' last digit shows."""
     listed = ", ".join(f"({v % 2}, {v})" for v in values)
     tables.sql(f"INSERT INTO events VALUES {listed}")
 

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
+    ChangeKind,
     OffsetPosition,
     UnknownPosition,
 )
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
-from dbt.adapters.spark_mt.planning.windows import ChangeKind
-from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+from dbt.adapters.spark_mt.spark.catalog import TableDetails
+from dbt.adapters.spark_mt.spark.environment import versioned_tables
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.streams.kafka import KafkaSource
-from dbt.adapters.spark_mt.spark.streams.source import stream_source
-from dbt.adapters.spark_mt.spark.table_details import TableDetails
+from dbt.adapters.spark_mt.spark.streams.sources import stream_source
 from tests.functional.streams.following import followed, texts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.spark.streams.source import StreamSource
+    from dbt.adapters.spark_mt.spark.streams.sources import StreamSource
     from tests.kafka.topics import Topics
 
 
@@ -38,11 +38,11 @@ class Opener:
     schema: str
 
     def open(self, table: str, format_: str) -> StreamSource:
-        log = DeltaLog(self.spark)
+        tables = versioned_tables(self.spark)
         sessions = PrivateSessions(self.spark)
-        reader = SparkSourceReader(log, TableDetails(self.spark, log), sessions)
+        reader = SparkSourceReader(tables, TableDetails(self.spark, tables), sessions)
         name = TableName.of("spark_catalog", self.schema, table)
-        source = stream_source(self.spark.newSession(), name, format_, reader, log)
+        source = stream_source(self.spark.newSession(), name, format_, reader, tables)
         assert source is not None
         return source
 

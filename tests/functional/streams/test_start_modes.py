@@ -1,4 +1,4 @@
-"""START_MODE over Delta and over Kafka: which rows count, told by versions and by offsets."""
+"""START_MODE over Delta and over Kafka: which rows count, by versions and by offsets."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class TestStartModes(StartModes):
 
 
 def test_records_since_an_instant(request, session, schema):
-    """A record that comes later counts, whatever its own time is: offsets tell."""
+    """A record that comes later counts, whatever its own time is: offsets decide."""
     world = kafka_world(request, session, schema)
     begin = world.add(1)
     world.mark(2)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.changes.compatibility import StateNotKeptError
+from dbt.adapters.spark_mt.changes.state_retention import StateNotKeptError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 
 WINDOWS = (

@@ -4,9 +4,14 @@ from datetime import datetime, timezone
 
 import pytest
 
-from dbt.adapters.spark_mt.config import InvalidConfigError, ModelSettings, validate_config
-from dbt.adapters.spark_mt.config_values import Adopt, Waiting
-from dbt.adapters.spark_mt.definition.wait import Wait
+from dbt.adapters.spark_mt.adapter.config import (
+    Adopt,
+    InvalidConfigError,
+    ModelSettings,
+    Waiting,
+    validate_config,
+)
+from dbt.adapters.spark_mt.definition.modes import Wait
 
 
 def settings(**values) -> ModelSettings:
@@ -35,7 +40,7 @@ def test_an_empty_config_has_no_clause():
     ],
 )
 def test_freshness(value, sql):
-    assert settings(freshness_interval=value).freshness == sql
+    assert settings(freshness_interval=value).clauses == (("FRESHNESS", sql),)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,7 @@ def test_freshness_that_is_none(value):
     ],
 )
 def test_start_mode(value, sql):
-    assert settings(start_mode=value).start_mode == sql
+    assert settings(start_mode=value).clauses == (("START_MODE", sql),)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +116,8 @@ def test_start_mode_holds_nothing_else(value):
 
 def test_words_in_any_case():
     found = settings(refresh_mode="Full", state_retention="none", refresh_on_run="NEVER")
-    assert (found.refresh_mode, found.state_retention, found.refresh_on_run) == (
-        "FULL",
-        "NONE",
-        "never",
-    )
+    assert found.clauses == (("REFRESH_MODE", "FULL"), ("STATE_RETENTION", "NONE"))
+    assert found.refresh_on_run == "never"
 
 
 def test_lists_and_mappings():
@@ -163,7 +165,7 @@ def test_partitioning_and_clustering():
 def test_what_is_inherited_only_warns():
     found = validate_config("m", {"sql_header": "x", "of_our_own": 1, "freshness": "1 day"}, set())
     assert [warning.partition(":")[0] for warning in found.warnings] == ["sql_header", "of_our_own"]
-    assert found.freshness == "INTERVAL '1' DAY"
+    assert found.clauses == (("FRESHNESS", "INTERVAL '1' DAY"),)
 
 
 def test_what_has_no_effect_warns():

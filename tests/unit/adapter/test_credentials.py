@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from dbt_common.exceptions import DbtRuntimeError  # noqa: TID251 - what dbt expects of credentials
 
-from dbt.adapters.spark_mt.credentials import SparkMTCredentials
+from dbt.adapters.spark_mt.connections import SparkMTCredentials
 
 
 def credentials(**profile) -> SparkMTCredentials:

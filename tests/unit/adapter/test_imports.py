@@ -23,7 +23,11 @@ def test_the_plugin_loads_no_pyspark():
     assert loaded(code, "pyspark", "py4j") == "[]"
 
 
-@pytest.mark.parametrize("module", ["definition.definition", "api", "execution.manager"])
+def test_the_python_api_loads_no_pyspark():
+    assert loaded("import dbt.adapters.spark_mt.api", "pyspark", "py4j", "pandas") == "[]"
+
+
+@pytest.mark.parametrize("module", ["definition.definition", "api", "execution.operations"])
 def test_the_engine_loads_no_dbt(module):
     code = f"import dbt.adapters.spark_mt.{module}"
     assert loaded(code, "dbt.adapters.base", "dbt_common", "agate") == "[]"

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.config import InvalidConfigError
-from dbt.adapters.spark_mt.model_config import inherited_config, settings_of
+from dbt.adapters.spark_mt.adapter.config import InvalidConfigError
+from dbt.adapters.spark_mt.adapter.models import inherited_config, settings_of
 
 _PROJECT = {
     "+refresh_mode": "full",
@@ -38,13 +38,13 @@ def test_a_foreign_key_is_an_error_on_the_model_and_a_warning_from_the_project()
 
 def test_values_are_the_rendered_ones():
     found = settings_of(node({"refresh_mode": "full"}, {"refresh_mode": "{{ var('m') }}"}), {})
-    assert found.refresh_mode == "FULL"
+    assert found.clauses == (("REFRESH_MODE", "FULL"),)
 
 
 def test_freshness_comes_under_our_name():
     written = {"freshness": "{{ var('f') }}"}
     found = settings_of(node({"freshness_interval": "2 hours"}, written), {})
-    assert found.freshness == "INTERVAL '2' HOUR"
+    assert found.clauses == (("FRESHNESS", "INTERVAL '2' HOUR"),)
 
 
 def test_what_dbt_swallowed_is_named():

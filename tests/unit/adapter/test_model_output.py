@@ -1,11 +1,11 @@
-"""What a model prints is told apart from what others print."""
+"""Output of a model, separated from that of others."""
 
 from __future__ import annotations
 
 import sys
 from threading import Barrier, Thread
 
-from dbt.adapters.spark_mt.model_output import printed_to
+from dbt.adapters.spark_mt.adapter.python_models import printed_to
 
 
 def test_lines_are_whole():

@@ -4,11 +4,10 @@ import json
 
 import pytest
 
+from dbt.adapters.spark_mt.adapter.model_plan import ModelPlan, PlanReport
 from dbt.adapters.spark_mt.changes.drift import Drift, DriftKind
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
-from dbt.adapters.spark_mt.model_plans import ModelPlan, PlanReport
-from dbt.adapters.spark_mt.planning.summary import PlanSummary
-from dbt.adapters.spark_mt.planning.verdict import Verdict
+from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 
 SAME = ModelPlan("model.shop.same", PlanSummary("s.same", Verdict.UNCHANGED))
 REBUILT = ModelPlan(

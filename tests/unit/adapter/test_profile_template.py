@@ -9,12 +9,12 @@ import pytest
 import yaml
 from dbt.task.init import InitTask
 
-from dbt.adapters.spark_mt.credentials import SparkMTCredentials
+from dbt.adapters.spark_mt.connections import SparkMTCredentials
 from dbt.include.spark_mt import PACKAGE_PATH
 
 
 def answers(monkeypatch, given):
-    """The target that `dbt init` builds when someone answers `given`, and the defaults else."""
+    """The target that `dbt init` builds when a user answers `given`, and the defaults else."""
     template = yaml.safe_load(Path(PACKAGE_PATH, "profile_template.yml").read_text("utf-8"))
 
     def prompt(text, default=None, **_):

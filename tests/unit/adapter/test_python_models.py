@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.python_models import ModelCode, QueryNeededError, require_sql
+from dbt.adapters.spark_mt.adapter.python_models import ModelCode, QueryNeededError, require_sql
 
 _RAW = "def model(dbt, session):\n    return 1 / 0"
 _NODE = {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.listing import (
+from dbt.adapters.spark_mt.adapter.catalog import (
     information_of,
     read_description,
     relation_of,

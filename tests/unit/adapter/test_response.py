@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from dbt.adapters.spark_mt.adapter.materialization import response_of, validated
 from dbt.adapters.spark_mt.execution.results import (
     Action,
     RefreshOutcome,
     RefreshResult,
     StatementOutcome,
 )
-from dbt.adapters.spark_mt.response import combine, response_of, validated
 
 
 def refresh(status=RefreshResult.REFRESHED, rows: int | None = 1204, warnings=()) -> RefreshOutcome:
@@ -26,13 +28,16 @@ def outcome(action, changes=(), refreshed=None) -> StatementOutcome:
 @pytest.mark.parametrize(
     ("done", "text"),
     [
-        (None, "OK"),
         (outcome(Action.CREATED, refreshed=refresh()), "CREATED"),
         (outcome(Action.REPLACED, refreshed=refresh()), "REPLACED"),
         (outcome(Action.UNCHANGED), "UNCHANGED"),
+        (outcome(Action.UNCHANGED, refreshed=UP_TO_DATE), "UP TO DATE"),
+        (outcome(Action.UNCHANGED, refreshed=refresh()), "REFRESHED 1204 rows"),
         (outcome(Action.DROPPED), "DROPPED"),
         (outcome(Action.ALTERED, ("a",)), "ALTERED 1 change"),
         (outcome(Action.ALTERED, ("a", "b"), refresh()), "ALTERED 2 changes, REFRESHED 1204 rows"),
+        (outcome(Action.ALTERED, ("a",), UP_TO_DATE), "ALTERED 1 change, UP TO DATE"),
+        (outcome(Action.RESUMED, refreshed=refresh()), "RESUMED"),
         (outcome(None, refreshed=refresh()), "REFRESHED 1204 rows"),
         (outcome(None, refreshed=refresh(rows=None)), "REFRESHED"),
         (outcome(None, refreshed=UP_TO_DATE), "UP TO DATE"),
@@ -43,29 +48,14 @@ def test_status_line(done, text):
     assert str(response_of(done)) == text
 
 
-@pytest.mark.parametrize(
-    ("main", "then", "text"),
-    [
-        (outcome(Action.UNCHANGED), UP_TO_DATE, "UP TO DATE"),
-        (outcome(Action.UNCHANGED), refresh(), "REFRESHED 1204 rows"),
-        (outcome(Action.ALTERED, ("a",)), UP_TO_DATE, "ALTERED 1 change, UP TO DATE"),
-        (outcome(Action.ALTERED, ("a", "b")), refresh(), "ALTERED 2 changes, REFRESHED 1204 rows"),
-    ],
-)
-def test_status_line_of_both(main, then, text):
-    both = combine(response_of(main), response_of(outcome(None, refreshed=then)))
-    assert str(both) == text
-
-
 def test_only_checked():
     checked = validated(outcome(Action.ALTERED, ("a",)))
     assert (str(checked), checked.action, checked.changes) == ("VALIDATED", None, ["a"])
 
 
 def test_facts_for_run_results():
-    main = response_of(outcome(Action.ALTERED, ("query changed",)))
-    then = response_of(outcome(None, refreshed=refresh(warnings=("w",))))
-    facts = combine(main, then).to_dict(omit_none=True)
+    done = outcome(Action.ALTERED, ("query changed",), refresh(warnings=("w",)))
+    facts = response_of(replace(done, warnings=("w", "v"))).to_dict(omit_none=True)
     assert facts == {
         "_message": "ALTERED 1 change, REFRESHED 1204 rows",
         "rows_affected": 1204,
@@ -78,7 +68,7 @@ def test_facts_for_run_results():
         "refresh_id": "r1",
         "positions_from": {},
         "positions_to": {"s.t": "1"},
-        "warnings": ["w"],
+        "warnings": ["w", "v"],
         "status": "",
     }
 
@@ -89,4 +79,12 @@ def test_facts_for_run_results():
 )
 def test_a_suspended_table_says_so(action, changes, message):
     response = response_of(StatementOutcome("t", action, changes, status="SUSPENDED"))
-    assert (str(response), response.is_suspended) == (message, True)
+    assert (str(response), response.is_settled) == (message, True)
+
+
+@pytest.mark.parametrize(
+    ("action", "settled"),
+    [(Action.ADOPTED, True), (Action.CREATED, False), (Action.UNCHANGED, False)],
+)
+def test_a_run_does_not_wait_for_an_adopted_table(action, settled):
+    assert response_of(StatementOutcome("t", action, status="ACTIVATED")).is_settled is settled

@@ -7,7 +7,12 @@ import agate
 import pytest
 from dbt_common.clients.agate_helper import Integer  # noqa: TID251 - seeds are agate tables
 
-from dbt.adapters.spark_mt.seeds import SeedPrecisionError, cell_text, integer_type, number_type
+from dbt.adapters.spark_mt.adapter.catalog import (
+    SeedPrecisionError,
+    cell_text,
+    integer_type,
+    number_type,
+)
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,15 @@
 
 import pytest
 
-from dbt.adapters.spark_mt.checks import Declared
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.orphaned_tables import orphaned_tables
-from dbt.adapters.spark_mt.selection import (
+from dbt.adapters.spark_mt.adapter.model_plan import (
     ModelNode,
     UnknownModelError,
     dependency_order,
     select_models,
 )
+from dbt.adapters.spark_mt.adapter.run_operations import orphaned_tables
+from dbt.adapters.spark_mt.api import Declared
+from dbt.adapters.spark_mt.definition.columns import TableName
 
 
 def node(name, materialized="materialized_table", *tags, relation=None):

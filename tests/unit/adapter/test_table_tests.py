@@ -4,18 +4,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
-from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
-from dbt.adapters.spark_mt.execution.health import Lag
-from dbt.adapters.spark_mt.execution.observation import RowDifference, Side
-from dbt.adapters.spark_mt.execution.verification import Difference
-from dbt.adapters.spark_mt.table_tests import (
+from dbt.adapters.spark_mt.adapter.data_tests import (
     FailingRow,
     differing_rows,
     rows_query,
     stale_rows,
     unhealthy_rows,
 )
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError
+from dbt.adapters.spark_mt.execution.checks import Difference, Lag
+from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
+from dbt.adapters.spark_mt.execution.ports import RowDifference, Side
 
 
 def says(**answers):
@@ -36,6 +35,19 @@ def problems(rows):
     return [(row.problem, row.failures) for row in rows]
 
 
+def measured_lag(seconds):
+    since = None if seconds is None else 100_000 - seconds * 1000
+    path = (("up", since), ("t", since))
+    return Lag("t", 60, 60, 100_000, is_known=seconds is not None, since_ms=since, path=path)
+
+
+def test_a_stale_table_says_where_the_time_was_lost():
+    late = Lag("t", 30, 35, 100_000, since_ms=50_000, path=(("up", 50_000), ("t", 89_000)))
+    (row,) = stale_rows(says(lag=late), "t", None)
+    assert row.details.startswith("it is 50 seconds behind its base tables, and 35 are allowed")
+    assert row.details.endswith("up 39 s → t 11 s")
+
+
 @pytest.mark.parametrize(
     ("seconds", "within", "found"),
     [
@@ -47,7 +59,7 @@ def problems(rows):
     ],
 )
 def test_a_lag_against_what_is_allowed(seconds, within, found):
-    assert problems(stale_rows(says(lag=Lag("t", seconds, 60)), "t", within)) == found
+    assert problems(stale_rows(says(lag=measured_lag(seconds)), "t", within)) == found
 
 
 def test_a_misspelt_duration_is_an_error_even_where_there_is_no_table():

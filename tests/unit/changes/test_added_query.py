@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.added_query import with_added_query
+from dbt.adapters.spark_mt.changes.alterations import with_added_query
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.resolution.query_tokens import parse
+from dbt.adapters.spark_mt.query.tokens import parse
 from tests.unit.builders import analyzed, conditions, context, resolve, stored
 
 KEY = (PrimaryKey(("id", "Day")),)

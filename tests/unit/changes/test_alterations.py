@@ -5,10 +5,13 @@ import pytest
 from dbt.adapters.spark_mt.changes.alterations import altered
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
+from dbt.adapters.spark_mt.definition.modes import (
+    LogicalRefreshMode,
+    StateRetention,
+    StateRetentionType,
+)
 from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 HOUR = Freshness.parse("1 hour")
 BEFORE = AskedDefinition(

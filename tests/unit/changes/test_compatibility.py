@@ -1,27 +1,33 @@
-"""The journeys of seed 546 with its messages, and everything else that cannot be done in place."""
+"""The journeys of FLIP-546 with its messages, and everything else that cannot be done in place."""
 
 from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.changes import ColumnsAppended, QueryChanged
+from dbt.adapters.spark_mt.changes.changes import (
+    ColumnsAppended,
+    DefinitionChangeError,
+    QueryChanged,
+)
 from dbt.adapters.spark_mt.changes.compatibility import (
     AppendedNotNullError,
     ColumnMismatchError,
     ColumnWideningError,
-    ContradictoryRetentionError,
-    DefinitionChangeError,
     DroppedColumnError,
     PartitioningChangeError,
     check,
     raise_if_incompatible,
 )
 from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.definition.start_mode import ResolvedStartMode
-from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
+from dbt.adapters.spark_mt.definition.modes import (
+    LogicalRefreshMode,
+    ResolvedStartMode,
+    StateRetention,
+    StateRetentionType,
+)
 from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
 from tests.unit.builders import TABLE, changed, columns, resolve, stored
 

@@ -1,12 +1,16 @@
 import pytest
 
-from dbt.adapters.spark_mt.changes.configuration import configuration_changes, keep_configuration
-from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.changes.changes import (
+    ColumnsAppended,
+    OptionSet,
+    PrimaryKeyChanged,
+    QueryChanged,
+)
+from dbt.adapters.spark_mt.changes.differ import configuration_changes, diff, keep_configuration
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.definition.state_retention import KEEP_NONE
+from dbt.adapters.spark_mt.definition.modes import KEEP_NONE, LogicalRefreshMode
 from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
 from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
 from tests.unit.builders import TABLE, resolve, stored
@@ -34,23 +38,23 @@ def test_everything_but_the_query_stays_as_stored():
     kept = keep_configuration(create(AFTER), before)
     assert kept == create(AskedDefinition("SELECT 2", freshness=BEFORE.freshness, comment="old"))
     found = diff(before.resolved, resolve(kept.asked, DDL))
-    assert [change.field for change in found] == ["query"]
+    assert [type(change) for change in found] == [QueryChanged]
     assert configuration_changes(found) == ()
 
 
 def test_the_changes_that_were_left_are_those_that_are_not_of_the_query():
     found = diff(resolve(BEFORE, DDL), resolve(AFTER, f"{DDL}; c INT"))
-    assert [change.field for change in found] == [
-        "query",
-        "columns",
-        "freshness",
-        "refresh mode",
-        "start mode",
-        "state retention",
-        "options",
+    assert [getattr(change, "clause", type(change)) for change in found] == [
+        QueryChanged,
+        ColumnsAppended,
         "comment",
-        "primary key",
-        "partitioning",
+        "partitioned_by",
+        "freshness",
+        "refresh_mode",
+        "start_mode",
+        "state_retention",
+        OptionSet,
+        PrimaryKeyChanged,
     ]
     assert configuration_changes(found) == found[2:]
 

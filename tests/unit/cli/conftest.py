@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from dbt.adapters.spark_mt.cli import commands
+from dbt.adapters.spark_mt.cli.main import commands
 from tests.unit.cli.shop import Shop
 
 

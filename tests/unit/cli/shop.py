@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt import cli_spark
-from dbt.adapters.spark_mt.cli_tables import LocalTables, Rows, Session
-from dbt.adapters.spark_mt.execution.memory.repair import MemoryCorrections, MemoryScan
-from dbt.adapters.spark_mt.execution.recent import Recent
+from dbt.adapters.spark_mt.cli import session
+from dbt.adapters.spark_mt.cli.tables import Rows, Session
+from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.execution.repair import Repairs
-from dbt.adapters.spark_mt.spark.progress import StageProgress
+from dbt.adapters.spark_mt.spark.session import StageProgress
 from tests.behaviour.memory import MemoryTables
+from tests.support.memory.repair import MemoryCorrections, MemoryScan
+
+if TYPE_CHECKING:
+    from tests.support.memory.environment import MemoryEnvironment
 
 ORDERS = "SELECT product, amount FROM orders"
 DAILY = "SELECT product FROM daily"
 OTHER = "SELECT amount FROM orders"
 
 
+class ShopTables(TableOperations):
+    """The facade on tables in memory."""
+
+    def __init__(self, memory: MemoryEnvironment) -> None:
+        super().__init__(memory.value)
+        self._memory = memory
+
+    def repair(self):
+        """Rebuild the registry."""
+        scan, corrections = MemoryScan(self._memory.catalog), MemoryCorrections(self._memory.log)
+        return Repairs(self.environment, self._memory.log, scan, corrections).repair(
+            "spark_catalog"
+        )
+
+
 class Shop:
-    """`orders`, and over it `daily` and `other`; over `daily` stands `best`.
+    """`orders`, and over it `daily` and `other`; `best` reads `daily`.
 
     Attributes:
         asked: The statements that went to Spark.
@@ -66,25 +84,10 @@ class Shop:
         """Let time pass."""
         self.now += timedelta(**span)
 
-    def _repairs(self, environment) -> Repairs:
-        memory = self.tables.memory
-        scan, corrections = MemoryScan(memory.catalog), MemoryCorrections(memory.log)
-        return Repairs(environment, memory.log, scan, corrections)
-
-    def local(self) -> LocalTables:
-        """The tables through a session."""
-        environment = replace(self.tables.environment, recent=Recent())
-        return LocalTables(
-            Session(
-                environment=environment,
-                registry=self.tables.memory.log,
-                catalog="spark_catalog",
-                forget=self.tables.forget,
-                run=self._run,
-                progress=lambda: StageProgress(1, 4),
-                repair=lambda: self._repairs(environment).repair("spark_catalog"),
-            )
-        )
+    def local(self) -> Session:
+        """A session with the tables."""
+        tables = ShopTables(self.tables.memory)
+        return Session(tables, self._run, lambda: StageProgress(1, 4))
 
     def _run(self, statement: str, limit: int) -> Rows:
         self.asked.append(statement)
@@ -95,8 +98,8 @@ class Shop:
         """Let commands find this shop instead of starting Spark."""
 
         @contextmanager
-        def open_tables(place):
+        def open_session(place):
             self.opened.append(place)
             yield self.local()
 
-        monkeypatch.setattr(cli_spark, "open_tables", open_tables)
+        monkeypatch.setattr(session, "open_session", open_session)

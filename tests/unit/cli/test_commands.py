@@ -9,12 +9,12 @@ import click
 import pytest
 
 from dbt.adapters.spark_mt.__version__ import version
-from dbt.adapters.spark_mt.cli import commands
+from dbt.adapters.spark_mt.cli.main import commands
 
 HEAVY = ("pyspark", "py4j", "sqlglot", "rich", "pandas", "dbt.config", "dbt_common", "fastapi")
 LOADED = """
 import sys
-from dbt.adapters.spark_mt.cli import commands
+from dbt.adapters.spark_mt.cli.main import commands
 try:
     commands({arguments})
 except SystemExit:

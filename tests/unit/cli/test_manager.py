@@ -11,26 +11,27 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from structlog.testing import capture_logs
 
-from dbt.adapters.spark_mt import cli_refreshing, discovery
-from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.processes import LocalProcesses
-from dbt.adapters.spark_mt.service.http.access import Access, AccessRules
-from dbt.adapters.spark_mt.service.http.app import create_app
-from dbt.adapters.spark_mt.service.http.server import HttpServer
-from dbt.adapters.spark_mt.service_client import (
+from dbt.adapters.spark_mt.cli import tables
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.client.rest import (
     ManagerClient,
     ManagerRefusedError,
     ManagerUnreachableError,
 )
-from tests.unit.service.fake import FakeManager
-from tests.unit.service.samples import full_name
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.manager.http.app import create_app
+from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
+from dbt.adapters.spark_mt.manager.http.server import HttpServer
+from tests.unit.manager.fake import FakeManager
+from tests.unit.manager.samples import full_name
 
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - of the test's own manager
 CREATE = "CREATE MATERIALIZED TABLE flights.new_one AS SELECT 1"
 
 
 class EagerManager(FakeManager):
-    """A manager whose refreshes end as soon as somebody looks for the second time."""
+    """A manager whose refreshes end as soon as a client asks for the second time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +69,7 @@ def url(manager):
 @pytest.fixture
 def asking(run, url, nowhere, monkeypatch):
     """Runs a command that asks the manager, with its token in a file."""
-    monkeypatch.setattr(cli_refreshing, "_FIRST_LOOK_S", 0.01)
+    monkeypatch.setattr(tables, "_FIRST_LOOK_S", 0.01)
     file = nowhere / "token"
     file.write_text(f"{TOKEN}\n")
     file.chmod(0o600)

@@ -7,8 +7,8 @@ import sys
 import click
 import pytest
 
-from dbt.adapters.spark_mt.cli_options import SparkChoice
-from dbt.adapters.spark_mt.cli_profiles import ProfileError, place_of
+from dbt.adapters.spark_mt.cli.options import SparkChoice
+from dbt.adapters.spark_mt.cli.profiles import ProfileError, place_of
 
 PROFILES = """
 shop:
@@ -44,7 +44,7 @@ odd: just a text
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A dbt project with profiles beside it; commands run in a folder below."""
+    """A dbt project with profiles next to it; commands run in a folder below."""
     for variable in ("DBT_PROFILES_DIR", "DBT_PROFILE", "DBT_TARGET"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))

@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
-from dbt.adapters.spark_mt import discovery, serving
-from dbt.adapters.spark_mt.execution.processes import LocalProcesses
-from dbt.adapters.spark_mt.service.options import ServeOptions
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.manager import serve as serving
+from dbt.adapters.spark_mt.manager.options import ServeOptions
 
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - of the test's own manager
 
@@ -97,7 +98,7 @@ def test_an_address_of_others_needs_a_token(run):
 
 
 def test_packages_that_are_missing_are_named(run, monkeypatch):
-    for module in ("serving", "service.logs"):
+    for module in ("manager.serve", "manager.logging"):
         monkeypatch.delitem(sys.modules, f"dbt.adapters.spark_mt.{module}")
         monkeypatch.delattr(f"dbt.adapters.spark_mt.{module}")
     monkeypatch.setitem(sys.modules, "structlog", None)

@@ -9,16 +9,19 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from dbt.adapters.spark_mt.cli_status_table import (
+from dbt.adapters.spark_mt.cli.status_table import (
     common_prefix,
     headline,
     span,
     status_table,
     worst,
 )
-from tests.unit.service.samples import MANAGER, NOW_MS, sample_tables
+from tests.unit.manager.samples import MANAGER, NOW_MS, sample_tables
 
-TABLES = [{**asdict(each.view), "promise": each.view.promise.value} for each in sample_tables()]
+TABLES = [
+    {**asdict(each.view), "freshness_status": each.view.freshness_status.value}
+    for each in sample_tables()
+]
 ABOUT = {**asdict(MANAGER), "role": MANAGER.role.value}
 
 
@@ -47,14 +50,14 @@ def test_where_there_is_little_room_the_worst_are_shown():
     first = worst(TABLES)[0]
     assert first["failures"] > 0
     assert first["name"].rpartition(".")[2] in text
-    assert worst(TABLES)[-1]["promise"] == "NONE"
+    assert worst(TABLES)[-1]["freshness_status"] == "NONE"
 
 
 def test_the_headline_counts():
-    behind = sum(table["promise"] == "BEHIND" for table in TABLES)
+    behind = sum(table["freshness_status"] == "LATE" for table in TABLES)
     text = headline(ABOUT, TABLES, NOW_MS)
     assert f"{len(TABLES)} tables: " in text
-    assert f"{behind} BEHIND" in text
+    assert f"{behind} LATE" in text
     assert "process 4711 on node-1, active for 3 h, tick 0.18 s" in text
     assert "led by" in headline({**ABOUT, "role": "STANDBY"}, [], NOW_MS)
     assert headline(None, [], NOW_MS) == "no manager · no tables"

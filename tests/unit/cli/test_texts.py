@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.cli_statements import planned, statements_of
-from dbt.adapters.spark_mt.service.errors import NotPlannableError
+from dbt.adapters.spark_mt.cli.session import statements_of
+from dbt.adapters.spark_mt.execution.alter import plannable
+from dbt.adapters.spark_mt.execution.errors import NotPlannableError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 CREATE = "CREATE OR ALTER MATERIALIZED TABLE t AS SELECT 1 AS a"
 
@@ -36,14 +37,14 @@ def test_statements(text, statements):
 
 
 @pytest.mark.parametrize("before", ["", "/* dbt */ ", "-- dbt\n", "EXPLAIN "])
-def test_a_create_can_be_planned(before):
-    assert planned(before + CREATE) == parse_statement(CREATE)
+def test_a_create_can_be_plannable(before):
+    assert plannable(before + CREATE) == parse_statement(CREATE)
 
 
 @pytest.mark.parametrize("what", ["AS SELECT 1", "SET FRESHNESS = INTERVAL '1' DAY", "RESET ('a')"])
-def test_an_alter_of_a_definition_can_be_planned(what):
+def test_an_alter_of_a_definition_can_be_plannable(what):
     statement = f"ALTER MATERIALIZED TABLE t {what}"
-    assert planned(statement) == parse_statement(statement)
+    assert plannable(statement) == parse_statement(statement)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +59,10 @@ def test_an_alter_of_a_definition_can_be_planned(what):
 )
 def test_others_define_nothing(statement):
     with pytest.raises(NotPlannableError) as caught:
-        planned(statement)
+        plannable(statement)
     assert caught.value.parameters["statement"] == statement
 
 
 def test_a_slip_is_told_as_in_any_statement():
     with pytest.raises(StatementSyntaxError):
-        planned("CREATE MATERIALIZED TABLE t FRESHNESS INTERVAL '1' DAY AS SELECT 1")
+        plannable("CREATE MATERIALIZED TABLE t FRESHNESS INTERVAL '1' DAY AS SELECT 1")

@@ -1,4 +1,4 @@
-"""What the registry and the log of refreshes tell of a table without a manager."""
+"""Views of a table without a manager, from the registry and the log of refreshes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_mt.cli_tables import upstream_first
-from dbt.adapters.spark_mt.cli_views import view_of
-from dbt.adapters.spark_mt.definition.freshness import Freshness
-from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.cli.tables import measured, upstream_first, view_of
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.freshness import Freshness, FreshnessStatus
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.execution.known_tables import KnownTable
-from dbt.adapters.spark_mt.service.views import Promise
+from dbt.adapters.spark_mt.execution.checks import Lag
+from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
 
 NOW = 1_000_000_000
 NAME = TableName("t", "s", "c")
@@ -52,20 +51,28 @@ def job(status: JobStatus, ago_s: int, error: str = "") -> Job:
     )
 
 
-def test_a_young_refresh_keeps_the_promise():
-    view = view_of(known(), [], NOW)
-    assert (view.promise, view.lag_seconds, view.activity) == (Promise.KEPT, 30.0, "no manager")
-
-
-def test_of_an_old_one_nobody_knows():
-    assert view_of(known(last_refresh_at_ms=NOW - 61_000), [], NOW).promise is Promise.UNKNOWN
-    assert view_of(known(last_refresh_at_ms=None), [], NOW).promise is Promise.UNKNOWN
+def test_a_view_tells_no_lag_before_it_is_measured():
+    """How old the last refresh is says nothing: its sources may be late themselves."""
+    view = view_of(known(), [])
+    assert (view.freshness_status, view.lag_seconds, view.activity) == (
+        FreshnessStatus.UNKNOWN,
+        None,
+        "no manager",
+    )
+    late = Lag("c.s.t", 60, 65, NOW, since_ms=NOW - 66_000, path=(("c.s.t", NOW - 66_000),))
+    seen = measured(view, late)
+    assert (seen.freshness_status, seen.lag_seconds, seen.allowed_lag_seconds) == (
+        FreshnessStatus.LATE,
+        66.0,
+        65,
+    )
+    assert [(stage.table, stage.seconds) for stage in seen.lag_stages] == [("c.s.t", 66.0)]
 
 
 def test_a_run_that_had_nothing_to_do_counts():
     old = known(last_refresh_at_ms=NOW - 600_000)
-    view = view_of(old, [job(JobStatus.SKIPPED, 10), job(JobStatus.FAILED, 300, "x")], NOW)
-    assert (view.promise, view.lag_seconds) == (Promise.KEPT, 10.0)
+    view = view_of(old, [job(JobStatus.SKIPPED, 10), job(JobStatus.FAILED, 300, "x")])
+    assert view.last_refresh_at_ms == NOW - 10_000
     assert (view.failures, view.problem) == (0, "")
 
 
@@ -77,16 +84,16 @@ def test_failures_in_a_row_with_the_newest_text():
         job(JobStatus.FINISHED, 30),
         job(JobStatus.FAILED, 40, "forgotten"),
     ]
-    view = view_of(known(), jobs, NOW)
+    view = view_of(known(), jobs)
     assert (view.failures, view.problem, view.activity) == (2, "newest", "refreshing")
     assert [point.status for point in view.recent] == [j.status.value for j in reversed(jobs)]
     assert view.recent[-1].duration_ms is None
-    assert view_of(known(), jobs[1:], NOW).activity == "failing"
+    assert view_of(known(), jobs[1:]).activity == "failing"
 
 
-def test_a_suspended_table_promises_nothing():
-    view = view_of(known(status=RefreshStatus.SUSPENDED, status_reason="why"), [], NOW)
-    assert (view.promise, view.status_reason) == (Promise.NONE, "why")
+def test_a_suspended_table_has_nothing_to_meet():
+    view = view_of(known(status=RefreshStatus.SUSPENDED, status_reason="why"), [])
+    assert (view.freshness_status, view.status_reason) == (FreshnessStatus.NONE, "why")
     assert view.activity == "suspended"
 
 
@@ -115,36 +122,39 @@ def test_status_without_a_manager(run, shop):
     assert json.loads(done.stdout)["manager"] is None
     found = told(done)
     assert list(found) == ["best", "daily", "other"]
-    assert {table["promise"] for table in found.values()} == {"KEPT"}
+    assert {table["freshness_status"] for table in found.values()} == {"MET"}
     assert found["best"]["reads"] == ["spark_catalog.default.daily"]
     assert "No manager found" in done.stderr
 
 
-def test_lags_are_measured_where_a_table_may_be_behind(run, shop):
+def test_lags_are_measured_to_the_base_tables(run, shop):
     shop.all()
     shop.wait(minutes=10)
-    assert {t["promise"] for t in told(run("status", "--json")).values()} == {"KEPT"}
+    assert {t["freshness_status"] for t in told(run("status", "--json")).values()} == {"MET"}
     shop.sell()
     shop.wait(minutes=5)
     found = told(run("status", "--json"))
-    assert {name: table["promise"] for name, table in found.items()} == {
-        "best": "KEPT",
-        "daily": "BEHIND",
-        "other": "BEHIND",
+    assert {name: table["freshness_status"] for name, table in found.items()} == {
+        "best": "MET",
+        "daily": "LATE",
+        "other": "LATE",
     }
-    assert found["daily"]["lag_seconds"] == 300
+    assert found["daily"]["lag_seconds"] == found["best"]["lag_seconds"] == 300
+    assert found["best"]["own_lag_seconds"] == 0
+    assert [stage["seconds"] for stage in found["best"]["lag_stages"]] == [300, 0]
     quick = told(run("status", "--quick", "--json"))
-    assert quick["daily"]["promise"] == "UNKNOWN"
-    assert quick["daily"]["lag_seconds"] == 900
+    assert quick["daily"]["freshness_status"] == "UNKNOWN"
+    assert quick["daily"]["lag_seconds"] is None
 
 
-def test_a_table_that_cannot_be_measured_says_why(run, shop):
+def test_a_table_whose_source_is_gone_counts_from_its_last_refresh_and_says_why(run, shop):
     shop.all()
     shop.wait(hours=2)
     shop.tables.drop("orders")
     found = told(run("status", "daily", "--json"))
     assert list(found) == ["daily"]
-    assert found["daily"]["promise"] == "UNKNOWN"
+    assert found["daily"]["freshness_status"] == "LATE"
+    assert found["daily"]["lag_seconds"] == 7200
     assert "orders" in found["daily"]["problem"]
 
 

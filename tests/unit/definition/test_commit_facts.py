@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.spark_mt.definition.commit_facts import (
-    FORMAT_VERSION,
+from dbt.adapters.spark_mt.definition.commit_metadata import (
     MARK,
     CommitFacts,
     CommitKind,
@@ -68,7 +67,8 @@ def test_what_others_write_is_not_ours(text):
         f'"{MARK}"',
         f'["{MARK}"]',
         f'{{"{MARK}": ',
-        json.dumps({MARK: FORMAT_VERSION + 1, "table": "t"}),
+        json.dumps({MARK: "a comment of somebody"}),
+        json.dumps({MARK: True}),
         json.dumps({"comment": MARK}),
     ],
 )

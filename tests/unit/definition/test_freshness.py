@@ -1,12 +1,20 @@
+from contextlib import suppress
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import (
+    LONGEST_SECONDS,
     Freshness,
+    FreshnessTooLongError,
     InvalidFreshnessError,
     InvalidFreshnessUnitError,
     TimeUnit,
 )
+
+HUGE = st.integers(1, 9999).map(lambda digits: "9" * digits)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +34,8 @@ from dbt.adapters.spark_mt.definition.freshness import (
         ("P2D", 2, TimeUnit.DAY),
         ("P1W", 1, TimeUnit.WEEK),
         ("PT1H30M", 5400, TimeUnit.SECOND),
+        ("P0DT5M", 300, TimeUnit.SECOND),
+        ("007 days", 7, TimeUnit.DAY),
         ("INTERVAL '3' MINUTE", 3, TimeUnit.MINUTE),
         ("interval ' 3 ' minutes", 3, TimeUnit.MINUTE),
     ],
@@ -95,3 +105,60 @@ def test_errors_are_ours_and_value_errors():
 def test_cannot_be_changed():
     with pytest.raises(AttributeError):
         Freshness(1, TimeUnit.DAY).count = 2
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2147483648 seconds", "2147483648"),
+        ("12345678901234567890 minutes", "12345678901234567890"),
+        ("INTERVAL -'30' SECOND", "-30"),
+        ("interval - '30' second", "-30"),
+        ("PT2147483648S", "2147483648"),
+        ("PT2147483648M1S", "2147483648"),
+    ],
+)
+def test_a_count_that_is_no_positive_integer_of_flink_is_refused(text, value):
+    with pytest.raises(InvalidFreshnessError) as caught:
+        Freshness.parse(text)
+    assert caught.value.condition == "MATERIALIZED_TABLE_INVALID_FRESHNESS"
+    assert caught.value.parameters["value"] == value
+
+
+@pytest.mark.parametrize(
+    "text", ["2147483647 minutes", "3551 weeks", "PT1M2147483647S", "P24855DT3H14M8S"]
+)
+def test_a_freshness_is_at_most_2147483647_seconds_long(text):
+    with pytest.raises(FreshnessTooLongError) as caught:
+        Freshness.parse(text)
+    assert caught.value.condition == "MATERIALIZED_TABLE_FRESHNESS_TOO_LONG"
+    assert caught.value.parameters["longest"] == "2147483647 seconds"
+
+
+def test_the_longest_freshness_is_taken_in_every_unit():
+    for unit in TimeUnit:
+        count = LONGEST_SECONDS // unit.value
+        assert Freshness.of(str(count), unit.name) == Freshness(count, unit)
+        with pytest.raises(InvalidFreshnessError):
+            Freshness.of(str(count + 1), unit.name)
+
+
+def test_a_compound_unit_is_an_unknown_unit():
+    with pytest.raises(InvalidFreshnessUnitError) as caught:
+        Freshness.parse("INTERVAL '30' DAY TO HOUR")
+    assert caught.value.parameters == {"unit": "DAY TO HOUR"}
+
+
+def test_a_longer_one_that_was_stored_stays_readable():
+    stored = Freshness(12345678901234567890, TimeUnit.MINUTE)
+    assert Freshness.of_stored(stored.sql) == stored
+
+
+@given(
+    count=HUGE,
+    unit=st.sampled_from(("s", "seconds", "minute", "HOURS", "d", "weeks", "month", "")),
+    form=st.sampled_from(("{0} {1}", "{0}{1}", "INTERVAL '{0}' {1}", "PT{0}S", "P1DT{0}H")),
+)
+def test_no_number_is_too_long_for_an_error_of_ours(count, unit, form):
+    with suppress(InvalidFreshnessError):
+        assert Freshness.parse(form.format(count, unit)).seconds <= LONGEST_SECONDS

@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.spark_mt.definition.identifier import TableName, quote, quote_text
+from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 
 
 @pytest.mark.parametrize(

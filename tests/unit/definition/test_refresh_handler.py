@@ -1,9 +1,10 @@
 import pytest
 
-from dbt.adapters.spark_mt.definition.refresh_handler import (
+from dbt.adapters.spark_mt.definition.job import (
     ContinuousRefreshHandler,
     FullRefreshHandler,
     JsonRefreshHandlerSerializer,
+    StoredHandler,
 )
 
 CONTINUOUS = ContinuousRefreshHandler("host:1", "query", "run", "/checkpoints/ü")
@@ -31,3 +32,36 @@ def test_unknown_bytes_are_refused(stored):
 def test_descriptions_name_what_runs_where():
     assert CONTINUOUS.describe() == "query query, run run, on host:1"
     assert FULL.describe() == "workflow workflow in embedded, 0 * * * *"
+
+
+def test_the_registry_keeps_any_bytes_with_their_description():
+    stored = StoredHandler("ticket 7, ü", "mine:create", "an-id", bytes(range(256)))
+    assert StoredHandler.decode(stored.encode()) == stored
+
+
+CONTINUOUS_BEFORE = b"""
+{"kind": "continuous", "host": "h", "query_id": "q", "run_id": "1", "checkpoint": ""}"""
+FULL_BEFORE = b"""
+{"kind": "full", "scheduler": "embedded", "workflow_id": "w", "schedule": "s"}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "description", "scheduler"),
+    [
+        (CONTINUOUS_BEFORE, "query q, run 1, on h", ""),
+        (FULL_BEFORE, "workflow w in embedded, s", "embedded"),
+    ],
+)
+def test_what_registries_hold_stays_readable(text, description, scheduler):
+    """Registries of earlier releases; tests/unit/formats has the texts of this one."""
+    found = StoredHandler.decode(text)
+    assert (found.description, found.scheduler) == (description, scheduler)
+
+
+def test_handlers_of_other_types_are_refused_by_the_json_serializer():
+    class Ticket:
+        def describe(self):
+            return "ticket"
+
+    with pytest.raises(TypeError, match="Ticket"):
+        JsonRefreshHandlerSerializer().serialize(Ticket())

@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.spark_mt.definition.start_mode import (
+from dbt.adapters.spark_mt.definition.modes import (
     FROM_BEGINNING,
     IntervalUnit,
     InvalidStartModeError,

@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.spark_mt.definition.state_retention import (
+from dbt.adapters.spark_mt.definition.modes import (
     KEEP_NONE,
     InvalidStateRetentionError,
     StateRetention,

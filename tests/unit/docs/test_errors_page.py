@@ -6,13 +6,14 @@ import re
 
 import pytest
 
-from dbt.adapters.spark_mt.config import InvalidConfigError
+from dbt.adapters.spark_mt.adapter.config import InvalidConfigError
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError, about
 from dbt.adapters.spark_mt.definition.freshness import InvalidFreshnessError
-from dbt.adapters.spark_mt.resolution.query_errors import QueryError
+from dbt.adapters.spark_mt.query.analyzer import QueryError
+from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.resolution.settings import InvalidSettingError
-from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
-from dbt.adapters.spark_mt.statements.errors import FreshnessSyntaxError, StatementSyntaxError
+from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
+from dbt.adapters.spark_mt.statements.values import FreshnessSyntaxError
 from tools import generate_docs
 from tools.error_catalogue import GROUPS, SharedConditionError, conditions, parameters, shown
 
@@ -71,7 +72,7 @@ def test_an_error_is_explained(kind):
 
 @pytest.mark.parametrize("kind", KINDS, ids=named)
 def test_an_error_names_its_table(kind):
-    """By its own text, by the statement's head, or as soon as a statement tells."""
+    """By its own text, by the statement's head, or as soon as a statement reports it."""
     facts = dict.fromkeys(parameters(kind.text) | parameters(kind.remedy), "x")
     error = kind(**facts)
     with pytest.raises(kind), about("db.the_table"):

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from dbt.adapters.spark_mt.cli import commands
-from dbt.adapters.spark_mt.service.http import metrics
+from dbt.adapters.spark_mt.cli.main import commands
+from dbt.adapters.spark_mt.manager.http import metrics
 from tests.unit.docs.test_pages import ROOT, code_block
-from tests.unit.service.fake import FakeManager
+from tests.unit.manager.fake import FakeManager
 
 RULES = yaml.safe_load(code_block("operating.md", "yaml", "groups:"))["groups"][0]["rules"]
 UNIT = code_block("operating.md", "ini", "[Service]")

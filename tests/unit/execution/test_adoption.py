@@ -5,6 +5,7 @@ from datetime import datetime, timedelta, timezone
 
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
+from dbt.adapters.spark_mt.execution.table_format import FENCE
 from tests.behaviour.adoption import COLUMNS, OLD_ROWS, adopt, adoptions, statement
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import DAY_3, KEYS, prepare, refresh
@@ -41,7 +42,7 @@ def test_numbers_that_a_log_holds_and_does_not_show_are_passed():
     tables.source("t", COLUMNS, OLD_ROWS)
     tables.clone("t", "u")
     name = tables.name("u")
-    tables.catalog.put(name, replace(tables.catalog.table(name), fence=57))
+    tables.catalog.put(name, replace(tables.catalog.table(name), fences=((FENCE, 57),)))
     assert adopt(tables, name="u").action is Action.ADOPTED
     stored = tables.stored("u")
     assert stored.definition.fence >= 57

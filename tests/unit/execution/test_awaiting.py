@@ -6,19 +6,19 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.job import Owner
-from dbt.adapters.spark_mt.definition.lease import Lease
-from dbt.adapters.spark_mt.definition.refresh_handler import (
+from dbt.adapters.spark_mt.definition.job import (
     ContinuousRefreshHandler,
     JsonRefreshHandlerSerializer,
+    Lease,
+    Owner,
 )
-from dbt.adapters.spark_mt.execution.awaiting import (
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.waiting import (
     WaitedInVainError,
     await_fresh,
     await_started,
     keeper_of,
 )
-from dbt.adapters.spark_mt.execution.refreshes import Refreshes
 from tests.behaviour.hosting import create, prepare
 from tests.behaviour.memory import MemoryTables
 from tests.unit.builders import columns
@@ -164,3 +164,13 @@ def test_waiting_for_rows_is_bounded(world):
     with pytest.raises(WaitedInVainError):
         await_fresh(world.env, world.name, 3, pauses.append)
     assert sum(pauses) == 3
+
+
+@pytest.mark.parametrize("told", [b"", b"{", b"[]", b'{"kind": "later"}'])
+def test_a_handler_that_cannot_be_read_is_none(world, told):
+    world.manager()
+    world.takes_over()
+    assert keeper_of(world.env, world.name) is not None
+    world.tables.memory.log.tell_handlers(CATALOG, {world.name: told})
+    assert keeper_of(world.env, world.name) is None
+    assert described(world)["Status"] == "ACTIVATED"

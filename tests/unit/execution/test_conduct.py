@@ -4,7 +4,7 @@ from threading import Event, get_ident
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.conduct import ThreadedHeartbeat, in_turn, together
+from dbt.adapters.spark_mt.execution.context import ThreadedHeartbeat, in_turn, together
 
 FOREVER = 3600.0
 

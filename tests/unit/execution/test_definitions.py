@@ -5,22 +5,23 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
-from dbt.adapters.spark_mt.execution.definitions import Definitions, retrying
+from dbt.adapters.spark_mt.execution.commit_metadata import facts_of
+from dbt.adapters.spark_mt.execution.create import Definitions, retrying
 from dbt.adapters.spark_mt.execution.errors import (
     PartitionedReplaceError,
     TableExistsError,
     UnfinishedChangeError,
 )
-from dbt.adapters.spark_mt.execution.memory.tables import Change, Snapshot
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.execution.step_facts import facts_of
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.planning.steps import Fill, Publish
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.behaviour.harness import Faulty
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import DAILY, SUMS, WIDER, create, or_alter, prepare
+from tests.support.memory.table_format import FORMAT
+from tests.support.memory.tables import Change, Snapshot
 
 
 @pytest.fixture
@@ -76,9 +77,9 @@ class Orphaned:
 
     def run(self, step):
         if isinstance(step, Fill) and step.seq == 1:
-            change = Change("CREATE TABLE AS SELECT", self.at_ms, facts_of(step, "killed"), 1)
+            change = Change("CREATE TABLE AS SELECT", self.at_ms, facts_of(step), 1)
             columns = step.definition.resolved.columns
-            properties = tuple(sorted(properties_of(step.definition).items()))
+            properties = tuple(sorted(properties_of(step.definition, FORMAT).items()))
             snapshot = Snapshot(columns, ((-1, -1),), properties)
             self.tables.catalog.create_with(step.definition.name, change, snapshot)
             raise CommitConflictError(table=step.definition.name)

@@ -7,7 +7,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
-from dbt.adapters.spark_mt.execution.conduct import in_turn, together
+from dbt.adapters.spark_mt.execution.context import in_turn, together
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError, UnfinishedChangeError
 from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.ports import StepResult
@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.planning.steps import (
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
 DEFINITION = stored(resolve(AskedDefinition(QUERY)))
-PREPARE = PrepareStorage(DEFINITION, ())
+PREPARE = PrepareStorage(DEFINITION, maps_names=False)
 VERIFY = VerifyRows(DEFINITION)
 COMMIT = CommitDefinition(DEFINITION, 1, {}, None)
 PUBLISH = Publish(DEFINITION, None)
@@ -36,7 +36,7 @@ PLAN = Plan(TABLE, (PREPARE, VERIFY, COMMIT, PUBLISH, REGISTER), warnings=("plan
 
 @dataclass
 class Runner:
-    """Remembers what was run and undone, and fails where told."""
+    """Remembers what was run and undone, and fails where configured."""
 
     failing: object = None
     error: Exception = field(default_factory=lambda: RefreshFailedError(table="t", problem="x"))

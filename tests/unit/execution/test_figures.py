@@ -7,18 +7,18 @@ from dataclasses import replace
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable
-from dbt.adapters.spark_mt.execution.figures import figures_of
-from dbt.adapters.spark_mt.execution.ports import RegistryEntry
+from dbt.adapters.spark_mt.execution.checks import Lag
+from dbt.adapters.spark_mt.execution.show import figures_of
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
 CONFS = {"spark.sql.session.timeZone": "Europe/Berlin"}
-ENTRY = RegistryEntry(TABLE, "id-1", "FULL", "", "ACTIVATED", 40_000, 7, 60_000)
+LAG = Lag(str(TABLE), 7200, 7200, 60_000, since_ms=53_000)
 DEFINITION = stored(resolve(AskedDefinition(QUERY, freshness=Freshness(2, TimeUnit.HOUR))))
 REFRESH = LastRefresh("r", "recompute", "REFRESH", 40_000, 41_000, 3)
 
 
-def shown(table, entry=ENTRY):
-    return {figure.label: figure.value for figure in figures_of(table, entry, CONFS)}
+def shown(table, lag=LAG):
+    return {figure.label: figure.value for figure in figures_of(table, lag, CONFS)}
 
 
 def test_a_refreshed_table():
@@ -42,4 +42,4 @@ def test_what_nobody_knows_is_left_out():
     assert figures.keys() == {
         *("Freshness", "Refresh mode", "Start mode", "Status", "Last refresh", "Strategy")
     }
-    assert shown(StoredTable(DEFINITION, 1, 1, (), None, None), replace(ENTRY, lag_seconds=None))
+    assert shown(StoredTable(DEFINITION, 1, 1, (), None, None), replace(LAG, is_known=False))

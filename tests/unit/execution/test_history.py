@@ -1,32 +1,33 @@
-"""What commits say: the newest state, the fence, and what RESTORE and strangers do to them."""
+"""History of commits: the newest state, the fence, and the effect of RESTORE and other writers."""
 
-from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, RefreshFacts
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind, RefreshFacts
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.definition.table_state import ForeignCommit, LastRefresh
-from dbt.adapters.spark_mt.execution.history import Commit, read_history
+from dbt.adapters.spark_mt.execution.table_history import read_history
+from tests.unit.builders import commit
 
 
 def at(version):
-    """Positions that are told apart by a version of the source."""
+    """Positions that differ by a version of the source."""
     return {"orders": VersionedPosition(version, "orders-id")}
 
 
 def facts(kind, seq, generation=1, **more):
     refresh = RefreshFacts(f"r{seq}", "recompute", "REFRESH", 900)
-    return CommitFacts("id", kind, seq, "token", generation, refresh=refresh, **more)
+    return CommitFacts("id", kind, seq, generation, refresh=refresh, **more)
 
 
 def content(version, seq, generation=1, definition=""):
     found = facts(CommitKind.CONTENT, seq, generation, definition=definition, positions=at(version))
-    return Commit(version, 1000 + version, "WRITE", {}, found, 10 + version)
+    return commit(version, facts=found, rows=10 + version, at=1000 + version)
 
 
 def ours(version, kind, seq, generation=1, **more):
-    return Commit(version, 1000 + version, "WRITE", {}, facts(kind, seq, generation, **more), 0)
+    return commit(version, facts=facts(kind, seq, generation, **more), rows=0, at=1000 + version)
 
 
-def foreign(at, operation, **parameters):
-    return Commit(at, 1000 + at, operation, parameters, None, None)
+def foreign(version, operation, **more):
+    return commit(version, operation, at=1000 + version, **more)
 
 
 def history(*commits, published=1):
@@ -51,9 +52,9 @@ def test_only_as_much_is_read_as_is_needed():
     read = []
 
     def commits():
-        for commit in (content(9, 5), content(8, 4), content(7, 3)):
-            read.append(commit.version)
-            yield commit
+        for each in (content(9, 5), content(8, 4), content(7, 3)):
+            read.append(each.version)
+            yield each
 
     read_history(commits(), 1)
     assert read == [9]
@@ -94,7 +95,7 @@ def test_foreign_changes_of_rows_are_listed_until_our_last_content():
 
 
 def test_restore_brings_rows_back_and_leaves_the_fence():
-    restored = foreign(3, "RESTORE", version=0, timestamp=None)
+    restored = foreign(3, "RESTORE", restored=0)
     found = history(content(0, 1), content(1, 2), content(2, 3), restored)
     assert (found.version, found.seq, found.newest.positions) == (3, 3, at(0))
     assert found.foreign == ()
@@ -104,15 +105,15 @@ def test_restore_to_a_restored_version():
     found = history(
         content(0, 1),
         content(1, 2),
-        foreign(2, "RESTORE", version=0),
+        foreign(2, "RESTORE", restored=0),
         content(3, 3),
-        foreign(4, "RESTORE", version="2"),
+        foreign(4, "RESTORE", restored=2),
     )
     assert (found.seq, found.newest.positions) == (3, at(0))
 
 
 def test_our_commit_after_a_restore_counts():
-    found = history(content(0, 1), content(1, 2), foreign(2, "RESTORE", version=0), content(3, 3))
+    found = history(content(0, 1), content(1, 2), foreign(2, "RESTORE", restored=0), content(3, 3))
     assert (found.seq, found.newest.positions) == (3, at(3))
 
 
@@ -120,13 +121,13 @@ def test_a_definition_that_a_restore_made_void_does_not_count():
     found = history(
         content(0, 1, 1, "old"),
         content(1, 2, 2, "new"),
-        foreign(2, "RESTORE", version=0),
+        foreign(2, "RESTORE", restored=0),
     )
     assert (found.definition, found.newest.generation, found.seq) == ("old", 1, 2)
 
 
 def test_after_a_restore_to_a_timestamp_only_the_fence_is_known():
-    restored = foreign(3, "RESTORE", version=None, timestamp="2025-03-01 10:00:00")
+    restored = foreign(3, "RESTORE")
     found = history(content(0, 1), content(1, 2), foreign(2, "OPTIMIZE"), restored)
     assert (found.version, found.seq, found.newest, found.definition) == (3, 2, None, "")
 

@@ -5,20 +5,19 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
-from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind
+from dbt.adapters.spark_mt.definition.columns import Column, TableName
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Stranger, Unreadable
-from dbt.adapters.spark_mt.execution.history import Commit
-from dbt.adapters.spark_mt.execution.identification import (
+from dbt.adapters.spark_mt.execution.table_loader import (
     Table,
     identify,
     plain_table,
     published_definition,
 )
-from dbt.adapters.spark_mt.planning.properties import DEFINITION, DELTA_ID
-from tests.unit.builders import QUERY, TABLE, resolve, stored
+from dbt.adapters.spark_mt.planning.properties import DEFINITION
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from tests.unit.builders import QUERY, TABLE, commit, resolve, stored
 
 DEFINITION_1 = stored(resolve(AskedDefinition(QUERY)))
 DEFINITION_2 = replace(stored(resolve(AskedDefinition(QUERY, comment="new"))), generation=2)
@@ -29,21 +28,21 @@ def content(version, seq, definition):
         definition.table_id,
         CommitKind.CONTENT,
         seq,
-        "t",
         definition.generation,
         encode_definition(definition),
         positions={},
     )
-    return Commit(version, version, "WRITE", {}, facts, 1)
+    return commit(version, facts=facts, rows=1)
 
 
 def table(*commits, published=DEFINITION_1, **given):
     """A table, its commits oldest first."""
-    properties = {DELTA_ID: "delta-1"}
+    properties = {FORMAT.identity_property: "delta-1"}
     if published is not None:
         properties[DEFINITION] = encode_definition(published)
     values = {
         "name": TABLE,
+        "format": FORMAT,
         "identity": lambda: "delta-1",
         "properties": properties,
         "clustered_by": (),
@@ -98,12 +97,12 @@ def test_a_renamed_table_keeps_its_definition_under_the_new_name():
 
 
 def test_a_clone_is_a_stranger():
-    found = identify(table(Commit(0, 0, "CLONE", {}, None, None), identity=lambda: "delta-2"))
+    found = identify(table(commit(0, "CLONE"), identity=lambda: "delta-2"))
     assert isinstance(found, Stranger)
 
 
 def test_a_table_that_was_never_ours():
-    found = identify(table(Commit(0, 0, "WRITE", {}, None, None), published=None))
+    found = identify(table(commit(0), published=None))
     assert found == Stranger(TABLE, "delta table")
 
 
@@ -114,7 +113,7 @@ def test_a_table_whose_properties_were_removed():
 
 
 def test_a_cleaned_log_leaves_the_definition_and_no_positions():
-    found = identify(table(Commit(9, 0, "OPTIMIZE", {}, None, None)))
+    found = identify(table(commit(9, "OPTIMIZE")))
     assert (found.definition, found.positions, found.last_refresh) == (DEFINITION_1, None, None)
 
 
@@ -138,16 +137,65 @@ def test_columns_are_not_read_of_strangers():
     def refuse():
         raise AssertionError
 
-    identify(table(Commit(0, 0, "WRITE", {}, None, None), published=None, columns=refuse))
+    identify(table(commit(0), published=None, columns=refuse))
 
 
 def test_what_is_known_of_a_table_with_an_unreadable_definition():
-    properties = {DEFINITION: "zz", DELTA_ID: "delta-1"}
+    properties = {DEFINITION: "zz", FORMAT.identity_property: "delta-1"}
     commits = (content(0, 1, DEFINITION_1), content(1, 2, DEFINITION_2))
     found = identify(table(*commits, properties=properties))
     assert isinstance(found, Unreadable)
     assert (found.table_id, found.generation, found.seq) == ("id-1", 2, 2)
     assert identify(table(properties=properties)).table_id == ""
+
+
+def unreadable(version, operation="WRITE"):
+    """A commit of ours of which this release cannot read what it says."""
+    return commit(version, operation, rows=1, problem="its format is 2")
+
+
+def test_a_commit_that_cannot_be_read_makes_the_table_unreadable():
+    """Positions of an older commit would let the next refresh read source rows twice."""
+    found = identify(table(content(0, 1, DEFINITION_1), unreadable(1)))
+    assert isinstance(found, Unreadable)
+    assert found.error.condition == "MATERIALIZED_TABLE_UNREADABLE_COMMIT"
+    assert found.error.parameters == {
+        "table": str(TABLE),
+        "version": "1",
+        "problem": "its format is 2",
+    }
+    assert (found.table_id, found.generation) == ("id-1", 2)
+
+
+def test_the_next_number_is_above_any_that_cannot_be_read():
+    adopted = replace(DEFINITION_1, fence=57)
+    for published, seq in ((DEFINITION_1, 3), (adopted, 60)):
+        found = identify(table(content(0, 1, published), unreadable(2), published=published))
+        assert isinstance(found, Unreadable)
+        assert found.seq == seq
+
+
+def test_a_newer_commit_of_ours_makes_one_that_cannot_be_read_irrelevant():
+    found = identify(table(unreadable(0), content(1, 9, DEFINITION_1), foreign(2)))
+    assert isinstance(found, StoredTable)
+    assert found.seq == 9
+
+
+def test_a_commit_that_cannot_be_read_and_was_rolled_back_only_hides_its_number():
+    restore = commit(3, "RESTORE", restored=1)
+    found = identify(table(content(1, 1, DEFINITION_1), unreadable(2), restore))
+    assert isinstance(found, StoredTable)
+    assert found.seq == 4
+    to_time = commit(3, "RESTORE")
+    found = identify(table(content(1, 1, DEFINITION_1), unreadable(2), to_time))
+    assert isinstance(found, StoredTable)
+    assert (found.seq, found.positions) == (4, None)
+
+
+def test_a_table_that_lost_its_properties_is_unreadable_too():
+    found = identify(table(content(0, 1, DEFINITION_1), unreadable(1), published=None))
+    assert isinstance(found, Unreadable)
+    assert (found.table_id, found.generation, found.seq) == ("", 0, 2)
 
 
 def test_an_unreadable_definition():
@@ -158,7 +206,7 @@ def test_an_unreadable_definition():
 
 def test_a_restore_to_the_moment_of_the_create_is_no_clone():
     """The first commit has no note of the identity yet, and the text of the RESTORE no zone."""
-    restore = Commit(3, 3, "RESTORE", {"version": None, "timestamp": "2025-01-01"}, None, None)
+    restore = commit(3, "RESTORE")
     found = identify(
         table(
             content(0, 1, DEFINITION_1),
@@ -175,12 +223,12 @@ def mark(version, kind, seq, definition=None, operation="WRITE"):
     """A commit of ours without rows."""
     encoded = encode_definition(definition) if definition else ""
     generation = definition.generation if definition else 0
-    facts = CommitFacts("id-1", kind, seq, "t", generation, encoded, positions={})
-    return Commit(version, version, operation, {}, facts, 0)
+    facts = CommitFacts("id-1", kind, seq, generation, encoded, positions={})
+    return commit(version, operation, facts, 0)
 
 
 def foreign(version, operation="WRITE"):
-    return Commit(version, version, operation, {}, None, None)
+    return commit(version, operation)
 
 
 ADOPTED = mark(1, CommitKind.ADOPTION, 1, DEFINITION_1)

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.inspection import matches
+from dbt.adapters.spark_mt.execution.show import matches
 from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import DAILY, DAY_3, KEYS, SUMS, create, prepare
 
@@ -175,12 +175,53 @@ def test_show_tables_has_the_registrys_figures(tables, clock):
     assert len(tables.execute("SHOW MATERIALIZED TABLES IN spark_catalog.default").rows) == 1
 
 
-def test_a_table_whose_source_is_gone_is_described_all_the_same(tables):
+def test_show_tables_measures_lags(tables, clock):
+    create(tables)
+    tables.append("orders", [(1, DAY_3, 1)])
+    clock.advance(seconds=41)
+    ((*_, lag, _),) = tables.execute("SHOW MATERIALIZED TABLES").rows
+    assert lag == 41
+    tables.execute("ALTER MATERIALIZED TABLE t REFRESH")
+    ((*_, lag, _),) = tables.execute("SHOW MATERIALIZED TABLES").rows
+    assert lag == 0
+
+
+def test_show_tables_measures_for_half_a_second(tables, clock):
+    """A list of a thousand tables may take a second; what was not measured is no figure."""
+    create(tables)
+    for name in "uv":
+        tables.execute(f"CREATE MATERIALIZED TABLE {name} AS {SUMS}")
+    states, newest = tables.environment.states, tables.environment.states.newest
+    states.newest = lambda name: clock.advance(seconds=0.3) or newest(name)
+    rows = tables.execute("SHOW MATERIALIZED TABLES").rows
+    assert [(name, lag) for _, name, *_, lag, _ in rows] == [("t", 0), ("u", 0), ("v", None)]
+
+
+def test_show_tables_lists_a_table_that_cannot_be_measured(tables):
+    create(tables)
+
+    def broken(_):
+        raise OSError(5, "no route")
+
+    tables.environment.states.newest = broken
+    ((_, name, *_, lag, _),) = tables.execute("SHOW MATERIALIZED TABLES").rows
+    assert (name, lag) == ("t", None)
+
+
+def test_a_full_table_says_what_is_allowed(tables):
+    create(tables, clauses="FRESHNESS = INTERVAL '1' HOUR REFRESH_MODE = FULL")
+    found = information(tables)
+    assert (found["Freshness status"], found["Lag to direct sources"]) == ("MET", "0 seconds")
+    assert found["Lag allowed"].startswith("3600 seconds")
+
+
+def test_a_table_whose_source_is_gone_is_described_all_the_same(tables, clock):
     """Why it is suspended is what its user looks for then."""
     create(tables, clauses="FRESHNESS = INTERVAL '1' DAY")
     tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")
     tables.drop("orders")
+    clock.advance(seconds=30)
     found = information(tables)
     assert "orders" in found["Sources"]
     assert (found["Original query"], found["Status"]) == (SUMS, "SUSPENDED")
-    assert found["Lag"] == "unknown"
+    assert found["Lag"] == "30 seconds", "since its last refresh"

@@ -6,10 +6,9 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
-from dbt.adapters.spark_mt.execution.jobs import LONGEST_ERROR, perform
-from dbt.adapters.spark_mt.execution.manager import MaterializedTableManager
+from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, perform
+from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.planning.steps import Fill, Plan, RecordJob, Register
-from dbt.adapters.spark_mt.statements.routing import parse_statement
 from tests.behaviour.harness import Beaten
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import DAY_1, KEYS, SUMS, create, or_alter, prepare, refresh
@@ -38,9 +37,7 @@ def rows(tables):
 
 def manager(tables, **conduct):
     environment = tables.environment
-    return MaterializedTableManager(
-        replace(environment, conduct=replace(environment.conduct, **conduct))
-    )
+    return TableOperations(replace(environment, conduct=replace(environment.conduct, **conduct)))
 
 
 def test_a_fast_refresh_writes_one_row_and_an_unchanged_table_none(tables):
@@ -80,7 +77,7 @@ def test_a_log_that_takes_nothing_is_a_warning_beside_a_refresh(tables):
         runner=Beaten(tables.environment.runner, Fill, heartbeat.tick),
         conduct=replace(tables.environment.conduct, log=BrokenLog()),
     )
-    result = MaterializedTableManager(environment).execute(parse_statement(CREATE))
+    result = TableOperations(environment).execute(CREATE)
     assert tables.rows("t") == [(1, 15), (2, 7)]
     assert len(result.outcome.warnings) == 1
 
@@ -88,7 +85,7 @@ def test_a_log_that_takes_nothing_is_a_warning_beside_a_refresh(tables):
 def test_a_log_that_takes_nothing_never_masks_an_error(tables):
     statement = f"CREATE MATERIALIZED TABLE t (PRIMARY KEY (k) NOT ENFORCED) AS {KEYS}"
     with pytest.raises(ConstraintViolatedError):
-        manager(tables, log=BrokenLog()).execute(parse_statement(statement))
+        manager(tables, log=BrokenLog()).execute(statement)
 
 
 def test_long_errors_are_cut(tables):

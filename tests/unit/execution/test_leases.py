@@ -8,8 +8,8 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.job import Owner
 from dbt.adapters.spark_mt.execution.leases import Claim, Leadership, holds
-from dbt.adapters.spark_mt.execution.memory.leases import MemoryLeases
-from dbt.adapters.spark_mt.execution.memory.system_log import MemoryProcesses
+from tests.support.memory.leases import MemoryLeases
+from tests.support.memory.system_log import MemoryProcesses
 
 HERE, THERE = Owner("here", 1), Owner("there", 2)
 
@@ -55,10 +55,25 @@ def test_it_stays_as_long_as_it_is_heard_of(world):
     assert {lease.term for lease in world.log.told} == {1}
 
 
-def test_a_heartbeat_costs_one_word_every_twenty_seconds(world):
+def test_a_heartbeat_every_twenty_seconds_is_no_row(world):
     world.first.tick()
     world.pass_time(200, world.first)
-    assert len(world.log.told) == 11
+    assert (len(world.log.told), len(world.log.beats)) == (1, 10)
+
+
+def test_a_lease_whose_heartbeat_cannot_be_written_is_lost_in_time(world):
+    world.first.tick()
+
+    def fail(_):
+        raise ConnectionError
+
+    world.log.beat = fail
+    world.now += 20_000
+    with pytest.raises(ConnectionError):
+        world.first.tick()
+    assert world.first.is_held
+    world.now += 40_000
+    assert not world.first.is_held, "others may take over now"
 
 
 def test_a_silent_one_is_taken_over_within_a_minute(world):

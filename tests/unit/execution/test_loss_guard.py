@@ -1,20 +1,20 @@
-"""Rows that a log has dropped are not lost by computing a table anew."""
+"""Rows that a log has dropped are not lost by computing a table again."""
 
 from dataclasses import replace
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.codec import decode_definition, encode_definition
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import OffsetPosition
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
-from dbt.adapters.spark_mt.execution.loss_guard import losing_nothing, loss_of, with_origin
-from dbt.adapters.spark_mt.execution.memory.environment import MemoryEnvironment
-from dbt.adapters.spark_mt.execution.source_errors import LogHistoryLostError
+from dbt.adapters.spark_mt.execution.baseline import losing_nothing, loss_of, with_origin
+from dbt.adapters.spark_mt.execution.errors import LogHistoryLostError
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
-from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
+from tests.support.memory.environment import MemoryEnvironment
 from tests.unit.builders import QUERY, resolve, stored
 
 TOPIC = TableName("events", "s", "c")

@@ -1,23 +1,24 @@
 """A log keeps 30 days: afterwards no commit of ours may be left in it."""
 
 from dbt.adapters.spark_mt.definition.codec import encode_definition
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
-from dbt.adapters.spark_mt.execution.history import Commit
-from dbt.adapters.spark_mt.execution.identification import Table, identify
-from dbt.adapters.spark_mt.planning.properties import DEFINITION, DELTA_ID
-from tests.unit.builders import QUERY, resolve, stored
+from dbt.adapters.spark_mt.execution.table_loader import Table, identify
+from dbt.adapters.spark_mt.planning.properties import DEFINITION
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from tests.unit.builders import QUERY, commit, resolve, stored
 
 DEFINED = stored(resolve(AskedDefinition(QUERY)))
-OPTIMIZED = Commit(41, 0, "OPTIMIZE", {}, None, None)
+OPTIMIZED = commit(41, "OPTIMIZE")
 
 
 def table(identity: str) -> Table:
     return Table(
         name=TableName("t", "s", "c"),
+        format=FORMAT,
         identity=lambda: identity,
-        properties={DEFINITION: encode_definition(DEFINED), DELTA_ID: "made-here"},
+        properties={DEFINITION: encode_definition(DEFINED), FORMAT.identity_property: "made-here"},
         clustered_by=(),
         commits=lambda: [OPTIMIZED],
         columns=lambda: DEFINED.resolved.columns,

@@ -4,15 +4,15 @@ from datetime import date
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.execution.memory.catalog import MemoryCatalog
-from dbt.adapters.spark_mt.execution.memory.literals import literal_value
-from dbt.adapters.spark_mt.execution.memory.tables import Change, Snapshot
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.resolution.query_errors import QueryError
+from dbt.adapters.spark_mt.query.analyzer import QueryError
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, prepare
+from tests.support.memory.catalog import MemoryCatalog
+from tests.support.memory.literals import literal_value
+from tests.support.memory.tables import Change, Snapshot
 from tests.unit.builders import columns
 
 T = TableName("t", "s", "c")
@@ -27,7 +27,7 @@ def catalog():
 
 
 def fenced(seq):
-    return Change("WRITE", 0, CommitFacts("id", CommitKind.CONTENT, seq, "token", 1))
+    return Change("WRITE", 0, CommitFacts("id", CommitKind.CONTENT, seq, 1))
 
 
 def same(snapshot):

@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.resolution.query_errors import QueryError
+from dbt.adapters.spark_mt.query.analyzer import QueryError
 from tests.behaviour.memory import MemoryTables
 
 

@@ -1,11 +1,11 @@
-"""A statement that fills a table beside a host whose batches are faster."""
+"""A statement that fills a table in parallel with a host whose batches are faster."""
 
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
-from dbt.adapters.spark_mt.execution.host_progress import HostPhase
+from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
 from dbt.adapters.spark_mt.planning.steps import Fill
 from tests.behaviour.hosting import LIVE, WIDER, assert_each_row_once, create, prepare
 from tests.behaviour.hosting_memory import MemoryWorld
@@ -40,7 +40,7 @@ class SlowFills:
 
 @dataclass
 class Looked:
-    """A store that tells how often somebody looked whether a table has changed."""
+    """A store that counts how often a reader asked whether a table has changed."""
 
     inner: object
     looks: list
@@ -116,7 +116,7 @@ def test_a_host_that_was_beaten_waits_for_whoever_is_heard_of(world, kind, silen
 
 
 def test_a_host_that_saw_a_change_asks_for_nobody(world):
-    """Whoever waits for its turn has beaten a batch; one that is only under way may still lose."""
+    """A waiting statement has won against a batch; one that only runs may still lose."""
     tables = world.tables
     host = world.host()
     host.fresh()
@@ -146,7 +146,7 @@ def test_a_host_that_saw_others_write_asks_whose_turn_it_is(world):
 
 
 def test_nobody_looks_at_the_table_while_a_batch_is_written(world):
-    """What the batch commits would look like a commit of somebody else until it has returned."""
+    """What the batch commits would look like a commit of another writer until it has returned."""
     tables = world.tables
     host = world.host()
     host.fresh()

@@ -4,8 +4,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.execution.errors import (
     BusySourcesError,
     DamagedTableError,
@@ -13,7 +12,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     RefreshSchemaError,
     TableNotFoundError,
 )
-from dbt.adapters.spark_mt.execution.refreshes import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import (

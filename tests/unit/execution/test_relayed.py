@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.relayed import document_of, result_of
+from dbt.adapters.spark_mt.execution.results import document_of, result_of
 from tests.behaviour.hosting import LIVE, ROWS, prepare
 from tests.behaviour.memory import MemoryTables
 

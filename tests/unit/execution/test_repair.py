@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.memory.repair import MemoryCorrections, MemoryScan
 from dbt.adapters.spark_mt.execution.repair import Repairs
 from tests.behaviour.hosting import EVENTS, SUMS, create, prepare
 from tests.behaviour.memory import MemoryTables
+from tests.support.memory.repair import MemoryCorrections, MemoryScan
 
 CATALOG = "spark_catalog"
 FULL = "FRESHNESS = INTERVAL '1' DAY REFRESH_MODE = FULL"

@@ -8,8 +8,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.planning.explain import explain
-from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
+from dbt.adapters.spark_mt.planning.explain import explain, summarize
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -17,21 +16,30 @@ from dbt.adapters.spark_mt.planning.steps import (
     Fill,
     FillMode,
     FillPartitions,
-    Method,
     Plan,
     PrepareStorage,
     Publish,
+    RaiseFence,
     Recluster,
     RecordJob,
     RefreshRun,
     Register,
+    Release,
     Step,
+    Unpublish,
     Unregister,
     VerifyRows,
 )
-from dbt.adapters.spark_mt.planning.summary import summarize
-from dbt.adapters.spark_mt.resolution.engines import Engine
-from dbt.adapters.spark_mt.resolution.reasons import Reason
+from dbt.adapters.spark_mt.resolution.stream_flow import Reason
+from dbt.adapters.spark_mt.strategies.strategy import (
+    BATCH,
+    INCREMENTAL,
+    MERGE,
+    RECOMPUTE,
+    Choice,
+    Refusal,
+    Write,
+)
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
 DEFINITION = stored(resolve(AskedDefinition(QUERY)))
@@ -39,18 +47,19 @@ FULL = stored(resolve(AskedDefinition(QUERY, refresh_mode=LogicalRefreshMode.FUL
 RUN = RefreshRun("r", "CREATE", {"s.orders": VersionedPosition(4, "x")}, 0)
 SINCE = ((next(iter(RUN.positions)), VersionedPosition(2, "b")),)
 STEPS = {
-    "prepare storage": PrepareStorage(DEFINITION, (("k", "v"),)),
+    "prepare storage": PrepareStorage(DEFINITION, maps_names=True),
     "verify rows": VerifyRows(DEFINITION),
     "create": Fill(DEFINITION, FillMode.CREATE, 1, RUN),
     "fill": Fill(DEFINITION, FillMode.OVERWRITE, 1, RUN),
     "replace": Fill(DEFINITION, FillMode.REPLACE, 1, RUN),
     "commit definition": CommitDefinition(DEFINITION, 1, {}, None),
     "adopt": CommitDefinition(DEFINITION, 1, {}, None, adopts=True),
-    "apply changes": ApplyChanges(DEFINITION, Method.APPEND, 2, RUN, SINCE),
+    "apply changes": ApplyChanges(DEFINITION, 2, RUN, SINCE),
     "publish": Publish(DEFINITION, None),
     "cluster": Recluster(DEFINITION),
     "register": Register(DEFINITION, 1, {}, None),
 }
+LOOSENED = PrepareStorage(DEFINITION, maps_names=False, nullable=("price",))
 NEVER_EXPLAINED = {
     FillPartitions,
     RecordJob,
@@ -85,31 +94,32 @@ def test_the_rows_name_sources_engine_and_reason():
     assert "incremental/recompute" in effect
     assert "s.orders at version 4" in effect
     assert "by default" in reason
-    ((_, _, effect, *_),) = explain(Plan(TABLE, (Fill(FULL, FillMode.CREATE, 1, RUN),)))
+    run = replace(RUN, choice=Choice(BATCH, RECOMPUTE))
+    ((_, _, effect, *_),) = explain(Plan(TABLE, (Fill(FULL, FillMode.CREATE, 1, run),)))
     assert "batch/recompute" in effect
 
 
 def test_every_reason_for_the_engine_is_a_row_behind_the_steps():
     reasons = (Reason("ROW_WISE", "", "one row"), Reason("LOG_SOURCE", "s.k", "a log"))
-    engine = Engine("stream", "append", reasons)
-    plan = Plan(TABLE, (STEPS["create"],), warnings=("careful",), engine=engine)
-    _, first, second, note = explain(plan)
+    refused = (Refusal("merge", (Reason("NO_KEY", "", "no key"), reasons[0])),)
+    choice = Choice("stream", "append", reasons, refused=refused)
+    plan = Plan(TABLE, (STEPS["create"],), warnings=("careful",), choice=choice)
+    _, first, second, third, note = explain(plan)
     assert first == ("engine", "", "kept by stream/append", "", "", "ROW_WISE: one row")
     assert second == ("engine", "s.k", "kept by stream/append", "", "", "LOG_SOURCE: a log")
+    assert third == ("not used", "", "merge", "", "", "NO_KEY: no key")
     assert note[0] == "note"
     summary = summarize(plan)
+    assert summary.not_used == ("merge: NO_KEY: no key",)
     assert (summary.strategy, summary.engine) == ("incremental/recompute", "stream/append")
     assert summary.reasons == ("ROW_WISE: one row", "LOG_SOURCE: a log")
 
 
 def test_rows_and_state_of_a_stream_begin_together():
-    engine = Engine("stream", "stateful", ())
-    fill = Fill(DEFINITION, FillMode.CREATE, 1, replace(RUN, engine=engine))
+    choice = Choice("stream", RECOMPUTE, keeps_checkpoint=True)
+    fill = Fill(DEFINITION, FillMode.CREATE, 1, replace(RUN, choice=choice))
     ((_, _, effect, *_),) = explain(Plan(TABLE, (fill,)))
-    assert "computed by stream/stateful" in effect
-    added = replace(RUN, engine=Engine("stream", "append", ()))
-    ((_, _, effect, *_),) = explain(Plan(TABLE, (replace(fill, run=added),)))
-    assert "computed by incremental/recompute" in effect
+    assert "computed by stream/recompute" in effect
 
 
 def test_a_query_without_sources():
@@ -119,8 +129,10 @@ def test_a_query_without_sources():
 
 
 def test_a_part_of_the_sources_is_named():
-    fill = Fill(DEFINITION, FillMode.CREATE, 1, RUN, since=SINCE)
-    merge = ApplyChanges(DEFINITION, Method.MERGE, 2, RUN, SINCE)
+    window = replace(RUN, choice=Choice(INCREMENTAL, "window", since=SINCE))
+    by_key = replace(RUN, choice=Choice(INCREMENTAL, MERGE, write=Write.KEYS, since=SINCE))
+    fill = Fill(DEFINITION, FillMode.CREATE, 1, window, since=SINCE)
+    merge = ApplyChanges(DEFINITION, 2, by_key, SINCE)
     for step in (fill, merge):
         ((_, _, effect, *_),) = explain(Plan(TABLE, (step,)))
         assert f"rows added to {SINCE[0][0]} after version 2 up to version 4" in effect
@@ -134,3 +146,8 @@ def test_a_part_of_the_sources_is_named():
 def test_warnings_are_rows():
     rows = explain(Plan(TABLE, (STEPS["publish"],), warnings=("careful",)))
     assert rows[1][:3] == ("note", "", "careful")
+
+
+def test_not_null_that_ends_is_told():
+    ((_, change, effect, *_),) = explain(Plan(TABLE, (LOOSENED,)))
+    assert (change, effect) == ("price may be NULL", "NOT NULL of the table dropped")

@@ -8,10 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.planning.missed import MissedRuns, missed_runs
-from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
-from dbt.adapters.spark_mt.planning.schedules import Schedule
-from dbt.adapters.spark_mt.resolution.zones import parse_zone
+from dbt.adapters.spark_mt.planning.schedule import (
+    MissedRuns,
+    Schedule,
+    missed_runs,
+    scheduled_partitions,
+)
+from dbt.adapters.spark_mt.resolution.durations import parse_zone
+from tests.support.schedules import due
 
 UTC = timezone.utc
 DAY = {"ds": "yyyy-MM-dd"}
@@ -99,8 +103,8 @@ SCHEDULES = st.builds(
 def test_exactly_what_was_missed_is_written(plan, formatters, start, hours, pause):
     """Against all scheduled times of the pause, one by one."""
     end = at(start) + timedelta(hours=hours + pause)
-    due = list(plan.due(at(start) + timedelta(hours=hours), end))[-400:]
-    last = due[0] - timedelta(seconds=1) if due else end
+    expected = list(due(plan, at(start) + timedelta(hours=hours), end))[-400:]
+    last = expected[0] - timedelta(seconds=1) if expected else end
 
     def written(runs):
         zone = parse_zone(plan.zone)
@@ -110,8 +114,8 @@ def test_exactly_what_was_missed_is_written(plan, formatters, start, hours, paus
     runs = list(found.scheduled)
     assert found.left_out is None
     assert runs == sorted(runs)
-    assert set(runs) <= set(due)
-    assert runs[-1:] == due[-1:]
+    assert set(runs) <= set(expected)
+    assert runs[-1:] == expected[-1:]
     partitions = written(runs)
-    assert set().union(*partitions) == set().union(*written(due))
+    assert set().union(*partitions) == set().union(*written(expected))
     assert not any(older <= newer for older, newer in pairwise(partitions))

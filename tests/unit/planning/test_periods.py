@@ -1,4 +1,4 @@
-"""Which partitions a scheduled run writes: the examples of semantics 9, zones and their clocks."""
+"""Partitions that a scheduled run writes: examples, zones and their clocks."""
 
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.planning.periods import scheduled_partitions
+from dbt.adapters.spark_mt.planning.schedule import covered_since, scheduled_partitions
 
 UTC = timezone.utc
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -120,3 +120,9 @@ def test_no_day_is_missing_and_none_too_much(minute, hours, zone):
     first = at - timedelta(hours=hours)
     days = {m.astimezone(zone).strftime("'%Y-%m-%d'") for m in (*minutes, first)}
     assert [partition[0][1] for partition in found] == sorted(days)
+
+
+def test_a_run_of_the_longest_freshness_begins_before_the_epoch():
+    at = datetime(2025, 11, 4, tzinfo=UTC)
+    for freshness in (Freshness(2147483647, TimeUnit.SECOND), Freshness(10**12, TimeUnit.WEEK)):
+        assert covered_since(at, freshness, UTC) == at - timedelta(seconds=2147483647)

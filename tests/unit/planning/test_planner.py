@@ -128,6 +128,17 @@ def test_names_that_delta_refuses_are_mapped_first():
     assert kinds(plan) == [PrepareStorage, Fill, Publish, Register]
 
 
+def test_not_null_ends_before_the_rows_of_a_definition_that_takes_null():
+    strict = resolution()
+    columns = tuple(replace(column, nullable=False) for column in strict.definition.columns)
+    strict = replace(strict, definition=replace(strict.definition, columns=columns))
+    before = table()
+    before = replace(before, definition=replace(before.definition, resolved=strict.definition))
+    prepared, *_ = planner.plan_replace(before, resolution(), RUN).steps
+    assert prepared.nullable == tuple(column.name for column in columns)
+    assert kinds(planner.plan_replace(table(), strict, RUN)) == [Fill, Publish, Register]
+
+
 def test_replacing_keeps_the_identity_and_takes_the_next_number():
     before = table()
     fill, publish, _ = planner.plan_replace(before, resolution(), RUN).steps

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.planning.schedules import Schedule
+from dbt.adapters.spark_mt.planning.schedule import Schedule
+from tests.support.schedules import due
 
 UTC = timezone.utc
 MINUTE = timedelta(minutes=1)
@@ -39,34 +40,34 @@ def local(text, zone, fold=0):
 def shown(freshness, zone, start, count):
     """What the zone's clock shows at the scheduled times after `start`, with its offset."""
     plan = schedule(freshness, zone)
-    times = plan.due(local(start, zone), datetime(2100, 1, 1, tzinfo=UTC))
+    times = due(plan, local(start, zone), datetime(2100, 1, 1, tzinfo=UTC))
     return [
         t.astimezone(ZoneInfo(zone)).isoformat(timespec="minutes") for t in islice(times, count)
     ]
 
 
 @pytest.mark.parametrize(
-    ("freshness", "text", "cron", "quartz"),
+    ("freshness", "text", "cron"),
     [
-        ("30 seconds", "every 30 seconds", None, "0/30 * * * * ? *"),
-        ("1 second", "every second", None, "0/1 * * * * ? *"),
-        ("60 seconds", "every minute", "* * * * *", "0 0/1 * * * ? *"),
-        ("20 minutes", "every 20 minutes", "*/20 * * * *", "0 0/20 * * * ? *"),
-        ("1 hour", "every hour", "0 * * * *", "0 0 0/1 * * ? *"),
-        ("8 hours", "every 8 hours", "0 */8 * * *", "0 0 0/8 * * ? *"),
-        ("24 hours", "every day", "0 0 * * *", "0 0 0 * * ? *"),
-        ("7 days", "every week", "0 0 * * 1", "0 0 0 ? * MON *"),
-        ("40 minutes", "every 40 minutes", None, None),
-        ("90 seconds", "every 90 seconds", None, None),
-        ("5 hours", "every 5 hours", None, None),
-        ("36 hours", "every 36 hours", None, None),
-        ("2 days", "every 2 days", None, None),
-        ("2 weeks", "every 2 weeks", None, None),
+        ("30 seconds", "every 30 seconds", None),
+        ("1 second", "every second", None),
+        ("60 seconds", "every minute", "* * * * *"),
+        ("20 minutes", "every 20 minutes", "*/20 * * * *"),
+        ("1 hour", "every hour", "0 * * * *"),
+        ("8 hours", "every 8 hours", "0 */8 * * *"),
+        ("24 hours", "every day", "0 0 * * *"),
+        ("7 days", "every week", "0 0 * * 1"),
+        ("40 minutes", "every 40 minutes", None),
+        ("90 seconds", "every 90 seconds", None),
+        ("5 hours", "every 5 hours", None),
+        ("36 hours", "every 36 hours", None),
+        ("2 days", "every 2 days", None),
+        ("2 weeks", "every 2 weeks", None),
     ],
 )
-def test_as_people_and_schedulers_write_it(freshness, text, cron, quartz):
+def test_as_people_and_schedulers_write_it(freshness, text, cron):
     plan = schedule(freshness)
-    assert (plan.text, plan.cron, plan.quartz) == (text, cron, quartz)
+    assert (plan.text, plan.cron) == (text, cron)
     assert plan.every_seconds == (None if cron else plan.freshness.seconds)
 
 
@@ -168,7 +169,7 @@ def instants(year):
 
 
 def is_scheduled(plan, moment, before):
-    """Whether a minute is scheduled, told from what the clock shows then and a minute before."""
+    """Whether a minute is scheduled, decided from what the clock shows then and a minute before."""
     step = timedelta(seconds=plan.freshness.seconds)
     anchor = MONDAY
     end = moment.replace(tzinfo=None)
@@ -209,7 +210,7 @@ def test_against_a_walk_through_every_minute(freshness, zone, switch, minutes):
     walked = [(start + MINUTE * n).astimezone(tz) for n in range(24 * 60)]
     expected = [moment for before, moment in pairwise(walked) if is_scheduled(plan, moment, before)]
     end = walked[-1].astimezone(UTC)
-    assert list(plan.due(start, end)) == [moment.astimezone(UTC) for moment in expected]
+    assert list(due(plan, start, end)) == [moment.astimezone(UTC) for moment in expected]
 
 
 IST = timezone(timedelta(hours=5, minutes=30))
@@ -226,7 +227,7 @@ def test_the_newest_and_the_next_have_nothing_between_them(count, unit, zone, at
     newest, following = plan.newest(at), plan.next_after(at)
     assert newest <= at < following
     assert plan.next_after(newest) == following
-    assert list(plan.due(newest, following)) == [following]
+    assert list(due(plan, newest, following)) == [following]
 
 
 @given(
@@ -241,3 +242,25 @@ def test_never_longer_than_the_freshness_but_for_a_clock_put_back(seconds, zone,
     tz = UTC if zone == "UTC" else ZoneInfo(zone) if "/" in zone else IST
     put_back = first.astimezone(tz).utcoffset() - (first + gap).astimezone(tz).utcoffset()
     assert gap <= timedelta(seconds=seconds) + max(put_back, timedelta())
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize(
+    "freshness",
+    [
+        Freshness(2147483647, TimeUnit.SECOND),
+        Freshness(35791394, TimeUnit.MINUTE),
+        Freshness(3550, TimeUnit.WEEK),
+        # Earlier releases stored any number.
+        Freshness(12345678901234567890, TimeUnit.MINUTE),
+        Freshness(10**12, TimeUnit.WEEK),
+    ],
+)
+def test_the_longest_freshness_has_a_next_time(freshness, zone):
+    plan = Schedule(freshness, zone)
+    at = datetime(2025, 11, 4, 10, tzinfo=UTC)
+    assert plan.newest(at) <= at < plan.next_after(at)
+    assert list(due(plan, at, plan.next_after(at))) == [plan.next_after(at)]
+    assert plan.next_after(at) - plan.newest(at) <= timedelta(seconds=2147483647, hours=1)
+    assert plan.text.startswith("every ")
+    assert plan.cron is None

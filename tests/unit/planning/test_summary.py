@@ -8,6 +8,7 @@ from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.execution.errors import TableExistsError
+from dbt.adapters.spark_mt.planning.explain import Verdict, refused, summarize, verdict_of
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
     Fill,
@@ -18,8 +19,6 @@ from dbt.adapters.spark_mt.planning.steps import (
     Register,
     VerifyRows,
 )
-from dbt.adapters.spark_mt.planning.summary import refused, summarize
-from dbt.adapters.spark_mt.planning.verdict import Verdict, verdict_of
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
 DEFINITION = stored(resolve(AskedDefinition(QUERY)))

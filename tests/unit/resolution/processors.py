@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.spark_mt.definition.process_function import ProcessFunction
+from dbt.adapters.spark_mt.definition.watermark import ProcessFunction
 
 
 def counts():

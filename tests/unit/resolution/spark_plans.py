@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.spark.plan import read_plan
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.resolution.analysis import PlanOperator
+    from dbt.adapters.spark_mt.query.analyzer import PlanOperator
 
 PLANS = json.loads(Path(__file__).with_name("spark_plans.json").read_text(encoding="utf-8"))
 DELTA, OTHER, FILES, JSON = (TableName(name, "s", "spark_catalog") for name in "opfj")

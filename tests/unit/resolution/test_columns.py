@@ -3,7 +3,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.resolution.content import content_query
+from dbt.adapters.spark_mt.resolution.columns import ColumnTypeError, content_query
 from tests.unit.builders import columns, conditions, context, resolve
 
 QUERY_COLUMNS = "a INT; b DECIMAL(10,2); c STRING"
@@ -88,7 +88,30 @@ def test_both_types_are_named():
         "column": "a",
         "listed": "SMALLINT",
         "actual": "INT",
+        "instead": "List the column as INT, or CAST the column to SMALLINT in the query",
     }
+
+
+@pytest.mark.parametrize(
+    ("given", "listed", "followed"),
+    [
+        ("STRING", "CHAR(3)", "List the column as STRING"),
+        ("STRING", "VARCHAR(3)", "List the column as STRING"),
+        ("VARCHAR(5)", "VARCHAR(3)", "List the column as STRING"),
+        ("ARRAY<STRING>", "ARRAY<CHAR(3)>", "List the column as ARRAY<STRING>"),
+        ("INT", "CHAR(3)", "CAST the column to STRING in the query, and list it as STRING"),
+        ("STRING", "INT", "CAST the column to INT in the query"),
+        ("BIGINT", "INT", "List the column as BIGINT"),
+    ],
+)
+def test_what_is_advised_about_a_type_can_be_done(given, listed, followed):
+    """Spark casts to CHAR and VARCHAR by casting to STRING: that gives no column of such a type."""
+    with pytest.raises(ColumnTypeError) as caught:
+        definition(f"a {listed}", ddl=f"a {given}")
+    assert followed in caught.value.parameters["instead"]
+    cast = followed.partition("CAST the column to ")[2].partition(" in the query")[0]
+    named = followed.partition("ist the column as ")[2] or followed.partition("list it as ")[2]
+    assert definition(f"a {named or listed}", ddl=f"a {cast or given}").columns
 
 
 def test_names_are_compared_without_case_unless_the_session_says_otherwise():
@@ -114,23 +137,23 @@ def test_a_listed_timestamp_is_the_session_s():
 @pytest.mark.parametrize(
     ("specs", "ddl", "select", "inner"),
     [
-        ((), "a INT; b STRING", "`a`, `b`", "`a`, `b`"),
+        ((), "a INT; b STRING", "`a`, `b`", ""),
         (
             ("x", "y"),
             "a INT; a INT",
             "`column_0` AS `x`, `column_1` AS `y`",
-            "`column_0`, `column_1`",
+            "(`column_0`, `column_1`)",
         ),
         (
             ("B BIGINT", "a TIMESTAMP"),
             "a TIMESTAMP; b INT",
             "CAST(`b` AS BIGINT) AS `B`, CAST(`a` AS TIMESTAMP_LTZ) AS `a`",
-            "`a`, `b`",
+            "",
         ),
-        (("we`ird",), "a INT", "`a` AS `we``ird`", "`a`"),
+        (("we`ird",), "a INT", "`a` AS `we``ird`", ""),
     ],
 )
 def test_any_form_of_the_query_is_put_into_the_table_s_columns(specs, ddl, select, inner):
     table = definition(*specs, ddl=ddl)
     body = "SELECT 1 -- no end"
-    assert content_query(table, body) == f"SELECT {select} FROM (\n{body}\n) AS `_`({inner})"
+    assert content_query(table, body) == f"SELECT {select} FROM (\n{body}\n) AS `_`{inner}"

@@ -10,8 +10,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.resolution.derivation import derived_from, is_derived_by
-from dbt.adapters.spark_mt.resolution.settings import Settings
+from dbt.adapters.spark_mt.resolution.settings import Settings, derived_from, is_derived_by
 
 OPEN = AskedDefinition("SELECT 1")
 TIMED = replace(OPEN, freshness=Freshness(5, TimeUnit.MINUTE))

@@ -9,9 +9,10 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
-from dbt.adapters.spark_mt.resolution.engines import LOG_FORMATS, choose_engine, keeps_checkpoint
+from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.stream import LOG_FORMATS
 from tests.unit.builders import Engine, analyzed
 from tests.unit.resolution.spark_plans import DELTA, FILES, OTHER, PLANS, columns, operators
 
@@ -42,7 +43,7 @@ def chosen(name, *sources, key="", query="", facts=None, **clauses):
     asked = AskedDefinition(text, constraints=constraints, **clauses)
     plain = AskedDefinition(text)
     definition = Engine().knows(analyzed(text, ddl, *sources)).resolve(plain).definition
-    return choose_engine(_with(definition, asked, given["expanded"]), found)
+    return choose(_with(definition, asked, given["expanded"]), found)
 
 
 def _with(definition, asked, expanded):
@@ -174,15 +175,16 @@ def test_what_keeps_a_plain_query_from_being_a_stream(facts, code):
 def test_a_sort_keeps_rows_from_being_streamed():
     facts = {"streaming": False}
     query = "SELECT id FROM s.o ORDER BY id"
-    engine = chosen("orderby", delta(), facts=facts, query=query)
-    assert (engine.name, codes(engine)) == ("incremental/recompute", ["SORT"])
+    choice = chosen("orderby", delta(), facts=facts, query=query)
+    assert (choice.name, codes(choice)) == ("incremental/append", ["ROW_WISE", "VERSIONED_SOURCE"])
+    assert [(name, reason.code) for name, reason in choice.refusals] == [("stream", "SORT")]
 
 
 def test_a_query_that_says_stream_itself():
     engine = chosen("stream_static", delta(), delta(OTHER))
     assert (engine.name, engine.followed) == ("stream/append", (str(DELTA),))
     assert codes(engine) == ["STREAM_QUERY", "STATIC_SIDE", "VERSIONED_SOURCE"]
-    assert keeps_checkpoint(engine, (delta(), delta(OTHER)))
+    assert engine.keeps_checkpoint
     keyed = chosen("stream_static", delta(), delta(OTHER), key="id")
     assert keyed.key == ("id",)
     timed = chosen("stream_rows", delta(), facts={"time_dependent": ("current_date",)})

@@ -1,4 +1,4 @@
-"""The four user journeys of seed 551, and enrichers of one's own."""
+"""The four user journeys of FLIP-551, and enrichers of one's own."""
 
 import sys
 from dataclasses import replace
@@ -9,10 +9,16 @@ from types import ModuleType
 import pytest
 
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.definition.freshness import Freshness
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode
-from dbt.adapters.spark_mt.definition.start_mode import FROM_BEGINNING, StartMode, StartModeType
-from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
+from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
+from dbt.adapters.spark_mt.definition.modes import (
+    FROM_BEGINNING,
+    LogicalRefreshMode,
+    RefreshMode,
+    StartMode,
+    StartModeType,
+    StateRetention,
+    StateRetentionType,
+)
 from dbt.adapters.spark_mt.resolution import enrichers
 from dbt.adapters.spark_mt.resolution.enrichers import (
     ENRICHERS,
@@ -177,6 +183,12 @@ class Incomplete:
         return replace(Weekly().enrich(definition, context), refresh_mode=None)
 
 
+class Endless:
+    def enrich(self, definition, context):
+        freshness = Freshness(10**12, TimeUnit.DAY)
+        return replace(Weekly().enrich(definition, context), freshness=freshness)
+
+
 class Failing:
     def enrich(self, _definition, _context):
         raise LookupError
@@ -193,7 +205,7 @@ class Unbuildable:
 @pytest.fixture
 def my_enrichers(monkeypatch):
     module = ModuleType("my_enrichers")
-    for enricher in (Weekly, Silent, Incomplete, Failing, Unbuildable):
+    for enricher in (Weekly, Silent, Incomplete, Endless, Failing, Unbuildable):
         setattr(module, enricher.__name__, enricher)
     module.NUMBER = 1
     monkeypatch.setitem(sys.modules, "my_enrichers", module)
@@ -252,3 +264,12 @@ def test_an_enricher_that_cannot_be_loaded_is_named(spec):
 def test_the_enrichers_that_ship_are_explained(name):
     assert ENRICHERS[name].__doc__
     assert type(load_enricher(name)) is ENRICHERS[name]
+
+
+@pytest.mark.usefixtures("my_enrichers")
+def test_an_enricher_may_not_choose_a_freshness_that_no_statement_takes():
+    with pytest.raises(EnricherFailedError) as caught:
+        ask(asked(), settings=Settings(enricher="my_enrichers:Endless"))
+    assert "2147483647 seconds" in caught.value.parameters["problem"]
+    stored = asked(freshness=Freshness(10**12, TimeUnit.DAY))
+    assert ask(stored).freshness == stored.freshness

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.resolution.date_formatter import (
+from dbt.adapters.spark_mt.resolution.durations import (
     InvalidPatternError,
     Period,
     check_pattern,
@@ -118,10 +118,7 @@ def test_valid_options_are_read():
     assert check(*options) == []
     assert read_options(options) == TableOptions(
         date_formatters=(("ds", "yyyy-MM-dd"), ("hour", "HH")),
-        type_widening=True,
         trigger_interval=timedelta(seconds=10),
-        storage=(("delta.enableChangeDataFeed", "true"),),
-        other=(("owner's note", "it's 😀"),),
     )
     assert read_options(()) == TableOptions()
 

@@ -7,15 +7,16 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.changes.differ import diff
-from dbt.adapters.spark_mt.changes.effect import Effect
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.resolution.engines import choose_engine, keeps_checkpoint
-from dbt.adapters.spark_mt.resolution.process_functions import ProcessFunctionError
-from dbt.adapters.spark_mt.resolution.query_shape import row_shape
+from dbt.adapters.spark_mt.resolution.query_options import ProcessFunctionError
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
+from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.resolution.settings import InvalidSettingsError, Settings
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from dbt.adapters.spark_mt.statements.clauses import Effect
+from dbt.adapters.spark_mt.strategies import validation
+from dbt.adapters.spark_mt.strategies.choice import choose
 from tests.unit.builders import NOW, TABLE, Engine, analyzed, stored
 from tests.unit.resolution.spark_plans import PLANS, columns, operators
 from tests.unit.resolution.test_engines import DELTA, codes, delta
@@ -53,7 +54,7 @@ def problem(*args, **clauses):
 def test_a_stateful_stream_makes_the_rows():
     found = resolved()
     assert [(c.name, c.type) for c in found.definition.columns] == [("id", "INT"), ("n", "BIGINT")]
-    engine = found.engine
+    engine = choose(found.definition, found.analyzed)
     assert (engine.name, engine.output_mode, engine.key) == (
         "stream/stateful",
         OutputMode.APPEND,
@@ -61,7 +62,7 @@ def test_a_stateful_stream_makes_the_rows():
     )
     assert engine.followed == (str(DELTA),)
     assert codes(engine) == ["PROCESS_FUNCTION", "VERSIONED_SOURCE"]
-    assert keeps_checkpoint(engine, found.analyzed.sources)
+    assert engine.keeps_checkpoint
     assert "by id for id int, n bigint" in engine.reason
 
 
@@ -73,7 +74,7 @@ def test_nothing_but_the_stream_computes_a_part_of_the_rows():
 
 def test_a_stream_may_feed_it():
     found = resolved(plan="stream_rows")
-    assert choose_engine(found.definition, found.analyzed).name == "stream/stateful"
+    assert choose(found.definition, found.analyzed).name == "stream/stateful"
 
 
 def test_a_function_that_cannot_be_had():
@@ -109,7 +110,7 @@ def test_a_clause_alone_changes_no_function(options):
 
 
 def _resolver():
-    return Resolver(Engine(), Engine(), SETTINGS, lambda: NOW)
+    return Resolver(Engine(), Engine(), SETTINGS, lambda: NOW, validation)
 
 
 @pytest.mark.parametrize("text", ["counts", "counts=module", "=m:f", "a=m:f,,", "a=:f"])

@@ -5,31 +5,58 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from dbt.adapters.spark_mt.resolution import engines
-from dbt.adapters.spark_mt.resolution.reason_catalogue import REASONS
-from dbt.adapters.spark_mt.resolution.stream_rows import LATE, PROBLEMS
+from dbt.adapters.spark_mt.definition.positions import ChangeKind
+from dbt.adapters.spark_mt.execution import baseline
+from dbt.adapters.spark_mt.hosting import hosted_table
+from dbt.adapters.spark_mt.query import relations
+from dbt.adapters.spark_mt.resolution import row_lineage
+from dbt.adapters.spark_mt.resolution.stream_plan import LATE, PROBLEMS
+from dbt.adapters.spark_mt.strategies import strategy
+from tools.docs_data.reasons import REASONS
 
-SOURCES = sorted(Path(engines.__file__).parent.glob("*.py"))
+PACKAGES = [
+    Path(m.__file__).parent for m in (relations, row_lineage, strategy, baseline, hosted_table)
+]
+SOURCES = sorted(path for package in PACKAGES for path in package.glob("*.py"))
+CODE_OF = {"Reason": None, "NoShapeError": "reason", "NotUnderstoodError": "reason"}
+CODE_OF |= {"Opaque": None, "UnreadableError": None}
+"""By the name of a class: the keyword of its code, None for its first argument."""
 
 
 def given_codes():
-    """The texts that stand as the code of a reason in the package."""
+    """The texts that are the code of a reason in the package."""
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            if not isinstance(node, ast.Call):
                 continue
-            if node.func.id == "Reason":
-                code = node.args[0]
-            elif node.func.id == "NoShapeError":
-                (code,) = (k.value for k in node.keywords if k.arg == "reason")
-            else:
+            called = ast.unparse(node.func)
+            if called == "Refusal.of":
+                yield node.args[1].value
+            if called not in CODE_OF:
                 continue
+            keyword = CODE_OF[called]
+            code = node.args[0] if keyword is None else None
+            for each in node.keywords:
+                code = each.value if each.arg == keyword else code
             if isinstance(code, ast.Constant):
                 yield code.value
 
 
+def happened():
+    """What can have happened to a source."""
+    kinds = {str(number): kind for number, kind in enumerate(ChangeKind)}
+    return (reason.code for reason in strategy.disallowed(kinds, ChangeKind.ADDED))
+
+
 def test_every_code_is_documented_once():
     codes = [doc.code for doc in REASONS]
-    given = {*given_codes(), LATE, *(code for code, _ in PROBLEMS.values())}
+    given = {
+        *given_codes(),
+        LATE,
+        strategy.NO_BASELINE,
+        *happened(),
+        *row_lineage.PROBLEMS,
+    }
+    given |= {code for table in (PROBLEMS, relations.UNKNOWN) for code, _ in table.values()}
     assert len(codes) == len(set(codes))
     assert set(codes) == given

@@ -3,24 +3,27 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import Check, PrimaryKey
+from dbt.adapters.spark_mt.definition.columns import Check, PrimaryKey, TableName
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode
-from dbt.adapters.spark_mt.definition.start_mode import (
+from dbt.adapters.spark_mt.definition.modes import (
     FROM_BEGINNING,
     IntervalUnit,
+    LogicalRefreshMode,
+    RefreshMode,
     StartInterval,
     StartMode,
     StartModeType,
+    StateRetention,
+    StateRetentionType,
 )
-from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
-from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
+from dbt.adapters.spark_mt.planning.planner import kept_by
+from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
+from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
-from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
+from dbt.adapters.spark_mt.strategies import validation
 from tests.unit.builders import (
     NOW,
     QUERY,
@@ -166,7 +169,8 @@ def test_a_stream_cannot_be_refreshed_in_full(clauses):
 
 def test_a_query_over_a_stream_is_run_as_one_or_refused():
     rows = operators("stream_rows")
-    assert engine(streaming=True, operators=rows).resolve(asked()).engine.name == "stream/append"
+    found = engine(streaming=True, operators=rows).resolve(asked())
+    assert kept_by(found).name == "stream/append"
     over = operators("over")
     assert refused(asked(), streaming=True, operators=over) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
     assert refused(asked(), streaming=True) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
@@ -231,7 +235,7 @@ def test_a_stream_starts_at_an_instant_where_its_sources_have_positions():
     assert conditions(caught.value) == ["MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"]
     log = Source(FILES, SourceKind.UNVERSIONED, format="kafka")
     query = analyzed(QUERY, QUERY_COLUMNS, log, streaming=True, operators=rows)
-    assert Engine().knows(query).resolve(asked(start_mode=NOW_MODE)).engine.is_stream
+    assert kept_by(Engine().knows(query).resolve(asked(start_mode=NOW_MODE))).is_stream
 
 
 NOW_MODE = StartMode(StartModeType.FROM_NOW)
@@ -309,8 +313,9 @@ def test_a_query_may_not_read_its_own_table():
 
 def test_a_short_name_is_a_table_of_the_session_s_schema():
     analyzer = engine(table_source("t"))
+    resolver = Resolver(analyzer, analyzer, Settings(), lambda: NOW, validation)
     with pytest.raises(MaterializedTableError) as caught:
-        Resolver(analyzer, analyzer, Settings(), lambda: NOW).resolve(TableName("T"), asked(), None)
+        resolver.resolve(TableName("T"), asked(), None)
     assert caught.value.condition == "MATERIALIZED_TABLE_READS_ITSELF"
 
 

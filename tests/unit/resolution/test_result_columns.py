@@ -2,7 +2,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.resolution.result_columns import result_problems
+from dbt.adapters.spark_mt.resolution.validation import result_problems
 from tests.unit.builders import columns, resolve
 
 
@@ -16,7 +16,8 @@ def problems(result, *specs, ddl="a INT; b DECIMAL(10,2)"):
     [
         "a INT; b DECIMAL(10,2)",
         "a SMALLINT; b DECIMAL(5,1)",
-        "x INT; y DECIMAL(10, 2)",
+        "b DECIMAL(10,2); a INT",
+        "c STRING; A INT; b DECIMAL(10, 2)",
         "a VOID; b TINYINT",
     ],
 )
@@ -27,8 +28,9 @@ def test_results_that_fit(result):
 @pytest.mark.parametrize(
     ("result", "count", "named"),
     [
-        ("a INT", 1, "a"),
-        ("a INT; b DECIMAL(10,2); c STRING", 1, "c"),
+        ("a INT", 2, "`b`"),
+        ("x INT; y DECIMAL(10,2)", 3, "`a`"),
+        ("a INT; b DECIMAL(10,2); B STRING", 2, "`b`"),
         ("a BIGINT; b DECIMAL(10,2)", 1, "`a` INT"),
         ("a INT; b INT", 1, "`b` DECIMAL(10,2)"),
         ("a STRING; b DECIMAL(12,4)", 2, "`a` INT"),
@@ -45,3 +47,10 @@ def test_a_typed_list_goes_by_name_of_the_query_and_by_its_own_types():
     assert problems("a BIGINT; b DECIMAL(12,2)", *specs) == ()
     (problem,) = problems("a INT; b STRING", *specs)
     assert problem.startswith("`b` DECIMAL(20,2): the query returns STRING")
+
+
+def test_a_query_that_gives_one_name_twice_goes_by_the_order_of_its_names():
+    specs = (ColumnSpec("x"), ColumnSpec("y"))
+    assert problems("a INT; a INT", *specs, ddl="a INT; a INT") == ()
+    (problem,) = problems("a INT; b INT", *specs, ddl="a INT; a INT")
+    assert "`b`" in problem

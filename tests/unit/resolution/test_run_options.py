@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.spark_mt.resolution.run_options import (
+from dbt.adapters.spark_mt.resolution.options import (
     InvalidRunOptionsError,
     check_run_options,
     session_confs,

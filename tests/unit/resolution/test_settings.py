@@ -1,20 +1,40 @@
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from dbt.adapters.spark_mt.adapter.config import (
+    read_clause,
+    read_freshness,
+    read_wait,
+    read_watermark,
+)
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.start_mode import (
+from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
     StartInterval,
     StartMode,
     StartModeType,
 )
 from dbt.adapters.spark_mt.resolution.durations import (
+    LONGEST,
+    DurationTooLongError,
     InvalidDurationError,
     describe_duration,
     parse_duration,
 )
+from dbt.adapters.spark_mt.resolution.options import (
+    InvalidRunOptionsError,
+    OptionScope,
+    check_options,
+    check_run_options,
+    read_options,
+)
 from dbt.adapters.spark_mt.resolution.settings import SETTINGS, InvalidSettingsError, Settings
+from dbt.adapters.spark_mt.statements.clauses import BY_FIELD
 
 PREFIX = "spark.materialized-table."
 
@@ -57,13 +77,58 @@ def test_durations_are_read_as_spark_and_flink_write_them(text, seconds):
         "PT",
         "P1DT",
         "5 min x",
-        "9" * 20 + " d",
     ],
 )
 def test_what_is_no_duration_is_refused_with_its_text(text):
     with pytest.raises(InvalidDurationError) as caught:
         parse_duration(text)
     assert caught.value.parameters == {"value": text}
+
+
+@pytest.mark.parametrize("text", ["2147483648 s", "24856 d", "PT35791395M", "9" * 20 + " d"])
+def test_a_duration_is_at_most_2147483647_seconds(text):
+    with pytest.raises(DurationTooLongError) as caught:
+        parse_duration(text)
+    assert caught.value.parameters == {"value": text, "longest": "2147483647 seconds"}
+    assert caught.value.remedy
+
+
+def test_a_threshold_may_be_longer_than_any_freshness():
+    always = Settings.from_confs({PREFIX + "refresh-mode.freshness-threshold": "999999 days"})
+    assert always.freshness_threshold == timedelta(days=999999)
+
+
+@given(
+    count=st.integers(1, 9999).map(lambda digits: "9" * digits),
+    form=st.sampled_from(
+        ("{} s", "{} ms", "{}weeks", "1 h {} min", "INTERVAL '{}' DAY", "PT{}S", "P{}W", "PT{}.5S")
+    ),
+)
+def test_no_number_is_too_long_for_an_error_of_ours(count, form):
+    """The texts reach every place that reads a number and a unit."""
+    text = form.format(count)
+    for longest in (LONGEST, None):
+        with suppress(InvalidDurationError):
+            assert parse_duration(text, longest=longest) > timedelta()
+    for doc in SETTINGS:
+        with suppress(InvalidSettingsError):
+            Settings.from_confs({doc.key: text})
+    with suppress(InvalidRunOptionsError):
+        check_run_options("t", (("continuous.trigger-interval", text),))
+    scope = OptionScope("t", (), (), str.lower)
+    for key, value in (("continuous.trigger-interval", text), ("watermark", f"ts DELAY OF {text}")):
+        if not list(check_options(((key, value),), scope)):
+            read_options(((key, value),))
+    for read, value in (
+        (read_freshness, text),
+        (read_freshness, {"count": count, "period": "day"}),
+        (read_watermark, {"column": "ts", "delay": text}),
+        (read_wait, {"until": "fresh", "at_most": text}),
+        (read_clause(BY_FIELD["start_mode"]), {"from_now": f"{count} days"}),
+        (read_clause(BY_FIELD["start_mode"]), f"from_now({text})"),
+    ):
+        with suppress(InvalidValueError):
+            read(value)
 
 
 @pytest.mark.parametrize(

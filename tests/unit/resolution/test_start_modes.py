@@ -2,7 +2,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.start_mode import (
+from dbt.adapters.spark_mt.definition.modes import (
     FROM_BEGINNING,
     IntervalUnit,
     InvalidStartModeError,
@@ -11,19 +11,19 @@ from dbt.adapters.spark_mt.definition.start_mode import (
     StartMode,
     StartModeType,
 )
+from dbt.adapters.spark_mt.resolution.durations import (
+    InvalidTimestampError,
+    InvalidTimeZoneError,
+    epoch_milliseconds,
+    parse_timestamp,
+    parse_zone,
+)
 from dbt.adapters.spark_mt.resolution.start_modes import (
     FutureStartError,
     StartBeforeTimeError,
     parse_start_mode,
     resolve_start_mode,
     subtract,
-)
-from dbt.adapters.spark_mt.resolution.zones import (
-    InvalidTimestampError,
-    InvalidTimeZoneError,
-    epoch_milliseconds,
-    parse_timestamp,
-    parse_zone,
 )
 
 UTC = timezone.utc
@@ -205,3 +205,14 @@ def test_an_unchanged_start_mode_keeps_its_instant():
 
 def test_milliseconds_are_rounded_down_before_the_epoch_too():
     assert epoch_milliseconds(datetime(1969, 12, 31, 23, 59, 59, 999_500, tzinfo=UTC)) == -1
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [("0001-01-01 00:00:00", "+18:00"), ("0001-01-01 00:00:00", "Asia/Tokyo")],
+)
+def test_an_instant_before_the_first_year_of_utc_has_milliseconds_too(text, zone):
+    instant = parse_timestamp(text, parse_zone(zone))
+    first_year = epoch_milliseconds(datetime(1, 1, 1, tzinfo=UTC))
+    assert first_year - 18 * 3_600_000 <= epoch_milliseconds(instant) < first_year
+    assert resolve(f"FROM_TIMESTAMP(TIMESTAMP '{text} {zone}')").instant_ms < first_year

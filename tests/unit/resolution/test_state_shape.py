@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.resolution.engines import STATEFUL, STREAM, Engine
-from dbt.adapters.spark_mt.resolution.state_shape import state_problems, stateful_operators
+from dbt.adapters.spark_mt.resolution.state_compatibility import state_problems, stateful_operators
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from dbt.adapters.spark_mt.strategies.strategy import STATEFUL, STREAM, Choice
 from tests.unit.resolution.spark_plans import operators
 
-ENGINE = Engine(STREAM, STATEFUL, (), OutputMode.UPDATE, ("k",), ("s.o",))
+ENGINE = Choice(STREAM, STATEFUL, output_mode=OutputMode.UPDATE, key=("k",), followed=("s.o",))
 
 
 def problems(before, after, engine=ENGINE):
@@ -68,7 +68,7 @@ def test_operators_that_come_or_go_are_named():
 
 
 def test_other_sources_modes_and_watermarks():
-    engine = Engine(STREAM, STATEFUL, (), OutputMode.APPEND, (), ("s.p",))
+    engine = replace(ENGINE, output_mode=OutputMode.APPEND, key=(), followed=("s.p",))
     assert len(problems("agg", "agg", engine)) == 2
 
 

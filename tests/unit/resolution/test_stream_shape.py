@@ -7,10 +7,9 @@ from datetime import timedelta
 import pytest
 
 from dbt.adapters.spark_mt.definition.watermark import Watermark
-from dbt.adapters.spark_mt.resolution.analysis import PlanOperator
-from dbt.adapters.spark_mt.resolution.reasons import NotAStreamError
-from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
-from dbt.adapters.spark_mt.resolution.stream_shape import has_watermark, stream_shape
+from dbt.adapters.spark_mt.query.analyzer import PlanOperator
+from dbt.adapters.spark_mt.resolution.stream_flow import NotAStreamError, OutputMode
+from dbt.adapters.spark_mt.resolution.stream_plan import has_watermark, stream_shape
 from tests.unit.resolution.spark_plans import (
     DELTA,
     FILES,
@@ -38,7 +37,7 @@ def codes(name, *followed, watermarks=()):
 
 
 def key_of(name, *followed, watermarks=()):
-    """The columns by which rows replace rows; those that tell the same are joined by a bar."""
+    """The columns by which rows replace rows; those with the same meaning are joined by a bar."""
     found = shape_of(name, *followed, watermarks=watermarks)
     assert found.output_mode is OutputMode.UPDATE
     assert found.stateful

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
-from dbt.adapters.spark_mt.definition.identifier import TableName
 from dbt.adapters.spark_mt.definition.watermark import Watermark
-from dbt.adapters.spark_mt.resolution.query_errors import QueryError
-from dbt.adapters.spark_mt.resolution.watermarks import check_watermarks, parse_watermarks
+from dbt.adapters.spark_mt.query.analyzer import QueryError
+from dbt.adapters.spark_mt.resolution.query_options import check_watermarks, parse_watermarks
 from tests.unit.builders import analyzed
 
 ORDERS = TableName("orders", "s", "c")

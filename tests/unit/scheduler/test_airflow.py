@@ -1,48 +1,33 @@
 """What the manager knows of workflows that Airflow runs."""
 
 import pytest
-import time_machine
 
-from dbt.adapters.spark_mt.definition.refresh_handler import FullRefreshHandler
+from dbt.adapters.spark_mt.definition.job import FullRefreshHandler
 from dbt.adapters.spark_mt.execution.workflows import (
     DeleteRefreshWorkflow,
-    ResumeRefreshWorkflow,
     SchedulerContext,
     SuspendRefreshWorkflow,
-    WorkflowNotFoundError,
+    serializer_of,
 )
 from dbt.adapters.spark_mt.scheduler.airflow import LONGEST_DAG_ID, create, dag_id_of
-from tests.unit.scheduler.simulation import at, now, workflow
+from tests.unit.scheduler.simulation import now, workflow
 
 
 @pytest.fixture
 def scheduler():
-    fired = []
-    with time_machine.travel(at("2025-03-02 10:10"), tick=False):
-        yield create(SchedulerContext(fired.append, now))
-    assert fired == []
+    submitted = []
+    yield create(SchedulerContext(submitted.append, now))
+    assert submitted == []
 
 
 def test_the_life_of_a_workflow(scheduler):
     handler = scheduler.create_refresh_workflow(workflow())
     assert handler == FullRefreshHandler("airflow", "c.s.t", "every hour")
-    assert scheduler.next_run_at(handler) == at("2025-03-02 11:00")
     scheduler.modify_refresh_workflow(SuspendRefreshWorkflow(handler))
-    assert scheduler.next_run_at(handler) is None
-    scheduler.modify_refresh_workflow(ResumeRefreshWorkflow(handler))
-    assert scheduler.next_run_at(handler) == at("2025-03-02 11:00")
+    assert scheduler.create_refresh_workflow(workflow()) == handler
     scheduler.delete_refresh_workflow(DeleteRefreshWorkflow(handler))
-    assert scheduler.next_run_at(handler) is None
-    serializer = scheduler.refresh_handler_serializer()
+    serializer = serializer_of(scheduler)
     assert serializer.deserialize(serializer.serialize(handler)) == handler
-
-
-def test_what_is_not_there(scheduler):
-    nobody = FullRefreshHandler("airflow", "nobody", "")
-    scheduler.delete_refresh_workflow(DeleteRefreshWorkflow(nobody))
-    with pytest.raises(WorkflowNotFoundError) as caught:
-        scheduler.modify_refresh_workflow(SuspendRefreshWorkflow(nobody))
-    assert caught.value.parameters == {"scheduler": "airflow", "workflow": "nobody"}
 
 
 def test_ids_of_dags():

@@ -4,8 +4,8 @@ from operator import attrgetter
 
 import pytest
 
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 from dbt.adapters.spark_mt.statements.renderer import render
-from dbt.adapters.spark_mt.statements.routing import parse_statement
 from tests.seeds.texts import TEXTS_TOLD
 
 READ = [text for text in TEXTS_TOLD if text.node]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from threading import Event, Thread
 
-from dbt.adapters.spark_mt.spark.streams.stream import BatchQuery, _StoppedError
+from dbt.adapters.spark_mt.spark.streams.runner import BatchQuery, _StoppedError
 
 PATIENCE_S = 20
 

@@ -2,14 +2,10 @@
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.definition.positions import OffsetPosition, UnknownPosition
-from dbt.adapters.spark_mt.execution.source_errors import (
-    SourceOnlyStreamsError,
-    SourceWithoutTimeError,
-)
-from dbt.adapters.spark_mt.planning.windows import ChangeKind
-from dbt.adapters.spark_mt.spark.streams.checkpointed import FilesSource, RateSource
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.positions import ChangeKind, OffsetPosition, UnknownPosition
+from dbt.adapters.spark_mt.execution.errors import SourceOnlyStreamsError, SourceWithoutTimeError
+from dbt.adapters.spark_mt.spark.streams.files import FilesSource, RateSource
 
 LANDED = TableName.of("spark_catalog", "s", "landed")
 FILES = FilesSource(None, LANDED, "json")

@@ -4,16 +4,18 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts, CommitKind, encode_commit
-from dbt.adapters.spark_mt.spark.delta_log import (
-    _escaped,
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind, encode_commit
+from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.execution.table_history import Commit
+from dbt.adapters.spark_mt.spark.delta.log import (
     _tail,
     commit_file,
     parse_commit,
     versions_in,
 )
+from dbt.adapters.spark_mt.spark.driver_files import escaped
 
-FACTS = CommitFacts("id", CommitKind.CONTENT, 3, "token", 2)
+FACTS = CommitFacts("id", CommitKind.CONTENT, 3, 2)
 
 
 def line(**info):
@@ -30,19 +32,42 @@ def test_our_commit():
         ),
     )
     assert (found.version, found.timestamp_ms, found.operation) == (7, 1000, "WRITE")
-    assert (found.facts, found.rows, found.parameters) == (FACTS, 12, {"mode": "Overwrite"})
+    assert (found.facts, found.rows, found.effect) == (FACTS, 12, CommitEffect.ROWS)
 
 
 def test_a_commit_of_others():
     found = parse_commit(0, line(userMetadata="by hand"))
-    assert (found.facts, found.rows, found.parameters) == (None, None, {})
+    assert (found.facts, found.rows, found.restored) == (None, None, None)
 
 
 def test_restore_keeps_the_number_of_its_version():
-    parameters = {"version": 0, "timestamp": None}
-    assert parse_commit(
-        3, line(operation="RESTORE", operationParameters=parameters)
-    ).parameters == (parameters)
+    def restored(**parameters):
+        found = parse_commit(3, line(operation="RESTORE", operationParameters=parameters))
+        assert found.effect is CommitEffect.RESTORE
+        return found.restored
+
+    assert restored(version=0, timestamp=None) == 0
+    assert restored(version="2") == 2
+    assert restored(version=None, timestamp="2025-03-01 10:00:00") is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "effect"),
+    [
+        ("WRITE", CommitEffect.ROWS),
+        ("STREAMING UPDATE", CommitEffect.ROWS),
+        ("something new", CommitEffect.ROWS),
+        ("OPTIMIZE", CommitEffect.NO_ROWS),
+        ("SET TBLPROPERTIES", CommitEffect.NO_ROWS),
+        ("CLONE", CommitEffect.CLONE),
+        ("CREATE OR REPLACE TABLE AS SELECT", CommitEffect.REPLACE),
+        ("REPLACE TABLE", CommitEffect.REPLACE),
+    ],
+)
+def test_what_an_operation_does(operation, effect):
+    assert parse_commit(1, line(operation=operation, operationParameters={"version": 5})) == (
+        Commit(1, 1000, operation, None, None, "1000", effect=effect)
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +102,7 @@ def test_paths_are_compared_without_scheme_and_slashes(path):
 
 
 def test_paths_are_no_patterns():
-    assert _escaped(r"/a*b[1]{x}?\y") == r"/a\*b\[1\]\{x\}\?\\y"
+    assert escaped(r"/a*b[1]{x}?\y") == r"/a\*b\[1\]\{x\}\?\\y"
 
 
 def test_versions_are_those_of_commits():

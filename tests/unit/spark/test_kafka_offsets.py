@@ -1,10 +1,9 @@
-"""What offsets of Kafka say: where a topic stands, and what happened between two positions."""
+"""Offsets of Kafka: the end of a topic, and what happened between two positions."""
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.positions import OffsetPosition
-from dbt.adapters.spark_mt.planning.windows import ChangeKind
-from dbt.adapters.spark_mt.spark.streams.kafka_offsets import (
+from dbt.adapters.spark_mt.definition.positions import ChangeKind, OffsetPosition
+from dbt.adapters.spark_mt.spark.streams.kafka import (
     EARLIEST,
     assignment,
     completed,

@@ -8,11 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.spark.delta_log import DeltaLog, commit_file
-from dbt.adapters.spark_mt.spark.driver_log import DriverLog
-from dbt.adapters.spark_mt.spark.newest_versions import NewestVersions
-from dbt.adapters.spark_mt.spark.table_details import NoTable
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.spark.catalog import NewestVersions, NoTable
+from dbt.adapters.spark_mt.spark.delta.log import DriverLog, commit_file
 
 NAME = TableName("registry", "system", "c")
 
@@ -189,17 +187,3 @@ def test_a_writer_that_says_nothing_about_its_commits():
     assert list(found) == [4, 3, 2, 1, 0]
     assert found[3].identity == found[1].identity != found[4].identity
     assert (found[3].timestamp_ms, found[3].facts) == (77, None)
-
-
-def test_a_word_in_commits_is_looked_for_without_spark():
-    log, details = Log(), Details("/a")
-    newest = NewestVersions(details, log)
-    log.texts[commit_file("/a", 3)] = '{"commitInfo":{"userMetadata":"a-word"}}'
-    log.texts[commit_file("/a", 4)] = '{"commitInfo":{}}'
-    assert newest.may_mention(NAME, "a-word", [3, 4])
-    assert not newest.may_mention(NAME, "a-word", [4])
-    assert newest.may_mention(NAME, "a-word", [4, 5]), "nobody knows what a lost commit said"
-    assert NewestVersions(details, DeltaLog(None)).may_mention(NAME, "a-word", [4]), "nor from afar"
-    details.location = ""
-    details.forget()
-    assert newest.may_mention(NAME, "a-word", [4])

@@ -1,4 +1,4 @@
-"""Publishing a definition while somebody else changes the same table."""
+"""Publishing a definition while another writer changes the same table."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.planning.marks import Unpublish
 from dbt.adapters.spark_mt.planning.properties import properties_of
-from dbt.adapters.spark_mt.planning.steps import PrepareStorage, Publish, Recluster
+from dbt.adapters.spark_mt.planning.steps import PrepareStorage, Publish, Recluster, Unpublish
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
 from tests.unit.builders import QUERY, resolve, stored
 
@@ -22,28 +23,41 @@ CONFLICT = errors.PySparkException(
 )
 
 
+class Tables(DeltaTables):
+    """Hands commits to a table."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def commit(self, _session, _metadata, _number, write):
+        self._table.commit(write)
+
+
 class Table:
     """A table whose first changes fail because another one came first."""
 
-    def __init__(self, definition, failures, other=lambda _: None):
-        self.properties = properties_of(definition)
+    def __init__(self, definition, failures, other=lambda _: None, failure=CONFLICT):
+        self._failure = failure
+        self.properties = properties_of(definition, FORMAT)
         self.statements = []
         self._failures = failures
         self._other = other
+        self.tables = Tables(self)
 
     @contextmanager
     def open(self):
+        fields = [SimpleNamespace(name="user_id", nullable=False)]
+        schema = SimpleNamespace(schema=SimpleNamespace(fields=fields))
         yield SimpleNamespace(
-            spark=SimpleNamespace(sql=self.statements.append),
-            commit=lambda _metadata, _seq, write: self._commit(write),
+            spark=SimpleNamespace(sql=self.statements.append, table=lambda _: schema)
         )
 
-    def _commit(self, write):
+    def commit(self, write):
         write()
         if self._failures:
             self._failures -= 1
             self._other(self)
-            raise CONFLICT
+            raise self._failure
 
 
 def publish(table, definition, before):
@@ -51,14 +65,28 @@ def publish(table, definition, before):
 
 
 def run(table, step):
+    return runner(table).run(step)
+
+
+def runner(table):
     details = SimpleNamespace(
         forget=lambda: None,
         of=lambda _: SimpleNamespace(comment=""),
         properties=lambda _: table.properties,
-        delta_id=lambda _: "delta",
+        identity=lambda _: "delta",
     )
-    runner = SparkStepRunner(table, SimpleNamespace(), SimpleNamespace(), details)
-    return runner.run(step)
+    return SparkStepRunner(table.tables, table, SimpleNamespace(), SimpleNamespace(), details)
+
+
+def failure(condition):
+    return errors.PySparkException("text", errorClass=condition, messageParameters={})
+
+
+def strict(generation):
+    """A definition whose column `price` is NOT NULL."""
+    columns = tuple(replace(c, nullable=c.name != "price") for c in BEFORE.resolved.columns)
+    resolved = replace(BEFORE.resolved, columns=columns)
+    return replace(BEFORE, generation=generation, resolved=resolved)
 
 
 BEFORE = stored(resolve(AskedDefinition(QUERY)))
@@ -75,7 +103,7 @@ def test_a_change_of_others_in_between_lets_it_publish_again():
 
 def test_who_published_something_newer_meanwhile_is_not_overwritten():
     def newer(table):
-        table.properties = properties_of(NEWER)
+        table.properties = properties_of(NEWER, FORMAT)
 
     table = Table(BEFORE, failures=1, other=newer)
     publish(table, AFTER, BEFORE)
@@ -92,10 +120,61 @@ def test_whatever_follows_a_commit_is_done_again(step):
 def test_what_comes_before_a_commit_lets_the_whole_statement_begin_again():
     table = Table(BEFORE, failures=1)
     with pytest.raises(CommitConflictError):
-        run(table, PrepareStorage(AFTER, (("delta.columnMapping.mode", "name"),)))
+        run(table, PrepareStorage(AFTER, maps_names=True))
     assert len(table.statements) == 1
 
 
 def test_who_is_always_second_says_so():
     with pytest.raises(CommitConflictError):
         publish(Table(BEFORE, failures=100), AFTER, BEFORE)
+
+
+ADDED = (
+    f"ALTER TABLE {BEFORE.name.sql} ADD CONSTRAINT `materialized-table.not-null.price` "
+    "CHECK (`price` IS NOT NULL)"
+)
+DROPPED = (
+    f"ALTER TABLE {BEFORE.name.sql} DROP CONSTRAINT IF EXISTS `materialized-table.not-null.price`"
+)
+HAS = {"delta.constraints.materialized-table.not-null.price": "*********(redacted)"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "warnings"),
+    [("DELTA_CONSTRAINT_ALREADY_EXISTS", 0), ("DELTA_NEW_CHECK_CONSTRAINT_VIOLATION", 1)],
+)
+def test_not_null_comes_before_the_definition_that_asks_for_it(condition, warnings):
+    """Another writer may have added it, or rows of others may break it: the rest is published."""
+    after = strict(AFTER.generation)
+    table = Table(BEFORE, failures=1, failure=failure(condition))
+    assert len(publish(table, after, BEFORE).warnings) == warnings
+    first, second = table.statements
+    assert first == ADDED
+    assert "SET TBLPROPERTIES" in second
+
+
+def test_not_null_that_is_there_is_not_added_again():
+    after = strict(AFTER.generation)
+    table = Table(BEFORE, failures=0)
+    table.properties |= HAS
+    publish(table, after, BEFORE)
+    assert ADDED not in table.statements
+
+
+def test_not_null_ends_before_rows_that_hold_null():
+    """Also that of the schema, which tables have that were adopted."""
+    table = Table(strict(1), failures=0)
+    table.properties |= HAS
+    run(table, PrepareStorage(AFTER, maps_names=False, nullable=("price",)))
+    assert table.statements == [
+        DROPPED,
+        f"ALTER TABLE {BEFORE.name.sql} ALTER COLUMN `user_id` DROP NOT NULL",
+    ]
+
+
+def test_not_null_that_ended_for_nothing_is_added_again():
+    table = Table(BEFORE, failures=1)
+    runner(table).undo(PrepareStorage(AFTER, maps_names=False, nullable=("price",)))
+    assert table.statements == [ADDED]
+    runner(table).undo(PrepareStorage(AFTER, maps_names=False))
+    assert table.statements == [ADDED]

@@ -1,4 +1,4 @@
-"""What is told when Spark is gone before it says what became of a change."""
+"""Errors when Spark is gone before it reports what became of a change."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.identifier import TableName
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.errors import (
     ChangeFailedError,
     OutcomeUnknownError,
     RefreshFailedError,
 )
 from dbt.adapters.spark_mt.planning.steps import DropTable, Phase
+from dbt.adapters.spark_mt.spark.catalog import NoTable
+from dbt.adapters.spark_mt.spark.commit import WriteErrors
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
-from dbt.adapters.spark_mt.spark.table_details import NoTable
-from dbt.adapters.spark_mt.spark.write_errors import WriteErrors
 
 errors = pytest.importorskip("pyspark.errors")
 NAME = TableName("orders", "shop", "spark_catalog")

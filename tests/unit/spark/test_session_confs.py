@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.session_confs import embedded_metastore, session_confs
+from dbt.adapters.spark_mt.spark.session import embedded_metastore, session_confs
 
 HOME = Path("/home/project")
 URL = "spark.hadoop.javax.jdo.option.ConnectionURL"

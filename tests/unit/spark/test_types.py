@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.resolution.types import canonical_type
+from dbt.adapters.spark_mt.query.types import canonical_type
 from dbt.adapters.spark_mt.spark.types import columns_of, ddl_type
 
 if TYPE_CHECKING:

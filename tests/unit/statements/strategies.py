@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, PrimaryKey
+from dbt.adapters.spark_mt.definition.columns import (
+    Check,
+    ColumnSpec,
+    PrimaryKey,
+    TableName,
+    quote,
+    quote_text,
+)
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.identifier import TableName, quote, quote_text
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.definition.start_mode import (
+from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS, Freshness, TimeUnit
+from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
+    LogicalRefreshMode,
     StartInterval,
     StartMode,
     StartModeType,
+    StateRetention,
+    StateRetentionType,
 )
-from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
 from dbt.adapters.spark_mt.statements import nodes
 
 NASTY = "`'\"\\;-/*+(){}#%_$ \t\r\n\x00\u2028é😀aZ9"
@@ -81,7 +88,9 @@ constraints = st.tuples(
     st.lists(checks, max_size=2), st.lists(keys, max_size=1), st.lists(checks, max_size=1)
 ).map(lambda parts: tuple(constraint for part in parts for constraint in part))
 
-freshness = st.builds(Freshness, st.integers(1, 10**9), st.sampled_from(TimeUnit))
+freshness = st.sampled_from(TimeUnit).flatmap(
+    lambda unit: st.builds(Freshness, st.integers(1, LONGEST_SECONDS // unit.value), st.just(unit))
+)
 intervals = st.builds(StartInterval, st.integers(1, 10**9), st.sampled_from(IntervalUnit))
 _kinds = {
     base: tuple(kind for kind in StartModeType if kind.fallback is base)
@@ -131,10 +140,13 @@ creates = st.builds(
 alter_queries = st.builds(
     nodes.AlterQuery,
     table_names,
-    queries,
+    st.builds(
+        AskedDefinition,
+        queries,
+        start_mode=st.none() | start_modes,
+        state_retention=st.none() | state_retentions,
+    ),
     maybe_options,
-    st.none() | start_modes,
-    st.none() | state_retentions,
 )
 partition_literals = (
     literals
@@ -153,17 +165,19 @@ by_node = {
     nodes.Suspend: st.builds(nodes.Suspend, table_names),
     nodes.Resume: st.builds(nodes.Resume, table_names, maybe_options),
     nodes.Refresh: st.builds(nodes.Refresh, table_names, partitions),
-    nodes.SetFreshness: st.builds(nodes.SetFreshness, table_names, st.none() | freshness),
-    nodes.SetRefreshMode: st.builds(
-        nodes.SetRefreshMode, table_names, st.sampled_from(LogicalRefreshMode)
-    ),
+    nodes.SetClause: st.builds(
+        nodes.SetClause, table_names, st.just("freshness"), st.none() | freshness
+    )
+    | st.builds(
+        nodes.SetClause, table_names, st.just("refresh_mode"), st.sampled_from(LogicalRefreshMode)
+    )
+    | st.builds(nodes.SetClause, table_names, st.just("comment"), texts),
     nodes.SetOptions: st.builds(nodes.SetOptions, table_names, options),
     nodes.ResetOptions: st.builds(
         nodes.ResetOptions,
         table_names,
         st.lists(texts, min_size=1, max_size=3, unique=True).map(tuple),
     ),
-    nodes.SetComment: st.builds(nodes.SetComment, table_names, texts),
     nodes.AlterQuery: alter_queries,
     nodes.AddQuery: st.builds(nodes.AddQuery, table_names, queries),
     nodes.DropTable: st.builds(nodes.DropTable, table_names, st.booleans()),

@@ -2,13 +2,13 @@ from typing import get_args
 
 import pytest
 
-from dbt.adapters.spark_mt.statements import renderer
 from dbt.adapters.spark_mt.statements.alter_parser import ALTER_FORMS
-from dbt.adapters.spark_mt.statements.catalogue import CLAUSES, STATEMENTS
-from dbt.adapters.spark_mt.statements.create_parser import CREATE_CLAUSES
+from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 from dbt.adapters.spark_mt.statements.nodes import Statement
+from dbt.adapters.spark_mt.statements.parser import CREATE_PARTS, parse_statement
 from dbt.adapters.spark_mt.statements.renderer import render
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from tools.docs_data.statements import CLAUSES as DOCS
+from tools.docs_data.statements import STATEMENTS
 
 EXAMPLES = [example for doc in STATEMENTS for example in doc.examples]
 
@@ -30,7 +30,7 @@ def test_every_form_of_alter_is_described():
     assert {word for word in words if word not in grammar} == set()
 
 
-def test_the_clauses_are_those_of_parser_and_renderer_in_their_order():
-    names = [doc.name for doc in CLAUSES]
-    assert ", ".join(names) == str(CREATE_CLAUSES)
-    assert names[1:] == list(renderer.CLAUSES)
+def test_the_clauses_of_the_page_are_those_of_the_table_in_their_order():
+    names = [doc.name for doc in DOCS]
+    assert ", ".join(names) == str(CREATE_PARTS)
+    assert names[1:] == [clause.keyword for clause in CLAUSES]

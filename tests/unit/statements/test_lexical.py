@@ -1,10 +1,15 @@
 import pytest
 
-from dbt.adapters.spark_mt.definition.identifier import quote_text
+from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.statements.errors import UnreadableTextError
-from dbt.adapters.spark_mt.statements.excerpt import place
-from dbt.adapters.spark_mt.statements.lexical import hints, skip_blank, unescape
-from dbt.adapters.spark_mt.statements.tokens import TokenKind, tokenize
+from dbt.adapters.spark_mt.statements.lexer import (
+    TokenKind,
+    hints,
+    place,
+    skip_blank,
+    tokenize,
+    unescape,
+)
 
 WORD, QUOTED, STRING = TokenKind.WORD, TokenKind.QUOTED, TokenKind.STRING
 NUMBER, SIGN, END = TokenKind.NUMBER, TokenKind.SIGN, TokenKind.END

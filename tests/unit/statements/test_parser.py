@@ -1,17 +1,17 @@
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, PrimaryKey
+from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, PrimaryKey, TableName
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.definition.start_mode import (
+from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
+    LogicalRefreshMode,
     StartInterval,
     StartMode,
     StartModeType,
+    StateRetention,
+    StateRetentionType,
 )
-from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
 from dbt.adapters.spark_mt.statements.nodes import (
     AddQuery,
     AlterQuery,
@@ -25,10 +25,8 @@ from dbt.adapters.spark_mt.statements.nodes import (
     Refresh,
     ResetOptions,
     Resume,
-    SetComment,
-    SetFreshness,
+    SetClause,
     SetOptions,
-    SetRefreshMode,
     ShowCreate,
     ShowJobs,
     ShowTables,
@@ -213,9 +211,8 @@ def test_the_query_is_taken_byte_for_byte(tail, query):
     altered = parse(f"ALTER MATERIALIZED TABLE t AS{tail}")
     added = parse(f"ALTER MATERIALIZED TABLE t ADD{tail}")
     assert isinstance(created, CreateTable)
-    assert sql[created.query_offset :].startswith(query)
     assert created.asked.query == query
-    assert altered == AlterQuery(T, query)
+    assert altered == AlterQuery(T, AskedDefinition(query))
     assert added == AddQuery(T, query)
 
 
@@ -247,25 +244,33 @@ def test_the_query_is_taken_byte_for_byte(tail, query):
                 ),
             ),
         ),
-        ("SET FRESHNESS = INTERVAL '1' DAY", SetFreshness(T, Freshness(1, TimeUnit.DAY))),
-        ("RESET FRESHNESS", SetFreshness(T, None)),
-        ("SET REFRESH_MODE = automatic", SetRefreshMode(T, LogicalRefreshMode.AUTOMATIC)),
+        ("SET FRESHNESS = INTERVAL '1' DAY", SetClause(T, "freshness", Freshness(1, TimeUnit.DAY))),
+        ("RESET FRESHNESS", SetClause(T, "freshness", None)),
+        (
+            "SET REFRESH_MODE = automatic",
+            SetClause(T, "refresh_mode", LogicalRefreshMode.AUTOMATIC),
+        ),
         ("SET ('k' = 'v')", SetOptions(T, (("k", "v"),))),
         ("RESET ('k', 'l')", ResetOptions(T, ("k", "l"))),
-        ("SET COMMENT 'x'", SetComment(T, "x")),
+        ("SET COMMENT 'x'", SetClause(T, "comment", "x")),
         (
             "WITH ('a' = 'b') SET START_MODE = FROM_NOW SET STATE_RETENTION = PTF_ONLY AS SELECT 1",
             AlterQuery(
                 T,
-                "SELECT 1",
+                AskedDefinition(
+                    "SELECT 1",
+                    start_mode=StartMode(StartModeType.FROM_NOW),
+                    state_retention=StateRetention(StateRetentionType.PTF_ONLY),
+                ),
                 (("a", "b"),),
-                StartMode(StartModeType.FROM_NOW),
-                StateRetention(StateRetentionType.PTF_ONLY),
             ),
         ),
         (
             "SET STATE_RETENTION = ALL AS SELECT 1",
-            AlterQuery(T, "SELECT 1", state_retention=StateRetention(StateRetentionType.ALL)),
+            AlterQuery(
+                T,
+                AskedDefinition("SELECT 1", state_retention=StateRetention(StateRetentionType.ALL)),
+            ),
         ),
         ("ADD ((SELECT 1))", AddQuery(T, "((SELECT 1))")),
     ],
@@ -295,7 +300,10 @@ def test_forms_of_alter(form, expected):
             "EXPLAIN CREATE MATERIALIZED TABLE t AS SELECT 1",
             Explain(CreateTable(CreateForm.CREATE, T, definition())),
         ),
-        ("EXPLAIN ALTER MATERIALIZED TABLE t AS SELECT 1", Explain(AlterQuery(T, "SELECT 1"))),
+        (
+            "EXPLAIN ALTER MATERIALIZED TABLE t AS SELECT 1",
+            Explain(AlterQuery(T, AskedDefinition("SELECT 1"))),
+        ),
     ],
 )
 def test_the_other_statements(sql, expected):

@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.spark_mt.statements import routing
+from dbt.adapters.spark_mt.statements import parser
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.nodes import (
     AlterQuery,
@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
     ShowJobs,
     ShowTables,
 )
-from dbt.adapters.spark_mt.statements.routing import parse_statement
+from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 QUERY_COMMENT = (
     '/* {"app": "dbt", "node_id": "model.x.materialized", "note": "it\'s /*nested*/"} */'
@@ -116,5 +116,5 @@ def test_sparks_statements_are_not_tokenized(monkeypatch):
     def refuse(sql):
         raise AssertionError(sql)
 
-    monkeypatch.setattr(routing, "parse", refuse)
+    monkeypatch.setattr(parser, "parse", refuse)
     assert parse_statement("SELECT materialized, job FROM jobs " + "x" * 100_000) is None

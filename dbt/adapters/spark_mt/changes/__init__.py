@@ -1,1 +1,1 @@
-"""What differs between two definitions, and whether that is allowed."""
+"""Differences between two definitions, and whether they can be applied in place."""

@@ -1,4 +1,4 @@
-"""Why a plain table cannot become a materialized one as it is (semantics 10)."""
+"""Reasons why a plain table cannot be adopted as a materialized table."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class AdoptionRefusedError(MaterializedTableError):
     text = "{table} cannot become a materialized table as it is; nothing was changed:"
     remedy = (
         "Make the query, its column list and PARTITIONED BY yield the columns and partitions that "
-        "the table has, new columns behind them; then adopting costs one commit. Or replace the "
+        "the table has, new columns after them; then adopting costs one commit. Or replace the "
         "table (in dbt: --full-refresh), which computes all rows from the sources that exist today "
         "and loses those that no source has any more."
     )
 
 
 def adoption_problems(table: PlainTable, wanted: ResolvedDefinition) -> tuple[str, ...]:
-    """Return every difference that stands against adopting `table`, nothing if none does."""
+    """Return every difference that prevents adopting `table`, nothing if none does."""
     columns = canonical_columns(table.columns)
     return (
         *_column_problems(columns, wanted.columns),

@@ -1,21 +1,41 @@
-"""What an ALTER statement makes of the definition that the user asked for (semantics 2, 6)."""
+"""Definitions that ALTER statements declare.
+
+ALTER … ADD merges a second query on the same key into one definition.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.resolution.columns import (
+    Names,
+    canonical_columns,
+    listed,
+    query_positions,
+    quoted_names,
+)
+from dbt.adapters.spark_mt.resolution.errors import raise_violations
+from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 from dbt.adapters.spark_mt.statements.nodes import (
     AlterQuery,
     ResetOptions,
-    SetComment,
-    SetFreshness,
+    SetClause,
     SetOptions,
-    SetRefreshMode,
 )
 
-ClauseAlteration = SetFreshness | SetRefreshMode | SetOptions | ResetOptions | SetComment
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
+
+
+ClauseAlteration = SetClause | SetOptions | ResetOptions
 """The statements that leave the query alone."""
 
 
@@ -31,13 +51,8 @@ def altered(statement: object, asked: AskedDefinition) -> AskedDefinition:
 
 
 @altered.register
-def _(statement: SetFreshness, asked: AskedDefinition) -> AskedDefinition:
-    return replace(asked, freshness=statement.freshness)
-
-
-@altered.register
-def _(statement: SetRefreshMode, asked: AskedDefinition) -> AskedDefinition:
-    return replace(asked, refresh_mode=statement.refresh_mode)
+def _(statement: SetClause, asked: AskedDefinition) -> AskedDefinition:
+    return replace(asked, **{statement.field: statement.value})
 
 
 @altered.register
@@ -56,16 +71,168 @@ def _(statement: ResetOptions, asked: AskedDefinition) -> AskedDefinition:
 
 
 @altered.register
-def _(statement: SetComment, asked: AskedDefinition) -> AskedDefinition:
-    return replace(asked, comment=statement.comment)
-
-
-@altered.register
 def _(statement: AlterQuery, asked: AskedDefinition) -> AskedDefinition:
-    """A start mode or state retention that is left out stays as it was."""
-    return replace(
-        asked,
-        query=statement.query,
-        start_mode=statement.start_mode or asked.start_mode,
-        state_retention=statement.state_retention or asked.state_retention,
+    """A clause that is left out stays as it was."""
+    given: dict[str, Any] = {clause.field: clause.asked(statement.asked) for clause in CLAUSES}
+    stated = {field: value for field, value in given.items() if value not in (None, ())}
+    return replace(asked, query=statement.asked.query, **stated)
+
+
+_ALTERNATIVE = (
+    "ALTER MATERIALIZED TABLE {table} AS, with a query that joins both, does the same and computes "
+    "the table as well."
+)
+
+
+class AddWithoutKeyError(MaterializedTableError):
+    """Rows of two queries can only be brought together by a key."""
+
+    condition = "MATERIALIZED_TABLE_ADD_WITHOUT_KEY"
+    text = "{table} has no PRIMARY KEY, by which the rows of an added query would find its rows."
+    remedy = (
+        "Declare the key with CREATE OR ALTER MATERIALIZED TABLE {table} (PRIMARY KEY (…) NOT "
+        "ENFORCED) …, which checks the rows that are there; or: " + _ALTERNATIVE
     )
+
+
+class AddedKeyMissingError(MaterializedTableError):
+    """The added query does not produce the key."""
+
+    condition = "MATERIALIZED_TABLE_ADDED_KEY_MISSING"
+    text = (
+        "The query that shall be added to {table} does not produce the column '{column}' of its "
+        "primary key. Available columns: [{columns}]."
+    )
+    remedy = "Select the key under the names that it has in the table. " + _ALTERNATIVE
+
+
+class AddedColumnExistsError(MaterializedTableError):
+    """The added query has a column of the table's, outside of the key."""
+
+    condition = "MATERIALIZED_TABLE_ADDED_COLUMN_EXISTS"
+    text = "The query that shall be added to {table} produces '{column}', which the table has."
+    remedy = "Give the column another name, or leave it out. " + _ALTERNATIVE
+
+
+class NothingAddedError(MaterializedTableError):
+    """The added query has no column but the key."""
+
+    condition = "MATERIALIZED_TABLE_NOTHING_ADDED"
+    text = "The query that shall be added to {table} has no column but those of the primary key."
+    remedy = "Select at least one more column. " + _ALTERNATIVE
+
+
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """Two queries on one key.
+
+    Args:
+        stored: The definition so far.
+        added: The second query.
+    """
+
+    stored: StoredDefinition
+    added: AnalyzedQuery
+
+    @property
+    def names(self) -> Names:
+        return Names.of(self.stored.resolved.context)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        key = self.stored.asked.primary_key
+        return key.columns if key else ()
+
+    def is_key(self, column: str) -> bool:
+        return self.names.fold(column) in {self.names.fold(k) for k in self.key}
+
+    @property
+    def new(self) -> tuple[Column, ...]:
+        """The columns that the table gets."""
+        columns = canonical_columns(self.added.columns)
+        return tuple(c for c in columns if not self.is_key(c.name))
+
+    def violations(self) -> Iterator[MaterializedTableError]:
+        table = str(self.stored.name)
+        if not self.key:
+            yield AddWithoutKeyError(table=table)
+            return
+        for part in self.key:
+            if self.names.find(part, self.added.columns) is None:
+                available = listed(self.added.columns)
+                yield AddedKeyMissingError(table=table, column=part, columns=available)
+        for column in self.new:
+            if self.names.find(column.name, self.stored.resolved.columns) is not None:
+                yield AddedColumnExistsError(table=table, column=column.name)
+        if not self.new:
+            yield NothingAddedError(table=table)
+
+    def query(self) -> str:
+        """Return both queries joined FULL; the table's columns have the order of the first one."""
+        first, second = self._apart("existing"), self._apart("added")
+        names = self._existing_names()
+        added_key = {name: self._in_added(name) for name in names if self.is_key(name)}
+        columns = [
+            f"coalesce({first}.{quote(name)}, {second}.{quote(added_key[name])}) AS {quote(name)}"
+            if name in added_key
+            else f"{first}.{quote(name)}"
+            for name in names
+        ]
+        columns += [f"{second}.{quote(column.name)}" for column in self.new]
+        on = [f"{first}.{quote(n)} <=> {second}.{quote(k)}" for n, k in added_key.items()]
+        return (
+            f"SELECT {', '.join(columns)}\n"
+            f"FROM (\n{self._existing_text()}\n) AS {first}({quoted_names(names)})\n"
+            f"FULL OUTER JOIN (\n{self.added.query}\n) AS {second}\n"
+            f"ON {' AND '.join(on)}"
+        )
+
+    def _existing_text(self) -> str:
+        """The first query as written where it means the same here, else by full names."""
+        resolved = self.stored.resolved
+        here, there = self.added.context, resolved.context
+        same = (here.catalog, here.schema) == (there.catalog, there.schema)
+        return resolved.asked.query if same else resolved.expanded_query
+
+    def _existing_names(self) -> tuple[str, ...]:
+        """The table's names for the first query's columns, in that query's order."""
+        resolved = self.stored.resolved
+        pairs = zip(query_positions(resolved), resolved.columns, strict=True)
+        return tuple(column.name for _, column in sorted(pairs, key=lambda pair: pair[0]))
+
+    def _in_added(self, key: str) -> str:
+        found = self.names.find(key, self.added.columns)
+        return found.name if found else key
+
+    def _apart(self, name: str) -> str:
+        taken = self.stored.asked.query + self.added.query
+        while name in taken:
+            name += "_"
+        return name
+
+    def columns(self) -> tuple[ColumnSpec, ...]:
+        """Return the column list as written, followed by the new columns; none stays none."""
+        specs = self.stored.asked.columns
+        if not specs:
+            return ()
+        typed = any(spec.type is not None for spec in specs)
+        return (*specs, *(ColumnSpec(c.name, c.type if typed else None) for c in self.new))
+
+
+def with_added_query(stored: StoredDefinition, added: AnalyzedQuery) -> AskedDefinition:
+    """Return the definition of one query that yields the columns of both, joined on the key.
+
+    Rows that only one of them has stay, with NULL in the columns of the other; a NULL in the key
+    equals a NULL.
+
+    Args:
+        stored: The definition so far.
+        added: The second query, analysed in the session that adds it.
+
+    Raises:
+        MaterializedTableError: There is no key, or the query does not fit it; several violations
+            are one `InvalidDefinitionError`.
+    """
+    merge = _Merge(stored, added)
+    raise_violations(str(stored.name), list(merge.violations()))
+    return replace(stored.asked, query=merge.query(), columns=merge.columns())

@@ -1,55 +1,33 @@
-"""Changes that cannot be made in place, each with its reason, remedy and cost (semantics 6)."""
+"""Changes that cannot be made in place, each with its reason, remedy and cost."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import (
+    REPLACE,
+    ClauseChanged,
     ColumnsAppended,
     ColumnsMismatched,
-    Effect,
-    PartitioningChanged,
+    DefinitionChangeError,
 )
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.identifier import quote
-from dbt.adapters.spark_mt.definition.modes import RefreshMode
-from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
+from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.changes.state_retention import contradictions
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.resolution.errors import as_violation
 from dbt.adapters.spark_mt.resolution.options import TYPE_WIDENING
-from dbt.adapters.spark_mt.resolution.violations import as_violation
+from dbt.adapters.spark_mt.statements.clauses import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
-    from dbt.adapters.spark_mt.definition.identifier import TableName
-
-_REPLACE = (
-    "replace the table with CREATE OR REPLACE MATERIALIZED TABLE {table} (in dbt: --full-refresh). "
-    "That computes all rows anew from the sources that exist today; options and comments are those "
-    "of the new statement, and readers see the old table until it is done"
-)
-
-
-class DefinitionChangeError(MaterializedTableError):
-    """A definition cannot be changed in place, for several reasons; nothing was done.
-
-    Each reason is an error of a class below this one; `errors` holds them, `conditions` names them.
-    """
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_CHANGE"
-    text = "Materialized table {table} cannot be changed in place, nothing was changed:"
-    remedy = "Correct the statement, or " + _REPLACE + "."
-    errors: tuple[MaterializedTableError, ...] = ()
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """The condition of every violation."""
-        return tuple(e.condition for e in self.errors) or (self.condition,)
 
 
 class DroppedColumnError(DefinitionChangeError):
-    """The new query has fewer columns (message of seed 546 4.2.3)."""
+    """The new query has fewer columns (message of FLIP-546)."""
 
     condition = "MATERIALIZED_TABLE_DROPPED_COLUMN"
     text = (
@@ -58,11 +36,11 @@ class DroppedColumnError(DefinitionChangeError):
         "The original schema has {oldCount} columns, but the newly derived schema from the query "
         "has {newCount} columns."
     )
-    remedy = "Keep the columns {dropped}, or " + _REPLACE + "."
+    remedy = "Keep the columns {dropped}, or " + REPLACE + "."
 
 
 class ColumnMismatchError(DefinitionChangeError):
-    """The new query renames, moves or retypes columns (messages of seed 546 4.2.4 and 4.2.5)."""
+    """The new query renames, moves or retypes columns (messages of FLIP-546)."""
 
     condition = "MATERIALIZED_TABLE_COLUMN_MISMATCH"
     text = (
@@ -71,8 +49,8 @@ class ColumnMismatchError(DefinitionChangeError):
         "reordering columns are not supported. {mismatch}"
     )
     remedy = (
-        "Keep name, place and type of the columns that the table has and add new ones behind them, "
-        "or " + _REPLACE + "."
+        "Keep name, place and type of the columns that the table has and add new ones after them, "
+        "or " + REPLACE + "."
     )
 
 
@@ -83,7 +61,7 @@ class ColumnWideningError(ColumnMismatchError):
     remedy = (
         "Every new type holds all values of the old one: set the option '" + TYPE_WIDENING + "' = "
         "'true' to widen the columns in place; the table is filled again. Without it, keep the "
-        "types, or " + _REPLACE + "."
+        "types, or " + REPLACE + "."
     )
 
 
@@ -92,7 +70,7 @@ class AppendedNotNullError(DefinitionChangeError):
 
     condition = "MATERIALIZED_TABLE_APPENDED_NOT_NULL"
     text = "Materialized table {table}: the appended column {column} cannot be NOT NULL."
-    remedy = "List it without NOT NULL, or " + _REPLACE + "."
+    remedy = "List it without NOT NULL, or " + REPLACE + "."
 
 
 class PartitioningChangeError(DefinitionChangeError):
@@ -105,7 +83,7 @@ class PartitioningChangeError(DefinitionChangeError):
     )
     remedy = (
         "Keep PARTITIONED BY, use CLUSTER BY from the start where it may change, or "
-        + _REPLACE
+        + REPLACE
         + "."
     )
 
@@ -122,36 +100,6 @@ class StartModeChangeError(DefinitionChangeError):
         "Use START_MODE = FROM_BEGINNING, which computes all rows from all source data in the "
         "place of those that are there; or {alternative}; or REFRESH_MODE = FULL, where the start "
         "mode has no effect and each refresh computes all rows."
-    )
-
-
-class ContradictoryRetentionError(DefinitionChangeError):
-    """State shall be kept, and the data that made it be read again (seed 557 2.4)."""
-
-    condition = "MATERIALIZED_TABLE_CONTRADICTORY_STATE_RETENTION"
-    text = (
-        "Materialized table {table}: START_MODE = {startMode} reads source data again or leaves "
-        "some out, while STATE_RETENTION = {stateRetention} goes on from the state that the old "
-        "query left, and the query changed."
-    )
-    remedy = (
-        "Use START_MODE = RESUME_OR_{startMode}, which goes on from where the rows stand; or "
-        "STATE_RETENTION = NONE, with which rows and state are built anew."
-    )
-
-
-class StateNotKeptError(DefinitionChangeError):
-    """The state of a stream does not fit to a changed query (seed 557, STATE_RETENTION)."""
-
-    condition = "MATERIALIZED_TABLE_STATE_NOT_KEPT"
-    text = (
-        "STATE_RETENTION = {stateRetention} cannot hold for the changed query of materialized "
-        "table {table}; nothing was stopped or changed:"
-    )
-    remedy = (
-        "Leave operators that keep state as they are and change what stands around them; or use "
-        "START_MODE = FROM_BEGINNING with STATE_RETENTION = NONE, which builds rows and state anew "
-        "at the cost of reading all source data."
     )
 
 
@@ -190,13 +138,20 @@ def check(
     found: list[Violation] = []
     for change in changes:
         if isinstance(change, ColumnsMismatched):
-            found.append(_columns(table, change))
+            found += (_columns(table, change), *_appended(table, change.appended))
         elif isinstance(change, ColumnsAppended):
-            found += _appended(table, change)
-        elif isinstance(change, PartitioningChanged):
-            old, new = ", ".join(change.old), ", ".join(change.new)
+            found += _appended(table, change.columns)
+        elif isinstance(change, ClauseChanged) and change.effect is Effect.IMPOSSIBLE:
+            old, new = (", ".join(d.asked.partitioned_by) for d in (stored, wanted))
             found.append(PartitioningChangeError(table=table, old=old, new=new))
-    return (*found, *_refresh(table, stored, wanted, changes))
+    return (*found, *contradictions(table, stored, wanted, changes))
+
+
+def incompatibilities(
+    name: TableName, stored: StoredDefinition, wanted: ResolvedDefinition
+) -> tuple[Violation, ...]:
+    """Return why `wanted` cannot take the place of the stored definition; nothing if it can."""
+    return check(name, stored, wanted, diff(stored.resolved, wanted))
 
 
 def raise_if_incompatible(
@@ -236,22 +191,7 @@ def _columns(table: str, change: ColumnsMismatched) -> Violation:
     return error(violations=texts[1:], table=table, mismatch=texts[0])
 
 
-def _appended(table: str, change: ColumnsAppended) -> Iterator[Violation]:
-    for column in change.columns:
+def _appended(table: str, columns: Sequence[Column]) -> Iterator[Violation]:
+    for column in columns:
         if not column.nullable:
             yield AppendedNotNullError(table=table, column=column)
-
-
-def _refresh(
-    table: str, stored: StoredDefinition, wanted: ResolvedDefinition, changes: Sequence[Change]
-) -> Iterator[Violation]:
-    """Yield a state retention that contradicts the start mode (semantics 7, seed 557)."""
-    modes = {wanted.refresh_mode, stored.resolved.refresh_mode}
-    query_changed = any(c.of_query and c.effect is Effect.CONTENT for c in changes)
-    if modes != {RefreshMode.CONTINUOUS} or not query_changed:
-        return
-    mode, retention = wanted.start_mode.mode, wanted.state_retention
-    if retention.type is not StateRetentionType.NONE and not mode.type.resumes:
-        yield ContradictoryRetentionError(
-            table=table, startMode=mode.sql, stateRetention=retention.sql
-        )

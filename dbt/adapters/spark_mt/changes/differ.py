@@ -1,39 +1,129 @@
-"""How a stored definition and a wanted one differ, aspect by aspect (semantics 6)."""
+"""Differences between a stored definition and a declared one, aspect by aspect.
+
+Declared and resolved values both count. Where only a declared value differs, the change is
+metadata. Configuration apart from the query is compared for dbt's `on_configuration_change`.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import (
     CheckAdded,
     CheckDropped,
-    ClusteringChanged,
+    ClauseChanged,
     ColumnCommentChanged,
-    CommentChanged,
+    ColumnListChanged,
+    ColumnMismatch,
+    ColumnNullabilityChanged,
+    ColumnsAppended,
+    ColumnsMismatched,
+    ColumnTypeWidened,
     ConfChanged,
     OptionReset,
     OptionSet,
-    PartitioningChanged,
     PrimaryKeyChanged,
     QueryChanged,
+    SourceColumnsChanged,
+    SourceColumnsRecorded,
 )
-from dbt.adapters.spark_mt.changes.column_differ import diff_column_list, diff_columns
-from dbt.adapters.spark_mt.changes.refresh_differ import (
-    diff_freshness,
-    diff_refresh_mode,
-    diff_start_mode,
-    diff_state_retention,
-)
-from dbt.adapters.spark_mt.definition.columns import Check
-from dbt.adapters.spark_mt.resolution.columns import Names
-from dbt.adapters.spark_mt.resolution.query_tokens import parse, same_tokens, token_key
+from dbt.adapters.spark_mt.definition.columns import Check, Column
+from dbt.adapters.spark_mt.query.tokens import parse, same_tokens, token_key
+from dbt.adapters.spark_mt.query.types import InvalidTypeError, parse_type, widens
+from dbt.adapters.spark_mt.resolution.columns import Names, canonical_columns, query_positions
+from dbt.adapters.spark_mt.resolution.options import TYPE_WIDENING
+from dbt.adapters.spark_mt.resolution.source_columns import changed_columns, recorded_fields
+from dbt.adapters.spark_mt.statements.clauses import CLAUSES, Effect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dbt.adapters.spark_mt.changes.changes import Change
-    from dbt.adapters.spark_mt.definition.columns import PrimaryKey
-    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.columns import ColumnSpec, PrimaryKey
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.statements.nodes import CreateTable
+
+
+def _table_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
+    """Yield dropped, renamed, moved, retyped, widened and appended columns, and NOT NULL."""
+    old, new = canonical_columns(stored.columns), canonical_columns(wanted.columns)
+    names = Names.of(wanted.context)
+    mismatches = tuple(_mismatches(old, new, names))
+    widening = dict(wanted.asked.options).get(TYPE_WIDENING, "false").lower() == "true"
+    if len(new) < len(old) or not all(m.widens and widening for m in mismatches):
+        yield ColumnsMismatched(old, new, mismatches)
+        return
+    for mismatch in mismatches:
+        yield ColumnTypeWidened(mismatch.new.name, mismatch.old.type, mismatch.new.type)
+    if len(new) > len(old):
+        yield ColumnsAppended(new[len(old) :])
+    for before, after in zip(old, new, strict=False):
+        if before.nullable != after.nullable:
+            yield ColumnNullabilityChanged(after.name, nullable=after.nullable)
+
+
+def _mismatches(
+    old: tuple[Column, ...], new: tuple[Column, ...], names: Names
+) -> Iterator[ColumnMismatch]:
+    for position, (before, after) in enumerate(zip(old, new, strict=False)):
+        same_name = names.fold(before.name) == names.fold(after.name)
+        if not same_name or before.type != after.type:
+            possible = same_name and _widens(before.type, after.type)
+            yield ColumnMismatch(position, before, after, widens=possible)
+
+
+def _widens(old: str, new: str) -> bool:
+    try:
+        return widens(parse_type(old), parse_type(new))
+    except InvalidTypeError:
+        return False
+
+
+def _column_list(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
+    """Yield a column list that is written differently, names of appended columns aside."""
+    same_content = _same_content(stored, wanted)
+    before, after = _written(stored.asked.columns), _written(wanted.asked.columns)
+    if before and len(wanted.columns) > len(stored.columns):
+        after = after[: len(before)]
+    if not same_content or before != after:
+        yield ColumnListChanged(same_content=same_content)
+
+
+def _written(specs: tuple[ColumnSpec, ...]) -> tuple[object, ...]:
+    """A list without its comments and NOT NULL, which are changes of their own."""
+    columns = canonical_columns(Column(spec.name, spec.type or "") for spec in specs)
+    return tuple((column.name, column.type) for column in columns)
+
+
+def _same_content(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> bool:
+    """Whether the columns that both have come from the same columns of the same query."""
+    both = min(len(stored.columns), len(wanted.columns))
+    if stored.query_columns == wanted.query_columns:
+        return query_positions(stored)[:both] == query_positions(wanted)[:both]
+    renamed = stored.asked.columns and wanted.asked.columns
+    if not renamed or not same_tokens(stored.asked.query, wanted.asked.query):
+        return True  # what changed is said already, by the names or by the query
+    return _origins(stored)[:both] == _origins(wanted)[:both]
+
+
+def _origins(definition: ResolvedDefinition) -> tuple[str, ...]:
+    """The query's own name for each column of the table; `SELECT *` may have sorted them again."""
+    names = Names.of(definition.context)
+    return tuple(names.fold(definition.query_columns[at]) for at in query_positions(definition))
+
+
+def _clauses(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
+    """Yield clauses with another value, as asked or as resolved."""
+    fold = Names.of(wanted.context).fold
+    for clause in CLAUSES:
+        if clause.effect is None:
+            continue
+        same = clause.compared(stored, fold) == clause.compared(wanted, fold)
+        if not same or clause.origin(stored) != clause.origin(wanted):
+            effect = Effect.TEXT if same else clause.effect(wanted)
+            before, after = clause.described(stored), clause.described(wanted)
+            yield ClauseChanged(clause.field, before, after, effect)
 
 
 def diff(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> tuple[Change, ...]:
@@ -56,6 +146,19 @@ def _query(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[C
         yield QueryChanged(text_only=True)
 
 
+def _source_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
+    """Yield what sources gained or lost; `wanted` has other columns only where these count."""
+    if not stored.source_columns:
+        if wanted.source_columns:
+            yield SourceColumnsRecorded()
+        return
+    names, known = Names.of(wanted.context), recorded_fields(stored.source_columns)
+    for now in wanted.source_columns:
+        before = known.get(now.source.lower(), now.columns)
+        for what in changed_columns(now.source, before, now.columns, names):
+            yield SourceColumnsChanged(what)
+
+
 def _same_place(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> bool:
     """Whether the catalog and schema of the session do not matter, or are the same.
 
@@ -74,10 +177,7 @@ def _confs(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[C
             yield ConfChanged(key, old.get(key), new.get(key))
 
 
-def _comments(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
-    old, new = stored.asked.comment or None, wanted.asked.comment or None
-    if old != new:
-        yield CommentChanged(old, new)
+def _column_comments(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
     names = Names.of(wanted.context)
     for column in stored.columns:
         now = names.find(column.name, wanted.columns)
@@ -118,27 +218,39 @@ def _options(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator
         yield OptionReset(key, old[key])
 
 
-def _layout(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
-    names = Names.of(wanted.context)
-    old, new = stored.asked.partitioned_by, wanted.asked.partitioned_by
-    if [names.fold(c) for c in old] != [names.fold(c) for c in new]:
-        yield PartitioningChanged(old, new)
-    old, new = stored.asked.clustered_by, wanted.asked.clustered_by
-    if [names.fold(c) for c in old] != [names.fold(c) for c in new]:
-        yield ClusteringChanged(old, new)
-
-
 _ASPECTS = (
     _query,
-    diff_columns,
-    diff_column_list,
+    _source_columns,
+    _table_columns,
+    _column_list,
     _confs,
-    diff_freshness,
-    diff_refresh_mode,
-    diff_start_mode,
-    diff_state_retention,
+    _clauses,
     _options,
-    _comments,
+    _column_comments,
     _constraints,
-    _layout,
 )
+
+
+def configuration_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Return the changes that are not of the query."""
+    return tuple(change for change in changes if not change.of_query)
+
+
+def keep_configuration(statement: CreateTable, stored: StoredDefinition) -> CreateTable:
+    """Return `statement` with everything as `stored` that is not the query.
+
+    The column list stays the statement's, because it belongs to its query; comments and NOT NULL of
+    columns that were there already stay as stored.
+    """
+    before = {column.name.lower(): column for column in stored.asked.columns}
+    columns = tuple(
+        _as_stored(spec, before.get(spec.name.lower())) for spec in statement.asked.columns
+    )
+    asked = replace(stored.asked, query=statement.asked.query, columns=columns)
+    return replace(statement, asked=asked)
+
+
+def _as_stored(spec: ColumnSpec, stored: ColumnSpec | None) -> ColumnSpec:
+    if stored is None or spec.type is None:
+        return spec
+    return replace(spec, not_null=stored.not_null, comment=stored.comment)

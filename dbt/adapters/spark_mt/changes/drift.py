@@ -1,7 +1,7 @@
-"""What was changed about a table by other means than its definition.
+"""Drift: changes of a table by other means than its definition.
 
-Pure: the definition in force is held against what the catalog has. A change of the model is no
-drift: it is compared with the definition in force by `diff`.
+Pure: the definition in force is compared with the catalog. A change of the model is not drift;
+`diff` compares it with the definition in force.
 """
 
 from __future__ import annotations
@@ -10,43 +10,22 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.effect import describe_change, describe_text_change
+from dbt.adapters.spark_mt.changes.changes import describe_change, describe_text_change
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dbt.adapters.spark_mt.definition.catalog_facts import CatalogFacts
     from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.definition.table_state import CatalogFacts, StoredTable
+
 
 _REDACTED = "(redacted)"
 _OURS = "materialized-table."
-_BY_SPARK_OR_DELTA = (
-    _OURS,
-    "clusteringColumns",
-    "delta.checkpointPolicy",
-    "delta.columnMapping.",
-    "delta.constraints.",
-    "delta.enableRowTracking",
-    "delta.feature.",
-    "delta.inCommitTimestamp",
-    "delta.lastCommitTimestamp",
-    "delta.lastUpdateVersion",
-    "delta.minReaderVersion",
-    "delta.minWriterVersion",
-    "delta.rowTracking",
-    "external",
-    "option.",
-    "owner",
-    "spark.sql.",
-    "transient_lastDdlTime",
-)
-"""Properties that appear on a table without anybody asking for them."""
 
 
 class DriftKind(Enum):
-    """What was changed; `matters` tells whether readers get something else by it."""
+    """What was changed; `matters` is whether readers get something else by it."""
 
     TABLE = "table"
     """It was damaged, dropped or replaced by something else."""
@@ -87,7 +66,7 @@ class Drift:
 
 
 def state_drift(table: StoredTable) -> Iterator[Drift]:
-    """Yield what the table's own state tells: rows, status, and who changed the definition."""
+    """Yield drift in the table's own state: rows, status, and who changed the definition."""
     definition = table.definition
     for commit in table.foreign_commits:
         yield Drift(
@@ -97,7 +76,7 @@ def state_drift(table: StoredTable) -> Iterator[Drift]:
         )
     if definition.status is RefreshStatus.SUSPENDED:
         reason = definition.status_reason or "by a statement"
-        remedy = "ALTER MATERIALIZED TABLE … RESUME goes on"
+        remedy = "ALTER MATERIALIZED TABLE … RESUME continues its refresh"
         yield Drift(DriftKind.STATUS, f"it was suspended ({reason})", remedy)
     changed_by = definition.changed_by
     if definition.owner and changed_by is not None and changed_by != definition.owner:
@@ -119,7 +98,7 @@ def catalog_drift(
         wanted: The properties that follow from it.
         facts: What the catalog has.
     """
-    yield from _property_drift(wanted, facts.properties)
+    yield from _property_drift(wanted, facts)
     comment = definition.asked.comment or ""
     if comment != facts.comment:
         yield _comment_drift("the table's comment", comment, facts.comment)
@@ -134,7 +113,8 @@ def catalog_drift(
         yield Drift(DriftKind.CLUSTERING, f"CLUSTER BY was {change}", remedy)
 
 
-def _property_drift(wanted: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Drift]:
+def _property_drift(wanted: Mapping[str, str], facts: CatalogFacts) -> Iterator[Drift]:
+    found = facts.properties
     for key in sorted(key for key in wanted if not key.startswith(_OURS)):
         value = found.get(key)
         if value != wanted[key] and not (value or "").endswith(_REDACTED):
@@ -143,16 +123,13 @@ def _property_drift(wanted: Mapping[str, str], found: Mapping[str, str]) -> Iter
                 f"the property {key} was {describe_text_change(wanted[key], value)}",
                 "set it back by ALTER TABLE … SET TBLPROPERTIES, or change the table's options",
             )
-    for key in sorted(set(found) - set(wanted)):
-        if not key.lower().startswith(_LOWER):
+    for key in sorted(set(found) - set(wanted) - facts.maintained):
+        if not key.lower().startswith(_OURS):
             yield Drift(
                 DriftKind.PROPERTY,
                 f"the property {key} was set to {found[key]!r}",
                 "remove it by ALTER TABLE … UNSET TBLPROPERTIES, or add it to the options",
             )
-
-
-_LOWER = tuple(prefix.lower() for prefix in _BY_SPARK_OR_DELTA)
 
 
 def _comment_drift(what: str, wanted: str, found: str) -> Drift:

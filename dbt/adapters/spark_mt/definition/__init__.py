@@ -1,1 +1,1 @@
-"""Frozen values that describe a materialized table; they know neither Spark nor dbt."""
+"""Frozen values that describe a materialized table. They know neither Spark nor dbt."""

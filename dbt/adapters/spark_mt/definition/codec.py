@@ -1,19 +1,28 @@
-"""A definition as one text of letters and digits, for a place that keeps only strings.
+"""Stored definition as a document, and as one text of letters and digits.
 
-The text is zlib-compressed JSON in hexadecimal digits: Spark redacts property values that contain
-words such as `token` or `url`, and substitutes `${…}`; hexadecimal digits can hold neither.
+Every key is written out, for writing and for reading: a field can be renamed, a key never. All keys
+of the first release are always written. A key that is added later is read with a default, and
+written only where its value is another one. The text of a table without it stays byte for byte, and
+older releases keep the key.
+
+The text is zlib-compressed JSON in hexadecimal digits. Spark redacts property values that contain
+words such as `token` or `url`, and substitutes `${…}`; hexadecimal digits can contain neither.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import fields
-from enum import Enum
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.baseline import Baseline
-from dbt.adapters.spark_mt.definition.columns import Check, Column, ColumnSpec, PrimaryKey
+from dbt.adapters.spark_mt.definition.columns import (
+    Check,
+    Column,
+    ColumnSpec,
+    PrimaryKey,
+    TableName,
+)
 from dbt.adapters.spark_mt.definition.definition import (
     AskedDefinition,
     QueryContext,
@@ -22,28 +31,286 @@ from dbt.adapters.spark_mt.definition.definition import (
 )
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.definition.positions import OffsetPosition, VersionedPosition
-from dbt.adapters.spark_mt.definition.start_mode import (
+from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
+    LogicalRefreshMode,
+    RefreshMode,
+    RefreshStatus,
     ResolvedStartMode,
     StartInterval,
     StartMode,
     StartModeType,
+    StateRetention,
+    StateRetentionType,
 )
-from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
+from dbt.adapters.spark_mt.definition.positions import (
+    Baseline,
+    decode_source_positions,
+    encode_source_positions,
+)
+from dbt.adapters.spark_mt.definition.source_columns import (
+    decode_source_columns,
+    encode_source_columns,
+)
+from dbt.adapters.spark_mt.definition.unknown_keys import unknown_keys, with_unknown_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.columns import Constraint
     from dbt.adapters.spark_mt.definition.definition import Pairs
-    from dbt.adapters.spark_mt.definition.positions import FollowedPosition
+
+    Document = dict[str, Any]
+
+
+_TIME_UNITS = {
+    TimeUnit.SECOND: "SECOND",
+    TimeUnit.MINUTE: "MINUTE",
+    TimeUnit.HOUR: "HOUR",
+    TimeUnit.DAY: "DAY",
+    TimeUnit.WEEK: "WEEK",
+}
+
+
+def document_of(stored: StoredDefinition) -> Document:
+    """Return a definition as values that JSON knows, without the keys of newer releases."""
+    name = stored.name
+    return {
+        "table_id": stored.table_id,
+        "name": {"name": name.name, "schema": name.schema, "catalog": name.catalog},
+        "generation": stored.generation,
+        "resolved": _resolved(stored.resolved),
+        "status": stored.status.value,
+        "status_reason": stored.status_reason,
+        "handler": stored.handler.hex(),
+        "owner": _pairs(stored.owner),
+        "changed_by": None if stored.changed_by is None else _pairs(stored.changed_by),
+        "run_options": _pairs(stored.run_options),
+        "baseline": stored.baseline and _baseline(stored.baseline),
+        "fence": stored.fence,
+        "origin": encode_source_positions(stored.origin),
+    }
+
+
+def definition_of(doc: Document) -> StoredDefinition:
+    """Return the definition that a document holds; keys that are not known are ignored.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: It holds none.
+    """
+    name, changed_by = doc["name"], doc.get("changed_by")
+    return StoredDefinition(
+        table_id=doc["table_id"],
+        name=TableName(name=name["name"], schema=name.get("schema"), catalog=name.get("catalog")),
+        generation=int(doc["generation"]),
+        resolved=_read_resolved(doc["resolved"]),
+        status=RefreshStatus(doc.get("status", "ACTIVATED")),
+        status_reason=doc.get("status_reason", ""),
+        handler=bytes.fromhex(doc.get("handler", "")),
+        owner=_read_pairs(doc.get("owner", [])),
+        changed_by=None if changed_by is None else _read_pairs(changed_by),
+        run_options=_read_pairs(doc.get("run_options", [])),
+        baseline=_read_baseline(doc.get("baseline")),
+        fence=int(doc.get("fence", 0)),
+        origin=decode_source_positions(doc.get("origin", [])),
+    )
+
+
+def _baseline(baseline: Baseline) -> Document:
+    return {
+        "positions": encode_source_positions(baseline.positions),
+        "kept_version": baseline.kept_version,
+        "reason": baseline.reason,
+    }
+
+
+def _read_baseline(doc: Document | None) -> Baseline | None:
+    if doc is None:
+        return None
+    return Baseline(
+        positions=decode_source_positions(doc["positions"]),
+        kept_version=doc["kept_version"],
+        reason=doc["reason"],
+    )
+
+
+def _resolved(resolved: ResolvedDefinition) -> Document:
+    context, start = resolved.context, resolved.start_mode
+    query, sources = (resolved.expanded_query, resolved.query_columns), resolved.source_columns
+    return {
+        "asked": _asked(resolved.asked),
+        "columns": [_column(column) for column in resolved.columns],
+        "expanded_query": resolved.expanded_query,
+        "context": {
+            "catalog": context.catalog,
+            "schema": context.schema,
+            "confs": _pairs(context.confs),
+        },
+        "freshness": _freshness(resolved.freshness),
+        "refresh_mode": resolved.refresh_mode.value,
+        "start_mode": {"mode": _start_mode(start.mode), "instant_ms": start.instant_ms},
+        "state_retention": _state_retention(resolved.state_retention),
+        "derived_from": _pairs(resolved.derived_from),
+        "query_columns": list(resolved.query_columns),
+        **({"source_columns": encode_source_columns(sources, *query)} if sources else {}),
+    }
+
+
+def _read_resolved(doc: Document) -> ResolvedDefinition:
+    context, start = doc["context"], doc["start_mode"]
+    return ResolvedDefinition(
+        asked=_read_asked(doc["asked"]),
+        columns=tuple(_read_column(column) for column in doc["columns"]),
+        expanded_query=doc["expanded_query"],
+        context=QueryContext(
+            catalog=context["catalog"],
+            schema=context["schema"],
+            confs=_read_pairs(context["confs"]),
+        ),
+        freshness=_read_freshness(doc["freshness"]),
+        refresh_mode=RefreshMode(doc["refresh_mode"]),
+        start_mode=ResolvedStartMode(
+            mode=_read_start_mode(start["mode"]), instant_ms=start.get("instant_ms")
+        ),
+        state_retention=_read_state_retention(doc["state_retention"]),
+        derived_from=_read_pairs(doc.get("derived_from", [])),
+        query_columns=tuple(doc["query_columns"]),
+        source_columns=decode_source_columns(
+            doc.get("source_columns"), doc["expanded_query"], doc["query_columns"]
+        ),
+    )
+
+
+def _asked(asked: AskedDefinition) -> Document:
+    mode, start, retention = asked.refresh_mode, asked.start_mode, asked.state_retention
+    return {
+        "query": asked.query,
+        "columns": [_column_spec(column) for column in asked.columns],
+        "constraints": [_constraint(constraint) for constraint in asked.constraints],
+        "comment": asked.comment,
+        "partitioned_by": list(asked.partitioned_by),
+        "clustered_by": list(asked.clustered_by),
+        "options": _pairs(asked.options),
+        "freshness": asked.freshness and _freshness(asked.freshness),
+        "refresh_mode": mode and mode.value,
+        "start_mode": start and _start_mode(start),
+        "state_retention": retention and _state_retention(retention),
+    }
+
+
+def _read_asked(doc: Document) -> AskedDefinition:
+    freshness, mode = doc.get("freshness"), doc.get("refresh_mode")
+    start, retention = doc.get("start_mode"), doc.get("state_retention")
+    return AskedDefinition(
+        query=doc["query"],
+        columns=tuple(_read_column_spec(column) for column in doc.get("columns", [])),
+        constraints=tuple(_read_constraint(each) for each in doc.get("constraints", [])),
+        comment=doc.get("comment"),
+        partitioned_by=tuple(doc.get("partitioned_by", ())),
+        clustered_by=tuple(doc.get("clustered_by", ())),
+        options=_read_pairs(doc.get("options", [])),
+        freshness=freshness and _read_freshness(freshness),
+        refresh_mode=mode and LogicalRefreshMode(mode),
+        start_mode=start and _read_start_mode(start),
+        state_retention=retention and _read_state_retention(retention),
+    )
+
+
+def _column(column: Column) -> Document:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "nullable": column.nullable,
+        "comment": column.comment,
+    }
+
+
+def _read_column(doc: Document) -> Column:
+    return Column(
+        name=doc["name"],
+        type=doc["type"],
+        nullable=doc.get("nullable", True),
+        comment=doc.get("comment"),
+    )
+
+
+def _column_spec(column: ColumnSpec) -> Document:
+    return {
+        "name": column.name,
+        "type": column.type,
+        "not_null": column.not_null,
+        "comment": column.comment,
+    }
+
+
+def _read_column_spec(doc: Document) -> ColumnSpec:
+    return ColumnSpec(
+        name=doc["name"],
+        type=doc.get("type"),
+        not_null=doc.get("not_null", False),
+        comment=doc.get("comment"),
+    )
+
+
+def _constraint(constraint: Constraint) -> Document:
+    if isinstance(constraint, PrimaryKey):
+        return {"columns": list(constraint.columns), "name": constraint.name}
+    return {"expression": constraint.expression, "name": constraint.name}
+
+
+def _read_constraint(doc: Document) -> Constraint:
+    if "columns" in doc:
+        return PrimaryKey(columns=tuple(doc["columns"]), name=doc.get("name"))
+    return Check(expression=doc["expression"], name=doc.get("name"))
+
+
+def _freshness(freshness: Freshness) -> Document:
+    return {"count": freshness.count, "unit": _TIME_UNITS[freshness.unit]}
+
+
+def _read_freshness(doc: Document) -> Freshness:
+    units = {key: unit for unit, key in _TIME_UNITS.items()}
+    return Freshness(count=doc["count"], unit=units[doc["unit"]])
+
+
+def _start_mode(mode: StartMode) -> Document:
+    interval = mode.interval
+    return {
+        "type": mode.type.value,
+        "interval": interval and {"count": interval.count, "unit": interval.unit.value},
+        "timestamp": mode.timestamp,
+    }
+
+
+def _read_start_mode(doc: Document) -> StartMode:
+    interval = doc.get("interval")
+    return StartMode(
+        type=StartModeType(doc["type"]),
+        interval=interval
+        and StartInterval(count=interval["count"], unit=IntervalUnit(interval["unit"])),
+        timestamp=doc.get("timestamp"),
+    )
+
+
+def _state_retention(retention: StateRetention) -> Document:
+    return {"type": retention.type.value, "operators": list(retention.operators)}
+
+
+def _read_state_retention(doc: Document) -> StateRetention:
+    return StateRetention(
+        type=StateRetentionType(doc["type"]), operators=tuple(doc.get("operators", ()))
+    )
+
+
+def _pairs(pairs: Pairs) -> list[list[str]]:
+    return [[key, value] for key, value in pairs]
+
+
+def _read_pairs(items: list[list[str]]) -> Pairs:
+    return tuple((key, value) for key, value in items)
+
 
 FORMAT_VERSION = 1
-_DAMAGE = (ValueError, zlib.error, KeyError, TypeError, AttributeError)
+"""The major version: a release that adds keys leaves it as it is, see docs/formats.md."""
+_DAMAGE = (ValueError, zlib.error, KeyError, TypeError, AttributeError, OverflowError)
 """What reading a text raises that this module did not write."""
 
 
@@ -60,8 +327,8 @@ class UnreadableDefinitionError(MaterializedTableError):
 
 def encode_definition(definition: StoredDefinition) -> str:
     """Return `definition` as hexadecimal text."""
-    document = {"format": FORMAT_VERSION, "definition": definition}
-    packed = json.dumps(document, default=_plain, ensure_ascii=False, separators=(",", ":"))
+    document = with_unknown_keys(_document(definition), definition.unknown_keys)
+    packed = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return zlib.compress(packed.encode(), 9).hex()
 
 
@@ -73,7 +340,7 @@ def decode_definition(text: str, table: str) -> StoredDefinition:
         table: The table's name, for the error.
 
     Raises:
-        UnreadableDefinitionError: The text is damaged, or of a format that is not known here.
+        UnreadableDefinitionError: The text is damaged, or its format has another major version.
     """
     try:
         document = json.loads(zlib.decompress(bytes.fromhex(text)))
@@ -84,110 +351,12 @@ def decode_definition(text: str, table: str) -> StoredDefinition:
         problem = f"its format is {version}, and this release reads {FORMAT_VERSION}"
         raise UnreadableDefinitionError(table=table, problem=problem)
     try:
-        return _stored(document["definition"])
+        definition = definition_of(document["definition"])
+        unknown = unknown_keys(document, _document(definition))
     except _DAMAGE as error:
         raise UnreadableDefinitionError(table=table, problem="the text is damaged") from error
+    return replace(definition, unknown_keys=unknown) if unknown else definition
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, Enum):
-        return value.name
-    if isinstance(value, bytes):
-        return value.hex()
-    return {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
-
-
-def _stored(doc: Mapping[str, Any]) -> StoredDefinition:
-    return StoredDefinition(
-        **{
-            **doc,
-            "name": TableName(**doc["name"]),
-            "resolved": _resolved(doc["resolved"]),
-            "status": RefreshStatus[doc["status"]],
-            "handler": bytes.fromhex(doc["handler"]),
-            "owner": _pairs(doc["owner"]),
-            "changed_by": None if doc["changed_by"] is None else _pairs(doc["changed_by"]),
-            "run_options": _pairs(doc["run_options"]),
-            "baseline": _baseline(doc["baseline"]),
-            "fence": int(doc["fence"]),
-            "origin": _source_positions(doc["origin"]),
-        }
-    )
-
-
-def _baseline(doc: Mapping[str, Any] | None) -> Baseline | None:
-    if doc is None:
-        return None
-    return Baseline(_source_positions(doc["positions"]), doc["kept_version"], doc["reason"])
-
-
-def _source_positions(doc: Sequence[Any]) -> SourcePositions:
-    return tuple((name, _followed(at)) for name, at in doc)
-
-
-def _followed(doc: Mapping[str, Any]) -> FollowedPosition:
-    return OffsetPosition(**doc) if "offset" in doc else VersionedPosition(**doc)
-
-
-def _resolved(doc: Mapping[str, Any]) -> ResolvedDefinition:
-    context = doc["context"]
-    start = doc["start_mode"]
-    return ResolvedDefinition(
-        **{
-            **doc,
-            "asked": _asked(doc["asked"]),
-            "columns": tuple(Column(**c) for c in doc["columns"]),
-            "query_columns": tuple(doc["query_columns"]),
-            "context": QueryContext(**{**context, "confs": _pairs(context["confs"])}),
-            "freshness": _freshness(doc["freshness"]),
-            "refresh_mode": RefreshMode[doc["refresh_mode"]],
-            "start_mode": ResolvedStartMode(_start_mode(start["mode"]), start["instant_ms"]),
-            "state_retention": _state_retention(doc["state_retention"]),
-            "derived_from": _pairs(doc["derived_from"]),
-        }
-    )
-
-
-def _asked(doc: Mapping[str, Any]) -> AskedDefinition:
-    mode, start, retention = doc["refresh_mode"], doc["start_mode"], doc["state_retention"]
-    return AskedDefinition(
-        **{
-            **doc,
-            "columns": tuple(ColumnSpec(**c) for c in doc["columns"]),
-            "constraints": tuple(_constraint(c) for c in doc["constraints"]),
-            "partitioned_by": tuple(doc["partitioned_by"]),
-            "clustered_by": tuple(doc["clustered_by"]),
-            "options": _pairs(doc["options"]),
-            "freshness": doc["freshness"] and _freshness(doc["freshness"]),
-            "refresh_mode": mode and LogicalRefreshMode[mode],
-            "start_mode": start and _start_mode(start),
-            "state_retention": retention and _state_retention(retention),
-        }
-    )
-
-
-def _constraint(doc: Mapping[str, Any]) -> Constraint:
-    if "columns" in doc:
-        return PrimaryKey(tuple(doc["columns"]), doc["name"])
-    return Check(doc["expression"], doc["name"])
-
-
-def _freshness(doc: Mapping[str, Any]) -> Freshness:
-    return Freshness(doc["count"], TimeUnit[doc["unit"]])
-
-
-def _start_mode(doc: Mapping[str, Any]) -> StartMode:
-    interval = doc["interval"]
-    return StartMode(
-        StartModeType[doc["type"]],
-        interval and StartInterval(interval["count"], IntervalUnit[interval["unit"]]),
-        doc["timestamp"],
-    )
-
-
-def _state_retention(doc: Mapping[str, Any]) -> StateRetention:
-    return StateRetention(StateRetentionType[doc["type"]], tuple(doc["operators"]))
-
-
-def _pairs(items: list[list[str]]) -> Pairs:
-    return tuple((key, value) for key, value in items)
+def _document(definition: StoredDefinition) -> dict[str, object]:
+    return {"format": FORMAT_VERSION, "definition": document_of(definition)}

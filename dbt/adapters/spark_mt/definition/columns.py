@@ -1,10 +1,62 @@
-"""Columns and constraints of a materialized table."""
+"""Names of tables, and columns and constraints of a materialized table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbt.adapters.spark_mt.definition.identifier import quote
+
+def quote(part: str) -> str:
+    """Return `part` as a Spark identifier in backticks."""
+    return "`" + part.replace("`", "``") + "`"
+
+
+def quote_text(text: str) -> str:
+    r"""Return `text` as a Spark string literal.
+
+    Spark's parser reads backslash escapes inside literals and takes two adjacent literals as one,
+    so a quote is written `\'`, never doubled.
+    """
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + "'"
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table's name as written: `table`, `schema.table` or `catalog.schema.table`."""
+
+    name: str
+    schema: str | None = None
+    catalog: str | None = None
+
+    @classmethod
+    def of(cls, *parts: str) -> TableName:
+        """Build a name from its parts in the order they are written.
+
+        Raises:
+            ValueError: There are no parts, or more than three.
+        """
+        if not 1 <= len(parts) <= 3:
+            raise ValueError(f"a table name has one to three parts, but was: {parts!r}")  # noqa: TRY003, EM102
+        catalog, schema, name = (None, None, *parts)[-3:]
+        return cls(name=str(name), schema=schema, catalog=catalog)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that were written, outermost first."""
+        return tuple(p for p in (self.catalog, self.schema, self.name) if p is not None)
+
+    def within(self, catalog: str, schema: str) -> TableName:
+        """Fill the parts that were left out with the session's current catalog and schema."""
+        return TableName(self.name, self.schema or schema, self.catalog or catalog)
+
+    @property
+    def sql(self) -> str:
+        """The name for a statement, every part in backticks."""
+        return ".".join(quote(part) for part in self.parts)
+
+    def __str__(self) -> str:
+        """The name for people, without quotes."""
+        return ".".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True)

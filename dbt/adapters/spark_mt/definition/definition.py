@@ -1,19 +1,26 @@
-"""A materialized table's definition: as asked, as resolved, as stored."""
+"""Definition of a materialized table: as declared, as resolved, as stored."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, Constraint, PrimaryKey
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.modes import (
+    KEEP_NONE,
+    LogicalRefreshMode,
+    RefreshMode,
+    RefreshStatus,
+)
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.baseline import Baseline, SourcePositions
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.freshness import Freshness
-    from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.start_mode import ResolvedStartMode, StartMode
-    from dbt.adapters.spark_mt.definition.state_retention import StateRetention
+    from dbt.adapters.spark_mt.definition.modes import ResolvedStartMode, StartMode, StateRetention
+    from dbt.adapters.spark_mt.definition.positions import Baseline, SourcePositions
+    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
+    from dbt.adapters.spark_mt.definition.unknown_keys import Unknown
+
 
 Pairs = tuple[tuple[str, str], ...]
 """A mapping as a sorted tuple, so that the values which hold it stay hashable."""
@@ -44,6 +51,11 @@ class AskedDefinition:
     def logical_refresh_mode(self) -> LogicalRefreshMode:
         """The asked mode, AUTOMATIC where the clause is absent."""
         return self.refresh_mode or LogicalRefreshMode.AUTOMATIC
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether state is to be kept when the query changes, by STATE_RETENTION."""
+        return self.state_retention not in (None, KEEP_NONE)
 
     @property
     def primary_key(self) -> PrimaryKey | None:
@@ -82,6 +94,9 @@ class ResolvedDefinition:
         derived_from: The threshold and defaults that were used, for people and for re-deriving.
         query_columns: The names of the query's own columns in their order, before the column list
             renames and sorts them.
+        source_columns: The columns that each relation in the query had when it was defined, by
+            which `*` and other text without names is read. Empty for definitions that were stored
+            before these were recorded.
     """
 
     asked: AskedDefinition
@@ -94,6 +109,11 @@ class ResolvedDefinition:
     state_retention: StateRetention
     derived_from: Pairs = ()
     query_columns: tuple[str, ...] = ()
+    source_columns: tuple[SourceColumns, ...] = ()
+
+    def keeps_state_of(self, function: str | None) -> bool:
+        """Whether state is kept when the query changes, of a process function or of operators."""
+        return self.state_retention.keeps(function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +136,7 @@ class StoredDefinition:
         fence: For an adopted table: the number that its log held before our first commit.
         origin: From where logs were read when all rows were computed last: what a log has dropped
             since then is in the table alone.
+        unknown_keys: What a newer release stored in addition; written back as it was.
     """
 
     table_id: str
@@ -131,6 +152,7 @@ class StoredDefinition:
     baseline: Baseline | None = None
     fence: int = 0
     origin: SourcePositions = ()
+    unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def asked(self) -> AskedDefinition:

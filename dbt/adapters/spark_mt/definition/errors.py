@@ -1,7 +1,7 @@
 """The root of every error that a user can see.
 
-One class per condition: the class holds the texts, an instance holds the facts. Callers and tests
-look at `condition` and `parameters`, never at the wording.
+One class per condition: the class has the texts, an instance has the facts. Callers and tests read
+`condition` and `parameters`, never the wording.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far a table may lag behind its sources (seed 435 FRESHNESS, seed 551 3.2, semantics 4)."""
+"""FRESHNESS: how far a table may lag behind its sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,18 @@ class InvalidFreshnessError(InvalidValueError):
         "The freshness interval currently only supports positive integer type values. "
         "But was: {value}"
     )
-    remedy = "Write it as INTERVAL '3' MINUTE in a statement, or as `3 minutes` in a config."
+    remedy = (
+        "Write it as INTERVAL '3' MINUTE in a statement, or as `3 minutes` in a config; the number "
+        "is at most 2147483647."
+    )
+
+
+class FreshnessTooLongError(InvalidFreshnessError):
+    """The freshness is longer than the longest one."""
+
+    condition = "MATERIALIZED_TABLE_FRESHNESS_TOO_LONG"
+    text = "A freshness is at most {longest} long, which is 68 years. But was: {value}"
+    remedy = "Write a shorter interval, such as INTERVAL '52' WEEK."
 
 
 class InvalidFreshnessUnitError(InvalidFreshnessError):
@@ -28,6 +39,31 @@ class InvalidFreshnessUnitError(InvalidFreshnessError):
         "Materialized table freshness only supports SECOND, MINUTE, HOUR, DAY, WEEK as the time "
         "unit. But was: {unit}"
     )
+
+
+class FreshnessStatus(Enum):
+    """Whether a table is as fresh as its definition asks."""
+
+    MET = "MET"
+    LATE = "LATE"
+    """The lag to the base tables is larger than allowed."""
+    UNKNOWN = "UNKNOWN"
+    """The lag has not been measured, or cannot be."""
+    NONE = "NONE"
+    """The table is suspended: it is not refreshed, so there is nothing to meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class LagStage:
+    """A part of the lag.
+
+    Args:
+        table: The full name of the table for which the missing change has waited, or waits.
+        seconds: For how long.
+    """
+
+    table: str
+    seconds: float
 
 
 class TimeUnit(Enum):
@@ -52,7 +88,13 @@ class TimeUnit(Enum):
         return cls[singular]
 
 
-_SQL_INTERVAL = re.compile(r"interval\s+'([^']*)'\s+(\w+)", re.IGNORECASE)
+LARGEST_COUNT = 2**31 - 1
+"""The largest number of units: Flink reads the number of an interval as a Java `int`."""
+LONGEST_SECONDS = 2**31 - 1
+"""The length of the longest freshness: a schedule must find its next time in a calendar."""
+LONGEST = f"{LONGEST_SECONDS} seconds"
+_SQL_INTERVAL = re.compile(r"interval\s+(-?)\s*'([^']*)'\s+(\w+(?:\s+to\s+\w+)?)", re.IGNORECASE)
+_WHOLE_NUMBER = re.compile(r"[0-9]+")
 _SHORT = {
     "s": "second",
     "sec": "second",
@@ -63,7 +105,9 @@ _SHORT = {
     "w": "week",
 }
 _PLAIN = re.compile(r"(\S+?)\s*([A-Za-z]+)")
-_ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE)
+_ISO = re.compile(
+    r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE | re.ASCII
+)
 _ISO_UNITS = (TimeUnit.WEEK, TimeUnit.DAY, TimeUnit.HOUR, TimeUnit.MINUTE, TimeUnit.SECOND)
 
 
@@ -83,27 +127,48 @@ class Freshness:
         """Read the two parts of `INTERVAL 'count' unit`.
 
         Raises:
-            InvalidFreshnessError: The count is no positive whole number, or the unit is unknown.
+            InvalidFreshnessError: The count is no positive whole number or too large, the unit is
+                unknown, or the freshness is too long.
         """
-        if not re.fullmatch(r"[0-9]+", count.strip()):
-            raise InvalidFreshnessError(value=count)
-        return cls(int(count), TimeUnit.parse(unit))
+        return cls(_count(count), TimeUnit.parse(unit)).checked()
+
+    @classmethod
+    def of_stored(cls, sql: str) -> Freshness:
+        """Read what `sql` returned, also for a freshness that is longer than those of today.
+
+        Raises:
+            InvalidFreshnessError: The text is no interval.
+        """
+        match = _SQL_INTERVAL.fullmatch(sql)
+        if match is None or not _WHOLE_NUMBER.fullmatch(match[2]):
+            raise InvalidFreshnessError(value=sql)
+        return cls(int(match[2]), TimeUnit.parse(match[3]))
 
     @classmethod
     def parse(cls, text: str) -> Freshness:
         """Read `3 minutes`, `30m`, `30 min`, `PT30M` or `INTERVAL '3' MINUTE`.
 
         Raises:
-            InvalidFreshnessError: The text is none of these.
+            InvalidFreshnessError: The text is none of these, or the freshness is too long.
         """
         stripped = text.strip()
         if match := _SQL_INTERVAL.fullmatch(stripped):
-            return cls.of(match[1], match[2])
+            return cls.of(match[1] + match[2], match[3])
         if iso := _parse_iso(stripped):
-            return iso
+            return iso.checked()
         if match := _PLAIN.fullmatch(stripped):
             return cls.of(match[1], _SHORT.get(match[2].lower(), match[2]))
         raise InvalidFreshnessError(value=stripped)
+
+    def checked(self) -> Freshness:
+        """Return it, provided that it is not too long.
+
+        Raises:
+            FreshnessTooLongError: It is.
+        """
+        if self.seconds > LONGEST_SECONDS:
+            raise FreshnessTooLongError(value=self, longest=LONGEST)
+        return self
 
     @property
     def seconds(self) -> int:
@@ -124,7 +189,22 @@ def _parse_iso(text: str) -> Freshness | None:
     match = _ISO.fullmatch(text)
     if match is None or not any(match.groups()):
         return None
-    given = [(int(n), unit) for n, unit in zip(match.groups(), _ISO_UNITS, strict=True) if n]
+    given = [(_count(n), unit) for n, unit in zip(match.groups(), _ISO_UNITS, strict=True) if n]
     if len(given) == 1:
         return Freshness(*given[0])
     return Freshness(sum(n * unit.value for n, unit in given), TimeUnit.SECOND)
+
+
+def _count(text: str) -> int:
+    """Read the number of an interval.
+
+    Raises:
+        InvalidFreshnessError: It is no whole number, or larger than Flink takes.
+    """
+    digits = text.strip()
+    significant = digits.lstrip("0") or "0"
+    # Python refuses to read more than 4,300 digits.
+    is_short = len(significant) <= len(str(LARGEST_COUNT))
+    if not (_WHOLE_NUMBER.fullmatch(digits) and is_short and int(significant) <= LARGEST_COUNT):
+        raise InvalidFreshnessError(value=digits)
+    return int(significant)

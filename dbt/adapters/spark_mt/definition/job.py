@@ -1,13 +1,16 @@
-"""A refresh as the log of refreshes knows it (semantics 11, SHOW JOBS), and who runs it."""
+"""Jobs of the refresh log, and the owners, leases and handlers that run them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import Pairs
 
 
 class JobKind(Enum):
@@ -58,7 +61,8 @@ class Job:
     Args:
         job_id: The refresh's id, which its commit carries as well.
         started_at_ms: Milliseconds since the epoch, UTC, as all times here.
-        heard_at_ms: When its owner wrote this; a running one writes every 20 seconds.
+        heard_at_ms: When its owner wrote this. A running refresh writes every 20 seconds; a stream
+            that a manager hosts when it changes, as the manager's lease tells that it runs.
         trigger: The statement that it is a part of: `CREATE`, `REFRESH` …
         creates: Whether the table did not exist when it began.
         refresh_mode: Of the definition that it computes, for listings.
@@ -67,6 +71,9 @@ class Job:
         rows: Rows written, where they were counted.
         error: Why it failed or was canceled, empty otherwise.
         scheduled_at_ms: The scheduled time that a SCHEDULED one stands for; None for others.
+        strategy: How its rows are computed: `incremental/append`; empty where that is unknown.
+        reason: Why, each reason with its code.
+        unknown: What a newer release stored in addition, as text; written back as it was.
     """
 
     job_id: str
@@ -84,3 +91,207 @@ class Job:
     rows: int | None = None
     error: str = ""
     scheduled_at_ms: int | None = None
+    strategy: str = ""
+    reason: str = ""
+    unknown: str = field(default="", compare=False, repr=False)
+
+
+SILENCE_MS = 60_000
+"""After how long without a heartbeat a manager counts as gone, unless it says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One manager's claim to a catalog; of all claims, the one with the highest term holds.
+
+    Args:
+        catalog: Whose tables.
+        term: Grows by one with every takeover.
+        owner: The manager's process.
+        heard_at_ms: When it said so last, on its own clock: milliseconds since the epoch, UTC.
+        address: Of its REST interface; empty without one.
+        settings: The settings under `spark.materialized-table.` that are in force in it, which
+            hold for the tables that it hosts (semantics 3).
+        silence_ms: After how long without a word it may be taken for gone.
+        is_released: Whether it has given the lease up in good order.
+    """
+
+    catalog: str
+    term: int
+    owner: Owner
+    heard_at_ms: int
+    address: str = ""
+    settings: Pairs = ()
+    silence_ms: int = SILENCE_MS
+    is_released: bool = False
+
+
+def renewed(lease: Lease, heard_at_ms: int) -> Lease:
+    """Return a lease whose holder was heard of at an instant, if that is later."""
+    return replace(lease, heard_at_ms=max(lease.heard_at_ms, heard_at_ms))
+
+
+class RefreshHandler(Protocol):
+    """Identifies what runs a table's refresh; a workflow scheduler may have a type of its own."""
+
+    def describe(self) -> str:
+        """Return a summary for people."""
+        ...
+
+
+Handler = TypeVar("Handler", bound=RefreshHandler)
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousRefreshHandler:
+    """A streaming query or change-driven loop that some host runs."""
+
+    host: str
+    query_id: str
+    run_id: str
+    checkpoint: str
+
+    def describe(self) -> str:
+        """A summary for people."""
+        return f"query {self.query_id}, run {self.run_id}, on {self.host}"
+
+
+@dataclass(frozen=True, slots=True)
+class FullRefreshHandler:
+    """A workflow in a scheduler."""
+
+    scheduler: str
+    workflow_id: str
+    schedule: str
+
+    def describe(self) -> str:
+        """A summary for people."""
+        return f"workflow {self.workflow_id} in {self.scheduler}, {self.schedule}"
+
+
+class RefreshHandlerSerializer(Protocol[Handler]):
+    """Turns a handler into the bytes that the catalog keeps, and back."""
+
+    def serialize(self, handler: Handler) -> bytes:
+        """Return the bytes to store."""
+        ...
+
+    def deserialize(self, serialized: bytes) -> Handler:
+        """Return the handler that `serialize` was given."""
+        ...
+
+
+_WORKFLOW = "workflow"
+
+
+class JsonRefreshHandlerSerializer:
+    """Keeps the handlers of this module as JSON with the name of their kind."""
+
+    def serialize(self, handler: RefreshHandler) -> bytes:
+        """Return the bytes to store.
+
+        Raises:
+            TypeError: The handler is of another type.
+        """
+        return json.dumps(_document(handler), sort_keys=True).encode()
+
+    def deserialize(self, serialized: bytes) -> ContinuousRefreshHandler | FullRefreshHandler:
+        """Return the handler that `serialize` was given; keys that are not known are ignored.
+
+        Raises:
+            ValueError: The bytes hold no known handler.
+        """
+        try:
+            return _handler(json.loads(serialized))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"no refresh handler: {error}") from error  # noqa: TRY003, EM102
+
+
+def _document(handler: RefreshHandler) -> dict[str, str]:
+    if isinstance(handler, ContinuousRefreshHandler):
+        return {
+            "kind": "continuous",
+            "host": handler.host,
+            "query_id": handler.query_id,
+            "run_id": handler.run_id,
+            "checkpoint": handler.checkpoint,
+        }
+    if isinstance(handler, FullRefreshHandler):
+        return {
+            "kind": "full",
+            "scheduler": handler.scheduler,
+            "workflow_id": handler.workflow_id,
+            "schedule": handler.schedule,
+        }
+    name = type(handler).__name__
+    raise TypeError(f"{name} is not FullRefreshHandler")  # noqa: TRY003, EM102
+
+
+def _handler(document: dict[str, Any]) -> ContinuousRefreshHandler | FullRefreshHandler:
+    match document["kind"]:
+        case "continuous":
+            return ContinuousRefreshHandler(
+                host=document["host"],
+                query_id=document["query_id"],
+                run_id=document.get("run_id", ""),
+                checkpoint=document.get("checkpoint", ""),
+            )
+        case "full":
+            return FullRefreshHandler(
+                scheduler=document["scheduler"],
+                workflow_id=document["workflow_id"],
+                schedule=document.get("schedule", ""),
+            )
+        case kind:
+            raise ValueError(f"unknown kind of refresh handler: {kind!r}")  # noqa: TRY003, EM102
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHandler:
+    """What the registry keeps of a table's refresh handler.
+
+    Processes that do not have the scheduler read the description.
+
+    Args:
+        description: For people.
+        scheduler: The workflow scheduler by the name under which the setting chooses it. Empty for
+            a table that a manager follows itself.
+        table_id: The identity of the workflow's table.
+        serialized: The handler, by the scheduler's serializer; empty if that failed.
+    """
+
+    description: str
+    scheduler: str = ""
+    table_id: str = ""
+    serialized: bytes = b""
+
+    def encode(self) -> bytes:
+        """Return the text that the registry stores, in UTF-8."""
+        handler = b64encode(self.serialized).decode()
+        document = {
+            "kind": _WORKFLOW,
+            "description": self.description,
+            "scheduler": self.scheduler,
+            "table_id": self.table_id,
+            "handler": handler,
+        }
+        return json.dumps(document, sort_keys=True).encode()
+
+    @classmethod
+    def decode(cls, text: bytes) -> StoredHandler:
+        """Return what `encode` or `JsonRefreshHandlerSerializer` made.
+
+        Raises:
+            ValueError: The text is neither.
+        """
+        document = json.loads(text)
+        if isinstance(document, dict) and document.get("kind") == _WORKFLOW:
+            return cls(
+                document.get("description", ""),
+                document.get("scheduler", ""),
+                document.get("table_id", ""),
+                b64decode(document.get("handler", "")),
+            )
+        handler = JsonRefreshHandlerSerializer().deserialize(text)
+        scheduler = handler.scheduler if isinstance(handler, FullRefreshHandler) else ""
+        return cls(handler.describe(), scheduler)

@@ -1,10 +1,19 @@
-"""Up to where a table has read its sources."""
+"""Positions up to which a table has read its sources, and the baseline.
+
+Both have a form as documents, in commit metadata and in definitions. Another kind of position, or
+another form of one, needs a new major version of the document that contains it.
+
+A table with a baseline has the rows that were kept when the baseline was set, and the query over
+the source rows that were added after it.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +22,7 @@ class VersionedPosition:
 
     Args:
         version: The table's version; grows with each of its commits.
-        identity: The format's own identity of that version: for Delta the id of its transaction. A
+        identity: The format's own identity of that version, such as the id of its transaction. A
             table that was dropped and created again may reach the same version, never with the
             same identity.
     """
@@ -134,3 +143,127 @@ def unmoved(before: Positions, after: Positions) -> bool:
         isinstance(position, UnknownPosition) or position.same_state(after[name])
         for name, position in before.items()
     )
+
+
+class ChangeKind(Enum):
+    """What happened to the rows of a source between two of its positions."""
+
+    NONE = "no row changed"
+    ADDED = "rows were added"
+    REMOVED = "rows were removed or changed"
+    GONE = "what happened in between can no longer be read"
+    REPLACED = "the source was made anew in between"
+
+
+ADOPTED = "adopted"
+"""The reason of a table whose rows were there before it became a materialized table."""
+SourcePositions = tuple[tuple[str, FollowedPosition], ...]
+"""Positions of followed sources by their full names, sorted."""
+
+
+def positions_of(followed: tuple[str, ...], positions: Positions) -> SourcePositions:
+    """Return the positions of the sources that are followed."""
+    found = ((name, positions.get(name)) for name in followed)
+    return tuple((name, at) for name, at in found if isinstance(at, FollowedPosition))
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a table was when its query began to count, and from where it counts its sources.
+
+    Args:
+        positions: Rows added to a followed source after its position count. Sources that are only
+            looked up have none: they are read whole.
+        kept_version: The table's own version whose rows stay; None where none were kept.
+        reason: Why, for people: `START_MODE = FROM_NOW`.
+    """
+
+    positions: SourcePositions
+    kept_version: int | None
+    reason: str
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the table has rows that its query does not account for."""
+        return self.kept_version is not None
+
+    @property
+    def is_adopted(self) -> bool:
+        """Whether the kept rows were trusted to be what the query has up to the positions.
+
+        They stay until a refresh computes the whole table, which nothing forbids (semantics 10).
+        """
+        return self.reason == ADOPTED
+
+    def describe(self) -> str:
+        """Say it for people, in one line."""
+        kept = (
+            "no older rows are kept"
+            if self.kept_version is None
+            else f"the rows of its version {self.kept_version} are kept"
+        )
+        if self.is_adopted:
+            return (
+                f"rows up to version {self.kept_version} come from the adopted table until the "
+                "first full refresh, which computes all rows from the sources"
+            )
+        counted = ", ".join(f"{name} after {position}" for name, position in self.positions)
+        return f"{self.reason}: {kept}; rows count from {counted}"
+
+
+def encode_positions(positions: Positions) -> dict[str, Any]:
+    """Return positions as a document.
+
+    A list for a version, a text for a fingerprint, an object for an offset, null for unknown.
+    """
+    return {name: _encode_position(position) for name, position in sorted(positions.items())}
+
+
+def decode_positions(document: dict[str, Any]) -> Positions:
+    """Return the positions that `encode_positions` was given."""
+    return {name: _decode_position(value) for name, value in document.items()}
+
+
+def encode_source_positions(positions: SourcePositions) -> list[Any]:
+    """Return the positions of followed sources as pairs, each position an object."""
+    return [[name, _followed(at)] for name, at in positions]
+
+
+def decode_source_positions(doc: list[Any]) -> SourcePositions:
+    """Return the positions that `encode_source_positions` was given."""
+    return tuple((name, _read_followed(at)) for name, at in doc)
+
+
+def _followed(position: FollowedPosition) -> dict[str, Any]:
+    if isinstance(position, OffsetPosition):
+        return {"format": position.format, "offset": position.offset}
+    return {"version": position.version, "identity": position.identity}
+
+
+def _read_followed(doc: dict[str, Any]) -> FollowedPosition:
+    if "offset" in doc:
+        return OffsetPosition(format=doc["format"], offset=doc["offset"])
+    return VersionedPosition(version=doc["version"], identity=doc["identity"])
+
+
+def _encode_position(position: Position) -> list[object] | dict[str, str] | str | None:
+    match position:
+        case VersionedPosition():
+            return [position.version, position.identity]
+        case DefinitionPosition():
+            return position.fingerprint
+        case OffsetPosition():
+            return {"format": position.format, "offset": position.offset}
+        case UnknownPosition():
+            return None
+
+
+def _decode_position(value: list[Any] | dict[str, str] | str | None) -> Position:
+    if value is None:
+        return UnknownPosition()
+    if isinstance(value, str):
+        return DefinitionPosition(value)
+    if isinstance(value, dict):
+        return OffsetPosition(format=value["format"], offset=value["offset"])
+    version, identity = value
+    return VersionedPosition(version=int(version), identity=identity)

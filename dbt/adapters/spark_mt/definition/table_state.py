@@ -1,4 +1,4 @@
-"""What stands in the catalog under a name: nothing, a stranger, or a materialized table."""
+"""State of a name in the catalog: no table, an unmanaged table or a materialized table."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.commit_facts import StreamFacts
+    from collections.abc import Mapping
+
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
+    from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-    from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.unknown_keys import Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Stranger:
     """Something has this name that is no materialized table.
 
     Args:
-        kind: What it is, for people: `view`, `delta table`, `clone of a materialized table`.
+        kind: What it is, for people: `view`, `parquet table`, `clone of a materialized table`.
     """
 
     name: TableName
@@ -51,7 +53,9 @@ class Damaged:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A materialized table whose definition cannot be read; it can be dropped or replaced.
+    """A materialized table whose definition, or whose newest commit, cannot be read.
+
+    It can be dropped or replaced, and nothing else.
 
     Args:
         error: Why.
@@ -84,6 +88,7 @@ class LastRefresh:
         committed_at_ms: When its commit was made.
         trigger: What asked for it: `CREATE`, `REFRESH` …
         rows: Rows written; None where the log no longer tells.
+        unknown_keys: What a newer release stored of it in addition.
     """
 
     refresh_id: str
@@ -92,6 +97,7 @@ class LastRefresh:
     started_at_ms: int
     committed_at_ms: int
     rows: int | None
+    unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +172,22 @@ class StoredTable:
 
 
 Found = Missing | Stranger | Damaged | Unreadable | StoredTable
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogFacts:
+    """Comments, properties and clustering of a table.
+
+    Args:
+        comment: Empty without one.
+        column_comments: By column; those without comment are absent.
+        properties: Values may be redacted.
+        clustered_by: The clustering columns, without backticks.
+        maintained: The keys of properties that appear on a table without being asked for.
+    """
+
+    comment: str
+    column_comments: Mapping[str, str]
+    properties: Mapping[str, str]
+    clustered_by: tuple[str, ...]
+    maintained: frozenset[str] = frozenset()

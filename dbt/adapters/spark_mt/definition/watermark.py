@@ -1,16 +1,18 @@
-"""How late rows of a source may come, for a query that is plain SQL (semantics 7 and 10)."""
+"""Watermarks of sources, and process functions: stateful processors of a query's rows."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
-from dbt.adapters.spark_mt.definition.identifier import TableName, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from datetime import timedelta
+
 
 _PART = r"(?:`(?:[^`]|``)+`|\w+)"
 _MARK = re.compile(
@@ -102,3 +104,41 @@ def _names(text: str) -> list[str]:
         name[1:-1].replace("``", "`") if name.startswith("`") else name
         for name in _NAME.findall(text)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFunction:
+    """What a registered function returns.
+
+    Args:
+        processor: Makes the `pyspark.sql.streaming.StatefulProcessor`; called for each stream.
+        keys: The columns of the query by which state is kept.
+        output: The columns of the rows that the processor yields, by name, with their SQL types.
+    """
+
+    processor: Callable[[], Any]
+    keys: tuple[str, ...]
+    output: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessCall:
+    """A process function as a table uses it; equal calls can go on with each other's state.
+
+    Args:
+        name: The registered name.
+        place: Where it is defined, `module:name`.
+        keys: The columns of the query by which state is kept.
+        output: Names and SQL types of its rows.
+    """
+
+    name: str
+    place: str
+    keys: tuple[str, ...]
+    output: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        """For people."""
+        columns = ", ".join(f"{name} {type_}" for name, type_ in self.output)
+        keys = ", ".join(self.keys)
+        return f"the process function {self.name} ({self.place}) by {keys} for {columns}"

@@ -1,1 +1,1 @@
-"""Carries plans out through ports; knows no engine."""
+"""Execution of plans through ports. Knows no engine."""

@@ -1,43 +1,137 @@
-"""Everything that an operation needs from outside, in one value."""
+"""Environment of an operation: ports, settings and clock in one value.
+
+A full look at a table takes half a second of a core. If it found nothing to do, its result stands
+as long as the table and its sources have the same versions, and views and functions the same texts.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.execution.recent import Recent
+from dbt.adapters.spark_mt.changes.compatibility import incompatibilities
+from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
-from dbt.adapters.spark_mt.resolution.engines import choose_engine
-from dbt.adapters.spark_mt.resolution.resolver import Resolver
+from dbt.adapters.spark_mt.resolution.resolver import Resolver, Surroundings
 from dbt.adapters.spark_mt.resolution.settings import Settings
+from dbt.adapters.spark_mt.strategies import validation
+from dbt.adapters.spark_mt.strategies.choice import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import (
         AskedDefinition,
         Pairs,
         ResolvedDefinition,
         StoredDefinition,
     )
-    from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.execution.conduct import Conduct
-    from dbt.adapters.spark_mt.execution.managers import Managers
-    from dbt.adapters.spark_mt.execution.observation import TableObserver
+    from dbt.adapters.spark_mt.definition.positions import Baseline
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.execution.context import Conduct
+    from dbt.adapters.spark_mt.execution.leases import Managers
     from dbt.adapters.spark_mt.execution.ports import (
-        Registry,
+        ManagedRegistry,
         SourceReader,
         StepRunner,
+        StreamRunner,
+        TableObserver,
         TableStore,
     )
-    from dbt.adapters.spark_mt.execution.streams import StreamRunner
-    from dbt.adapters.spark_mt.resolution.analysis import (
+    from dbt.adapters.spark_mt.execution.source_states import SourceStates
+    from dbt.adapters.spark_mt.query.analyzer import (
         AnalyzedQuery,
         QueryAnalyzer,
         UpstreamDefinitions,
     )
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A table and the analysis of its stored query, as one statement found them."""
+
+    table: StoredTable
+    analyzed: AnalyzedQuery
+
+
+WHOLE_LOOK_MS = 600_000
+"""How long a whole look is relied on. Only a whole look asks where tables live: a table that was
+dropped and created again at another path is noticed by the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """A table that was up to date.
+
+    Args:
+        table: The table.
+        run: The refresh that had nothing to do.
+        at_ms: When it looked, milliseconds since the epoch, UTC.
+    """
+
+    table: StoredTable
+    run: RefreshRun
+    at_ms: int
+
+
+class QuietTables:
+    """Remembers tables that are up to date; safe for several threads.
+
+    Args:
+        store: Knows where tables live; it forgets that now and then.
+        sources: Knows how sources stand.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+    """
+
+    def __init__(self, store: TableStore, sources: SourceReader, now_ms: Callable[[], int]) -> None:
+        self._store = store
+        self._sources = sources
+        self._now_ms = now_ms
+        self._found: dict[TableName, Quiet] = {}
+        self._forgot_ms = 0
+
+    def remember(self, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> None:
+        """Take in that a refresh had nothing to do, unless time alone gives it something."""
+        unknown = any(isinstance(position, UnknownPosition) for position in run.positions.values())
+        if analyzed.time_dependent or unknown:
+            self.forget(table.name)
+        else:
+            self._found[table.name] = Quiet(table, run, run.started_at_ms)
+
+    def forget(self, name: TableName) -> None:
+        """Let the next look at a table be a whole one."""
+        self._found.pop(name, None)
+
+    def still(self, name: TableName) -> Quiet | None:
+        """Return what the newest whole look found, if nothing can have changed since.
+
+        Raises:
+            Exception: The engine could not be asked.
+        """
+        quiet, now = self._found.get(name), self._now_ms()
+        if quiet is None:
+            return None
+        if now - self._forgot_ms >= WHOLE_LOOK_MS:
+            self._forgot_ms = now
+            self._store.forget()
+        if now - quiet.at_ms < WHOLE_LOOK_MS and self._is_as_found(quiet):
+            return quiet
+        self.forget(name)
+        return None
+
+    def _is_as_found(self, quiet: Quiet) -> bool:
+        if not self._store.is_newest(quiet.table.name, quiet.table.version):
+            return False
+        positions = quiet.run.positions
+        return all(
+            self._sources.is_current(source, positions[str(source.name)])
+            for source in quiet.run.sources
+        )
 
 
 class StoredQueryAnalyzer(Protocol):
@@ -57,6 +151,8 @@ class Environment:
     """The ports, the settings and the clock of one connection.
 
     Args:
+        format: The names of the format in which materialized tables are stored.
+        states: Tells what readers of sources have not read.
         settings: Reads the settings in force.
         confs: Reads Spark confs that show how to print things (time zone, redaction).
         clock: Returns the current instant, aware.
@@ -64,17 +160,19 @@ class Environment:
         owner: Returns who declares the table of the statement that runs.
         conduct: How statements are carried out and told.
         observer: Compares tables with their queries.
-        recent: What the statement before found.
+        quiet: Tables that were up to date when a host or schedule looked at them last.
         managers: Tells who keeps a catalog fresh.
         handlers: Returns the serialized refresh handler that was told for a table.
         streams: Runs streams in this process; None where that is impossible.
     """
 
+    format: TableFormat
     store: TableStore
     upstream: UpstreamDefinitions
     sources: SourceReader
+    states: SourceStates
     runner: StepRunner
-    registry: Registry
+    registry: ManagedRegistry
     analyzer: QueryAnalyzer
     stored_analyzer: StoredQueryAnalyzer
     settings: Callable[[], Settings]
@@ -85,8 +183,8 @@ class Environment:
     observer: TableObserver
     managers: Managers
     handlers: Callable[[TableName], bytes]
+    quiet: QuietTables
     owner: Callable[[], Pairs] = tuple
-    recent: Recent = field(default_factory=Recent)
     streams: StreamRunner | None = None
 
     def now_ms(self) -> int:
@@ -94,34 +192,52 @@ class Environment:
         return int(self.clock().timestamp() * 1000)
 
     def resolve(
-        self, name: TableName, asked: AskedDefinition, stored: StoredDefinition | None
+        self,
+        name: TableName,
+        asked: AskedDefinition,
+        stored: StoredDefinition | None,
+        around: Surroundings | None = None,
     ) -> Resolution:
-        """Resolve a definition; raises every violation at once."""
-        resolver = Resolver(self.analyzer, self.upstream, self._deriving(name), self.clock)
-        return resolver.resolve(name, asked, stored)
+        """Resolve a definition; raises every violation at once.
+
+        Where the definition is not valid, the error says as well why it could not take the place
+        of the stored one.
+        """
+        around = around or Surroundings()
+        if stored is not None and around.compare is None:
+            around = replace(around, compare=partial(incompatibilities, name, stored))
+        settings = self._deriving(name)
+        resolver = Resolver(self.analyzer, self.upstream, settings, self.clock, validation)
+        return resolver.resolve(name, asked, stored, around)
 
     def resolve_clauses(self, asked: AskedDefinition, stored: StoredDefinition) -> Resolution:
         """Resolve other clauses beside the stored query; raises every violation at once."""
         analyzed = self.stored_analyzer.analyze_stored(stored.resolved)
         settings = self._deriving(stored.name)
-        resolver = Resolver(self.analyzer, self.upstream, settings, self.clock)
+        resolver = Resolver(self.analyzer, self.upstream, settings, self.clock, validation)
         return resolver.resolve_clauses(stored.name, asked, stored, analyzed)
 
     def run(
-        self, trigger: str, analyzed: AnalyzedQuery, definition: ResolvedDefinition | None = None
+        self,
+        trigger: str,
+        analyzed: AnalyzedQuery,
+        definition: ResolvedDefinition | None = None,
+        baseline: Baseline | None = None,
     ) -> RefreshRun:
         """Name a refresh and read where its sources stand.
 
         Args:
             trigger: What asks for it.
             analyzed: The query.
-            definition: What it shall fill; the run then tells by which engine.
+            definition: What it fills; the run then tells how the table is kept.
+            baseline: From where the table counts its sources.
         """
         started = self.now_ms()
         positions = self.sources.positions(analyzed.sources)
-        engine = choose_engine(definition, analyzed) if definition else None
         run = RefreshRun(self.new_id(), trigger, positions, started, analyzed.sources)
-        return replace(run, engine=engine)
+        if definition is None:
+            return run
+        return replace(run, choice=choose(definition, analyzed, baseline))
 
     def _deriving(self, name: TableName) -> Settings:
         """Return the settings for what a definition leaves open: those of a live manager.

@@ -1,4 +1,4 @@
-"""Why a statement cannot be carried out, beyond what its text and definition tell."""
+"""Errors of execution: tables, sources, baselines and hosting."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class NotMaterializedError(MaterializedTableError):
     text = "{table} is a {kind}, not a materialized table; nothing was changed."
     remedy = (
         "Choose another name, or drop the {kind} first; dropping a table removes its rows for "
-        "good. In dbt, `adopt: true` takes a Delta table of the same columns over with its rows, "
-        "files and history, for one commit; --full-refresh replaces it by a table whose rows are "
-        "all computed from the sources that exist today."
+        "good. In dbt, `adopt: true` takes a plain table that has versions and the same columns "
+        "over with its rows, files and history, for one commit; --full-refresh replaces it by a "
+        "table whose rows are all computed from the sources that exist today."
     )
 
 
@@ -191,10 +191,10 @@ class InvalidPartitionValueError(MaterializedTableError):
 
 
 class PartitionedReplaceError(MaterializedTableError):
-    """Delta cannot replace a clustered table by a partitioned one in place."""
+    """A clustered table cannot be replaced by a partitioned one in place."""
 
     condition = "MATERIALIZED_TABLE_CANNOT_PARTITION_CLUSTERED"
-    text = "{table} was clustered, and Delta cannot turn a clustered table into a partitioned one."
+    text = "{table} was clustered, and a clustered table cannot become a partitioned one in place."
     remedy = (
         "DROP MATERIALIZED TABLE and CREATE it again; readers miss it in between, and all rows are "
         "computed again."
@@ -260,3 +260,253 @@ class JobNotFoundError(MaterializedTableError):
         "SHOW JOBS lists the refreshes of the last 30 days of the current catalog's tables; those "
         "of another catalog are shown after USE CATALOG."
     )
+
+
+class SourceWithoutTimeError(MaterializedTableError):
+    """A table shall start at an instant, and a source cannot tell what it held then."""
+
+    condition = "MATERIALIZED_TABLE_SOURCE_WITHOUT_TIME"
+    text = (
+        "The source {source} has the format {format}, which does not tell since when its rows are "
+        "there: nothing can start at an instant of it."
+    )
+    remedy = (
+        "START_MODE = FROM_BEGINNING reads all that the source holds; a WHERE on a column of the "
+        "query leaves out older rows, for the cost of reading them once."
+    )
+
+
+class SourceOnlyStreamsError(MaterializedTableError):
+    """A source has no rows at rest, and shall be read as a whole."""
+
+    condition = "MATERIALIZED_TABLE_SOURCE_ONLY_STREAMS"
+    text = (
+        "The source {source} has the format {format}: it can be followed as a stream and has no "
+        "rows that could be read as a whole."
+    )
+    remedy = (
+        "Let the table be CONTINUOUS with a query that can run as a stream, or write the source's "
+        "rows to a table with versions first and read that, which stores them once more."
+    )
+
+
+class LogHistoryLostError(MaterializedTableError):
+    """All rows shall be computed anew, and a log no longer has what made some of them."""
+
+    condition = "MATERIALIZED_TABLE_LOG_HISTORY_LOST"
+    text = (
+        "Computing all rows of materialized table {table} would lose those that its log has "
+        "dropped since: {loss}."
+    )
+    remedy = (
+        "START_MODE = RESUME_OR_FROM_BEGINNING keeps the rows and goes on from where they stand, "
+        "without any cost. To give the older rows up, say START_MODE = FROM_BEGINNING, or dbt run "
+        "--full-refresh: both read what the log still has."
+    )
+
+
+class OffsetInsideCommitError(MaterializedTableError):
+    """A stream stopped in the middle of a commit of its source."""
+
+    condition = "MATERIALIZED_TABLE_OFFSET_INSIDE_COMMIT"
+    text = (
+        "A batch over the source {source} ended inside one of its commits ({offset}): there is no "
+        "version of the source that the rows could be compared with."
+    )
+    remedy = (
+        "Remove the options `maxFilesPerTrigger` and `maxBytesPerTrigger` of the source; the table "
+        "keeps the rows it has."
+    )
+
+
+_STATE = "The refresh that meets this suspends the table, which keeps the rows it has. "
+_RESTART = (
+    "START_MODE = FROM_BEGINNING in CREATE OR ALTER (or ALTER MATERIALIZED TABLE … SET START_MODE "
+    "= … AS) computes all rows from all source data, in the place of those that are there. "
+    "START_MODE = FROM_NOW keeps them and skips what happened since; where it is the start mode "
+    "already, store RESUME_OR_FROM_NOW first."
+)
+_REMEDY = _STATE + _RESTART
+
+
+class BaselineBrokenError(MaterializedTableError):
+    """A table with a baseline cannot follow its sources any more; it is suspended.
+
+    Computing all of it again would bring rows in that its start mode left out, so nothing does
+    that by itself.
+    """
+
+    condition = "MATERIALIZED_TABLE_BASELINE_BROKEN"
+    text = "The materialized table {table} cannot follow its sources: {problem}."
+    remedy = _REMEDY
+
+    @property
+    def reason(self) -> str:
+        """What happened, as part of a sentence: why the table is suspended."""
+        return self.reason_text.format_map(self.parameters)
+
+    reason_text = "{problem}"
+
+
+class SourceRewrittenError(BaselineBrokenError):
+    """Rows of a source were removed or changed, and nothing tells which rows that reaches."""
+
+    condition = "MATERIALIZED_TABLE_SOURCE_REWRITTEN"
+    text = (
+        "Rows of {source} were removed or changed after {after}, and which rows of the "
+        "materialized table {table} that reaches cannot be told: {why}."
+    )
+    remedy = (
+        _STATE + "Where a PRIMARY KEY is what the query groups by, or what tells its rows apart, "
+        "declare it: then changed rows are followed. Otherwise " + _RESTART
+    )
+    reason_text = "rows of {source} were removed or changed after {after}, and {why}"
+
+
+class SourceHistoryGoneError(BaselineBrokenError):
+    """What happened in a source can no longer be read."""
+
+    condition = "MATERIALIZED_TABLE_SOURCE_HISTORY_GONE"
+    text = (
+        "What happened to {source} after {after} can no longer be read, so that the materialized "
+        "table {table} cannot follow it: its log or its files were cleaned up."
+    )
+    remedy = (
+        _REMEDY + " From then on, refresh more often than the source's history is removed "
+        "({retention}, for a topic of Kafka retention.ms), or make these longer."
+    )
+    reason_text = "what happened to {source} after {after} can no longer be read"
+
+
+class SourceMadeAnewError(BaselineBrokenError):
+    """A source was dropped and created again."""
+
+    condition = "MATERIALIZED_TABLE_SOURCE_MADE_ANEW"
+    text = (
+        "{source} was dropped and created again after {after}, so that the materialized table "
+        "{table} cannot tell which of its rows are new."
+    )
+    remedy = _REMEDY
+    reason_text = "{source} was dropped and created again"
+
+
+class PositionsLostError(BaselineBrokenError):
+    """Nobody knows up to where the rows reflect a source."""
+
+    condition = "MATERIALIZED_TABLE_POSITIONS_LOST"
+    text = (
+        "Up to where the rows of the materialized table {table} reflect {source} is not known any "
+        "more, so that what came since cannot be told."
+    )
+    remedy = _REMEDY
+    reason_text = "up to where its rows reflect {source} is not known any more"
+
+
+class PartitionUnderBaselineError(MaterializedTableError):
+    """One partition would be computed over source rows that the table leaves out."""
+
+    condition = "MATERIALIZED_TABLE_PARTITION_UNDER_BASELINE"
+    text = (
+        "Partitions of the materialized table {table} cannot be refreshed alone, because it keeps "
+        "rows that its query does not account for ({baseline}); nothing was changed."
+    )
+    remedy = (
+        "ALTER MATERIALIZED TABLE … REFRESH applies what changed in its sources. START_MODE = "
+        "FROM_BEGINNING computes all rows from all source data; then partitions can be refreshed."
+    )
+
+
+class NotHostedError(MaterializedTableError):
+    """Nobody keeps the table fresh in this process."""
+
+    condition = "MATERIALIZED_TABLE_NOT_HOSTED"
+    text = "The materialized table {table} is not kept fresh by this process."
+    remedy = (
+        "Start it: MaterializedTables(spark).start('{table}'); that costs a thread of the driver."
+    )
+
+
+class HostingOverConnectError(MaterializedTableError):
+    """A Connect client cannot host: streams run in the driver's process."""
+
+    condition = "MATERIALIZED_TABLE_HOSTING_OVER_CONNECT"
+    text = (
+        "A session of Spark Connect cannot keep tables fresh: streams run in the driver's process."
+    )
+    remedy = (
+        "Call start() in the driver, with a classic session. ALTER MATERIALIZED TABLE … REFRESH "
+        "works here too, at the cost of what the sources gained or of the whole query."
+    )
+
+
+class NotFreshError(MaterializedTableError):
+    """A table does not reflect its sources within the time that somebody waits for it."""
+
+    condition = "MATERIALIZED_TABLE_NOT_FRESH"
+    text = (
+        "The materialized table {table} does not reflect its sources after {seconds} seconds; it "
+        "is {phase}{problem}."
+    )
+    remedy = (
+        "Wait longer, or correct what it names. ALTER MATERIALIZED TABLE {table} REFRESH brings it "
+        "up to date at once, at the cost of what its sources gained or of the whole query."
+    )
+
+
+class StreamNotStartedError(MaterializedTableError):
+    """The query cannot be run as a stream."""
+
+    condition = "MATERIALIZED_TABLE_STREAM_NOT_STARTED"
+    text = "The stream of materialized table {table} could not be started: {problem}."
+    remedy = (
+        "The table keeps its rows. ALTER MATERIALIZED TABLE {table} REFRESH brings it up to date "
+        "once, at the cost of what its sources gained or of the whole query."
+    )
+
+
+class NotContinuousError(MaterializedTableError):
+    """Only a table in mode CONTINUOUS can be followed by a host."""
+
+    condition = "MATERIALIZED_TABLE_NOT_CONTINUOUS"
+    text = "The materialized table {table} is refreshed in mode FULL, which nothing can follow."
+    remedy = (
+        "ALTER MATERIALIZED TABLE … SET REFRESH_MODE = CONTINUOUS, which computes no row; or let a "
+        "scheduler run its refreshes."
+    )
+
+
+class CheckpointLostError(MaterializedTableError):
+    """The checkpoint of a stream is not the one that the table's rows came out of."""
+
+    condition = "MATERIALIZED_TABLE_CHECKPOINT_LOST"
+    text = (
+        "The stream of materialized table {table} cannot go on: its checkpoint {checkpoint} is "
+        "gone, or holds another state than that of the table's rows."
+    )
+    remedy = (
+        "ALTER MATERIALIZED TABLE {table} REFRESH builds rows and state together again, at the "
+        "cost of reading all source data."
+    )
+
+
+class StreamsOverConnectError(MaterializedTableError):
+    """A Connect client cannot bring a table up to date whose rows come out of a stream."""
+
+    condition = "MATERIALIZED_TABLE_STREAMS_OVER_CONNECT"
+    text = (
+        "The rows of materialized table {table} come out of a stream with a checkpoint ({reason}), "
+        "and a session of Spark Connect cannot run it: streams run in the driver itself."
+    )
+    remedy = (
+        "Send the statement to a refresh manager, which works in its driver (`dbt` does so where "
+        "one serves the session), or use a classic session (method: session in the profile), or "
+        "write a query that can be computed as a whole, over tables with versions."
+    )
+
+
+class NotPlannableError(MaterializedTableError):
+    """A plan was asked for of something that changes no definition."""
+
+    condition = "MATERIALIZED_TABLE_NOT_PLANNABLE"
+    text = "A plan can be made of CREATE and of ALTER of a definition, but not of: {statement}"
+    remedy = "Send such a statement; planning it changes nothing."

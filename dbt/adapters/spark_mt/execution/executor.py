@@ -1,25 +1,63 @@
-"""Carries a plan out, step by step."""
+"""Executor of plans: steps, job rows, retries and writer priority.
+
+A refresh that computes rows writes a row of the refresh log. That row costs no extra commit where
+the registry's row is written anyway. A refresh of more than two seconds also writes that it runs.
+
+A batch commits faster than a query is recomputed, so a statement that fills a hosted table could
+lose every conflict. A statement that lost one records in the log that it runs, and takes the next
+sequence number by a commit without rows. The host's batch then loses, and the host waits for the
+statement that the log names.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.execution.conduct import in_turn
-from dbt.adapters.spark_mt.execution.errors import UnfinishedChangeError, problem_of
-from dbt.adapters.spark_mt.execution.ports import StepResult
-from dbt.adapters.spark_mt.planning.phase import Phase
-from dbt.adapters.spark_mt.planning.steps import Publish, RecordJob, Register, Unregister
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
+from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable, Unreadable
+from dbt.adapters.spark_mt.execution.context import in_turn
+from dbt.adapters.spark_mt.execution.errors import (
+    DamagedTableError,
+    NotMaterializedError,
+    TableNotFoundError,
+    UnfinishedChangeError,
+    problem_of,
+)
+from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
+from dbt.adapters.spark_mt.planning.planner import definition_steps, plan_publish
+from dbt.adapters.spark_mt.planning.steps import (
+    HOSTED,
+    SCHEDULED,
+    Fill,
+    FillMode,
+    Phase,
+    Plan,
+    Publish,
+    RecordJob,
+    Register,
+    Unregister,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import TypeVar
 
-    from dbt.adapters.spark_mt.definition.job import Job
-    from dbt.adapters.spark_mt.execution.conduct import Action, Beside
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.execution.context import Action, Beside
+    from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
+    from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepRunner
-    from dbt.adapters.spark_mt.planning.steps import Plan, Step
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun, Step
 
     Finished = Callable[[StepResult], Job]
+    _T = TypeVar("_T")
+
 
 _LOGGED = (Register, RecordJob, Unregister)
 
@@ -117,3 +155,291 @@ def _with_job(steps: Sequence[Step], job: Job | None) -> Sequence[Step]:
     if not any(isinstance(step, Register) for step in steps):
         return (*steps, RecordJob(job))
     return [replace(step, job=job) if isinstance(step, Register) else step for step in steps]
+
+
+LONGEST_ERROR = 2000
+"""How many characters of an error the log keeps."""
+_KINDS = {SCHEDULED: JobKind.SCHEDULED, HOSTED: JobKind.CONTINUOUS}
+_LOGGER = logging.getLogger(__name__)
+
+
+def perform(plan: Plan, environment: Environment) -> StepResult:
+    """Execute a plan, and keep the log of refreshes where the plan computes rows.
+
+    Raises:
+        MaterializedTableError: As `execute`; that the log could not be written is only a warning.
+    """
+    conduct = environment.conduct
+    job = _job_of(plan, environment)
+    if job is None:
+        return execute(plan, environment.runner, conduct.beside)
+    waits = _may_wait(plan, job, conduct.deferred)
+    told = DeferredTeller(environment, job) if waits else JobTeller(environment, job)
+    runner = _DeferringRunner(environment) if waits else environment.runner
+    beating = conduct.heartbeat(told.beat)
+
+    def finished(committed: StepResult) -> Job:
+        beating.stop()
+        return told.ended(JobStatus.FINISHED, rows=committed.rows)
+
+    try:
+        result = execute(plan, runner, conduct.beside, finished)
+    except BaseException as error:
+        beating.stop()
+        told.fail(error)
+        raise
+    return replace(result, warnings=(*result.warnings, *told.problems))
+
+
+def record_skipped(environment: Environment, definition: StoredDefinition, run: RefreshRun) -> None:
+    """Tell that a scheduled refresh had nothing to do; any other leaves no trace."""
+    if run.trigger != SCHEDULED:
+        return
+    told = JobTeller(environment, job_of(environment, definition, run))
+    told.write(told.ended(JobStatus.SKIPPED))
+
+
+@dataclass(slots=True)
+class JobTeller:
+    """What the log is told about one job; telling never fails what it tells about.
+
+    Args:
+        is_over: Whether the log was told how it ended.
+        problems: Why the log does not know, for the user.
+    """
+
+    environment: Environment
+    job: Job
+    is_over: bool = False
+    problems: list[str] = field(default_factory=list)
+
+    def beat(self) -> None:
+        """Tell that it goes on."""
+        self.write(self.going_on())
+
+    def going_on(self) -> Job:
+        """Return the row of a job that goes on."""
+        return replace(self.job, heard_at_ms=self.environment.now_ms())
+
+    def ended(self, status: JobStatus, rows: int | None = None, error: str = "") -> Job:
+        """Return its last row; from now on it is over."""
+        self.is_over = True
+        now = self.environment.now_ms()
+        return replace(
+            self.job, status=status, ended_at_ms=now, heard_at_ms=now, rows=rows, error=error
+        )
+
+    def failed(self, error: BaseException) -> Job:
+        """Return its last row, with the reason; from now on it is over."""
+        canceled = self.environment.conduct.is_cancellation(error)
+        beaten = isinstance(error, CommitConflictError)
+        status = JobStatus.CANCELED if canceled or beaten else JobStatus.FAILED
+        text = str(error) or type(error).__name__
+        return self.ended(status, error=text[:LONGEST_ERROR])
+
+    def fail(self, error: BaseException) -> None:
+        """Tell how the job failed, unless its rows are committed and only what follows failed."""
+        if not self.is_over:
+            self.write(self.failed(error))
+
+    def write(self, job: Job) -> None:
+        """Write a row about it; `problems` says why that failed."""
+        try:
+            self.environment.conduct.log.append(job)
+        except Exception as error:  # noqa: BLE001 - a log must not fail what it tells about
+            problem = problem_of(error)
+            _LOGGER.warning("the log of refreshes was not written: %s", problem)
+            self.problems.append(f"The log of refreshes was not updated: {problem}")
+
+
+@dataclass(slots=True)
+class DeferredTeller(JobTeller):
+    """What the log is told about a refresh of a manager's host, whose rows may wait."""
+
+    def write(self, job: Job) -> None:
+        """Keep a row: how it failed until the next write, that it runs for up to a minute."""
+        deferred = self.environment.conduct.deferred
+        (deferred.progressed if job.status is JobStatus.RUNNING else deferred.changed)(job)
+
+
+class _DeferringRunner:
+    """Carries out steps, but for rows of the registry and of the log, which wait for others."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._runner = environment.runner
+        self._deferred = environment.conduct.deferred
+        self._now_ms = environment.now_ms
+
+    def run(self, step: Step) -> StepResult:
+        if isinstance(step, Register) and step.job is not None:
+            table = replace(step, job=None, at_ms=self._now_ms())
+            self._deferred.progressed(step.job, table)
+            return StepResult()
+        return self._runner.run(step)
+
+    def undo(self, step: Step) -> None:
+        self._runner.undo(step)
+
+
+def _may_wait(plan: Plan, job: Job, deferred: DeferredRows) -> bool:
+    """Whether a manager's host refreshes a table whose definition stays as it is."""
+    publishes = any(isinstance(step, Publish) for step in plan.steps)
+    return deferred.covered and job.kind is JobKind.CONTINUOUS and not publishes
+
+
+def _job_of(plan: Plan, environment: Environment) -> Job | None:
+    """The job of a plan whose commit computes rows; there is at most one such step."""
+    for step in plan.steps:
+        run: RefreshRun | None = getattr(step, "run", None)
+        definition: StoredDefinition | None = getattr(step, "definition", None)
+        if run is not None and definition is not None:
+            creates = isinstance(step, Fill) and step.mode is FillMode.CREATE
+            return job_of(environment, definition, run, creates=creates)
+    return None
+
+
+def job_of(
+    environment: Environment,
+    definition: StoredDefinition,
+    run: RefreshRun,
+    *,
+    creates: bool = False,
+) -> Job:
+    """Return the row of a refresh that begins."""
+    return Job(
+        job_id=run.refresh_id,
+        table=definition.name,
+        kind=_KINDS.get(run.trigger, JobKind.MANUAL),
+        status=JobStatus.RUNNING,
+        started_at_ms=run.started_at_ms,
+        heard_at_ms=environment.now_ms(),
+        owner=environment.conduct.processes.owner(),
+        trigger=run.trigger,
+        creates=creates,
+        refresh_mode=definition.resolved.refresh_mode.value,
+        freshness=definition.resolved.freshness.sql,
+        scheduled_at_ms=run.scheduled_at_ms,
+        strategy=run.choice.name,
+        reason=run.choice.explanation,
+    )
+
+
+_ATTEMPTS = 5
+
+
+def retrying(
+    operation: Callable[[], _T],
+    going_first: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> _T:
+    """Run `operation` again when another writer was first; it reads everything anew each time.
+
+    Args:
+        operation: What to do.
+        going_first: Entered before the second attempt, for all further ones.
+
+    Raises:
+        CommitConflictError: Others were first five times in a row.
+    """
+    with suppress(CommitConflictError):
+        return operation()
+    with going_first():
+        for _ in range(_ATTEMPTS - 2):
+            with suppress(CommitConflictError):
+                return operation()
+        return operation()
+
+
+@contextmanager
+def going_first(environment: Environment, name: TableName) -> Iterator[None]:
+    """Keep hosts of a table from beginning new batches while the block runs.
+
+    It never keeps them for ever: they wait only for who is heard of. Where the newest rows are no
+    host's, the block just runs.
+
+    Args:
+        environment: The ports.
+        name: The table's full name.
+    """
+    environment.store.forget()
+    table = environment.store.find(name)
+    if not isinstance(table, StoredTable) or not _is_hosted(table):
+        yield
+        return
+    told = JobTeller(environment, _turn(environment, table))
+    told.beat()
+    beating = environment.conduct.heartbeat(told.beat)
+    try:
+        _take_number(environment, name)
+        yield
+    finally:
+        beating.stop()
+        told.write(told.ended(JobStatus.SKIPPED))
+
+
+def _is_hosted(table: StoredTable) -> bool:
+    return table.last_refresh is not None and table.last_refresh.trigger == HOSTED
+
+
+def _take_number(environment: Environment, name: TableName) -> None:
+    """Commit no rows and the same definition; a batch may win a few times more."""
+    for _ in range(_ATTEMPTS):
+        environment.store.forget()
+        table = environment.store.find(name)
+        if not isinstance(table, StoredTable):
+            return
+        steps = definition_steps(table, table.definition, table.positions)
+        with suppress(CommitConflictError):
+            execute(Plan(name, steps), environment.runner, environment.conduct.beside)
+            return
+
+
+def _turn(environment: Environment, table: StoredTable) -> Job:
+    resolved, now = table.definition.resolved, environment.now_ms()
+    return Job(
+        job_id=environment.new_id(),
+        table=table.name,
+        kind=JobKind.MANUAL,
+        status=JobStatus.RUNNING,
+        started_at_ms=now,
+        heard_at_ms=now,
+        owner=environment.conduct.processes.owner(),
+        trigger="TURN",
+        refresh_mode=resolved.refresh_mode.value,
+        freshness=resolved.freshness.sql,
+    )
+
+
+def stored_table(environment: Environment, name: TableName) -> StoredTable:
+    """Return the materialized table `name`, finishing what a statement before left undone.
+
+    Raises:
+        MaterializedTableError: As `existing_table`.
+    """
+    found = existing_table(environment, name)
+    if found.unpublished:
+        perform(plan_publish(found), environment)
+        return replace(found, published=None)
+    return found
+
+
+def existing_table(environment: Environment, name: TableName) -> StoredTable:
+    """Return the materialized table `name` and change nothing.
+
+    Raises:
+        TableNotFoundError: There is nothing of this name.
+        TableInitializingError: Somebody is creating it at this moment.
+        NotMaterializedError: Something else has the name.
+        DamagedTableError: Somebody changed the table past us.
+        UnreadableDefinitionError: Its definition cannot be read.
+    """
+    found = environment.store.find(name)
+    if isinstance(found, Missing):
+        raise_if_initializing(environment, name)
+        raise TableNotFoundError(table=name)
+    if isinstance(found, Unreadable):
+        raise found.error
+    if isinstance(found, Damaged):
+        raise DamagedTableError(table=name, problem=found.problem)
+    if not isinstance(found, StoredTable):
+        raise NotMaterializedError(table=name, kind=found.kind)
+    return found

@@ -1,161 +1,178 @@
-"""Every refresh that computes leaves a row in the log of refreshes (semantics 11).
+"""Running jobs of a table, and the processes that own them.
 
-A row costs no commit of its own where the registry's row is written anyway. A refresh that takes
-longer than two seconds also says that it is under way, and holds its table by that.
+A RUNNING row of the refresh log never blocks another writer. It counts only while its owner sends
+heartbeats, and a CREATE competes with it all the same: the fence decides.
 """
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass, field, replace
+import getpass
+import os
+import socket
+import sys
+from dataclasses import replace
+from datetime import datetime, timezone
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
-from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.executor import execute
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.planning.steps import HOSTED, SCHEDULED, Fill, FillMode
+from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus, Owner
+from dbt.adapters.spark_mt.execution.errors import TableInitializingError
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from collections.abc import Iterable
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.ports import StepResult
-    from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun, Register
-
-LONGEST_ERROR = 2000
-"""How many characters of an error the log keeps."""
-_KINDS = {SCHEDULED: JobKind.SCHEDULED, HOSTED: JobKind.CONTINUOUS}
-_LOGGER = logging.getLogger(__name__)
 
 
-def perform(plan: Plan, environment: Environment) -> StepResult:
-    """Execute a plan, and keep the log of refreshes where the plan computes rows.
+SILENCE_MS = 60_000
+"""After how long without a heartbeat an owner counts as gone."""
+HOST_SILENCE_MS = 180_000
+"""The same for a stream that is hosted without a manager, which has a row a minute."""
+KEPT_MS = 30 * 24 * 3600 * 1000
+"""How long rows of jobs are kept."""
+
+
+def judged(job: Job, environment: Environment) -> Job:
+    """Return a job as it really stands: one whose owner is gone has failed, whatever it says."""
+    if job.status is not JobStatus.RUNNING:
+        return job
+    if environment.conduct.processes.is_gone(job.owner):
+        reason = f"{job.owner} is gone"
+    elif environment.now_ms() - job.heard_at_ms > _silence_of(job):
+        if _is_covered(job, environment):
+            return job
+        reason = f"{job.owner} has not been heard of since {instant(job.heard_at_ms)}"
+    else:
+        return job
+    return replace(job, status=JobStatus.FAILED, ended_at_ms=job.heard_at_ms, error=reason)
+
+
+def _silence_of(job: Job) -> int:
+    return HOST_SILENCE_MS if job.kind is JobKind.CONTINUOUS else SILENCE_MS
+
+
+def _is_covered(job: Job, environment: Environment) -> bool:
+    """Whether a job is a stream of the manager that holds the catalog: its lease tells for it."""
+    if job.kind is not JobKind.CONTINUOUS:
+        return False
+    lease = environment.managers.live(job.table.catalog or "")
+    return lease is not None and lease.owner == job.owner
+
+
+def others_under_way(environment: Environment, name: TableName) -> bool:
+    """Whether somebody fills the table `name` now who is no host."""
+    return any(job.kind is not JobKind.CONTINUOUS for job in _holders(environment, name))
+
+
+def initializing(environment: Environment, catalog: str, schema: str) -> tuple[Job, ...]:
+    """Return the refreshes that are about to create tables of a schema, one for each table."""
+    since = environment.now_ms() - SILENCE_MS
+    running = environment.conduct.log.running(catalog, schema, since)
+    by_table = {job.table: job for job in reversed(_live(environment, running)) if job.creates}
+    return tuple(by_table.values())
+
+
+def raise_if_initializing(environment: Environment, name: TableName) -> None:
+    """To be called for a table that is not there, before saying so.
+
+    What a creator left behind that is gone is ended in the log.
 
     Raises:
-        MaterializedTableError: As `execute`; that the log could not be written is only a warning.
+        TableInitializingError: Somebody alive is creating it.
     """
-    conduct = environment.conduct
-    job = _job_of(plan, environment)
-    if job is None:
-        return execute(plan, environment.runner, conduct.beside)
-    told = JobTeller(environment, job)
-    beating = conduct.heartbeat(told.beat)
-
-    def finished(committed: StepResult) -> Job:
-        beating.stop()
-        return told.ended(JobStatus.FINISHED, rows=committed.rows)
-
-    try:
-        result = execute(plan, environment.runner, conduct.beside, finished)
-    except BaseException as error:
-        beating.stop()
-        told.fail(error)
-        raise
-    return replace(result, warnings=(*result.warnings, *told.problems))
+    since = environment.now_ms() - KEPT_MS
+    for job in _running(environment, name, since):
+        now = judged(job, environment)
+        if now.status is not JobStatus.RUNNING:
+            environment.conduct.log.append(now)
+        elif job.creates:
+            began = instant(job.started_at_ms)
+            raise TableInitializingError(table=name, owner=job.owner, since=began)
 
 
-def record_skipped(environment: Environment, definition: StoredDefinition, run: RefreshRun) -> None:
-    """Tell that a scheduled refresh had nothing to do; any other leaves no trace."""
-    if run.trigger != SCHEDULED:
-        return
-    told = JobTeller(environment, job_of(environment, definition, run))
-    told.write(told.ended(JobStatus.SKIPPED))
+def instant(at_ms: int) -> str:
+    """Return an instant for people, in UTC."""
+    return f"{datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 
 
-@dataclass(slots=True)
-class JobTeller:
-    """What the log is told about one job; telling never fails what it tells about.
+def _holders(environment: Environment, name: TableName) -> list[Job]:
+    since = environment.now_ms() - SILENCE_MS
+    return _live(environment, _running(environment, name, since))
 
-    Args:
-        is_over: Whether the log was told how it ended.
-        problems: Why the log does not know, for the user.
+
+def _running(environment: Environment, name: TableName, since_ms: int) -> list[Job]:
+    log = environment.conduct.log
+    running = log.running(name.catalog or "", name.schema or "", since_ms)
+    return [job for job in running if job.table == name]
+
+
+def _live(environment: Environment, jobs: Iterable[Job]) -> list[Job]:
+    live = [job for job in jobs if judged(job, environment) is job]
+    return sorted(live, key=lambda job: job.started_at_ms)
+
+
+_START_TIME = 19
+"""Which word of `/proc/<pid>/stat` behind the command's name tells when the process began."""
+
+
+class LocalProcesses:
+    """Looks at the processes of this machine; knows nothing of others.
+
+    Where the system has `/proc` (Linux), a process is known by its number, its start and the
+    namespace that numbers it, so that neither a reused number nor another container's process is
+    taken for it. Elsewhere the number alone counts, and on Windows a process is never called gone.
     """
 
-    environment: Environment
-    job: Job
-    is_over: bool = False
-    problems: list[str] = field(default_factory=list)
+    def owner(self) -> Owner:
+        """Return this process."""
+        pid = os.getpid()
+        return Owner(_host(), pid, _identity(pid), _user())
 
-    def beat(self) -> None:
-        """Tell that it goes on."""
-        self.write(self.going_on())
-
-    def going_on(self) -> Job:
-        """Return the row of a job that goes on."""
-        return replace(self.job, heard_at_ms=self.environment.now_ms())
-
-    def ended(self, status: JobStatus, rows: int | None = None, error: str = "") -> Job:
-        """Return its last row; from now on it is over."""
-        self.is_over = True
-        now = self.environment.now_ms()
-        return replace(
-            self.job, status=status, ended_at_ms=now, heard_at_ms=now, rows=rows, error=error
-        )
-
-    def fail(self, error: BaseException, registration: Register | None = None) -> None:
-        """Tell how the job failed, unless its rows are committed and only what follows failed.
-
-        Args:
-            error: Why.
-            registration: What its table became before, to be told in the same commit.
-        """
-        if self.is_over:
-            return
-        canceled = self.environment.conduct.is_cancellation(error)
-        beaten = isinstance(error, CommitConflictError)
-        status = JobStatus.CANCELED if canceled or beaten else JobStatus.FAILED
-        text = str(error) or type(error).__name__
-        self.write(self.ended(status, error=text[:LONGEST_ERROR]), registration)
-
-    def write(self, job: Job, registration: Register | None = None) -> bool:
-        """Write a row about it, and with it the row of its table where that is given.
-
-        Returns:
-            Whether they were written; `problems` says why not.
-        """
-        try:
-            if registration is None:
-                self.environment.conduct.log.append(job)
-            else:
-                self.environment.runner.run(replace(registration, job=job))
-        except Exception as error:  # noqa: BLE001 - a log must not fail what it tells about
-            problem = problem_of(error)
-            _LOGGER.warning("the log of refreshes was not written: %s", problem)
-            self.problems.append(f"The log of refreshes was not updated: {problem}")
+    def is_gone(self, owner: Owner) -> bool:
+        """Whether `owner` certainly runs no more; False for a process of another machine."""
+        if owner.host != _host() or sys.platform == "win32":
             return False
+        here = _identity(os.getpid())
+        if _namespace(here) != _namespace(owner.process):
+            return False
+        return not _exists(owner.pid) or (bool(here) and _identity(owner.pid) != owner.process)
+
+
+@cache
+def _host() -> str:
+    return socket.gethostname()
+
+
+@cache
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a container's user without a name
+        return ""
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
         return True
+    return True
 
 
-def _job_of(plan: Plan, environment: Environment) -> Job | None:
-    """The job of a plan whose commit computes rows; there is at most one such step."""
-    for step in plan.steps:
-        run: RefreshRun | None = getattr(step, "run", None)
-        definition: StoredDefinition | None = getattr(step, "definition", None)
-        if run is not None and definition is not None:
-            creates = isinstance(step, Fill) and step.mode is FillMode.CREATE
-            return job_of(environment, definition, run, creates=creates)
-    return None
+def _identity(pid: int) -> str:
+    """Namespace and start of a process; empty where there is no `/proc`, or no such process."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - Path would resolve the link
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return f"{namespace} {stat.rpartition(')')[2].split()[_START_TIME]}"
 
 
-def job_of(
-    environment: Environment,
-    definition: StoredDefinition,
-    run: RefreshRun,
-    *,
-    creates: bool = False,
-) -> Job:
-    """Return the row of a refresh that begins."""
-    return Job(
-        job_id=run.refresh_id,
-        table=definition.name,
-        kind=_KINDS.get(run.trigger, JobKind.MANUAL),
-        status=JobStatus.RUNNING,
-        started_at_ms=run.started_at_ms,
-        heard_at_ms=environment.now_ms(),
-        owner=environment.conduct.processes.owner(),
-        trigger=run.trigger,
-        creates=creates,
-        refresh_mode=definition.resolved.refresh_mode.value,
-        freshness=definition.resolved.freshness.sql,
-        scheduled_at_ms=run.scheduled_at_ms,
-    )
+def _namespace(identity: str) -> str:
+    return identity.partition(" ")[0]

@@ -1,8 +1,7 @@
-"""One manager per catalog: taking the lease, keeping it, and standing by (issue of two managers).
+"""Lease of a catalog: one active manager, and standby managers.
 
-The lease keeps two managers from doing the same work; it is not what keeps data right. A manager
-that was paused may believe for a moment that it still holds the lease: the fence of each table
-makes its commits lose (design section 3).
+The lease prevents duplicate work; it does not protect data. A paused manager may assume for a
+moment that it still has the lease. The fence of each table then rejects its commits.
 """
 
 from __future__ import annotations
@@ -10,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.lease import SILENCE_MS, Lease
+from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.job import Owner
-    from dbt.adapters.spark_mt.execution.conduct import Processes
+    from dbt.adapters.spark_mt.execution.context import Processes
+
 
 BEAT_MS = 20_000
 
@@ -35,6 +35,10 @@ class LeaseLog(Protocol):
 
     def tell(self, lease: Lease) -> None:
         """Write another word about a lease that is held, or given up."""
+        ...
+
+    def beat(self, lease: Lease) -> None:
+        """Let others know that a lease is still held; this is no commit."""
         ...
 
 
@@ -124,9 +128,9 @@ class Leadership:
             self._held = None
             self._observe(newest, now)
             return
-        told = replace(held, heard_at_ms=now)
-        self._log.tell(told)
-        self._held = told
+        beaten = replace(held, heard_at_ms=now)
+        self._log.beat(beaten)
+        self._held = beaten
 
     def _try_to_take(self, now: int) -> None:
         newest = self._log.newest(self._claim.catalog)
@@ -158,3 +162,32 @@ class Leadership:
         return self._processes.is_gone(lease.owner) or (
             now - self._other_since_ms >= lease.silence_ms
         )
+
+
+LOOK_MS = 10_000
+"""For how long what was found is believed: a takeover is not noticed earlier."""
+
+
+class Managers:
+    """Looks a catalog's manager up, at most every ten seconds.
+
+    Args:
+        leases: Where managers tell that they hold a catalog.
+        processes: Knows which processes of this machine are gone.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+    """
+
+    def __init__(self, leases: LeaseLog, processes: Processes, now_ms: Callable[[], int]) -> None:
+        self._leases = leases
+        self._processes = processes
+        self._now_ms = now_ms
+        self._seen: dict[str, tuple[int, Lease | None]] = {}
+
+    def live(self, catalog: str) -> Lease | None:
+        """Return the lease of the manager that keeps a catalog fresh; None if nobody does."""
+        now = self._now_ms()
+        seen_ms, lease = self._seen.get(catalog, (0, None))
+        if now - seen_ms >= LOOK_MS:
+            lease = self._leases.newest(catalog)
+            self._seen[catalog] = (now, lease)
+        return lease if holds(lease, self._processes, now) else None

@@ -1,26 +1,41 @@
-"""What the engine needs from the world, as protocols.
+"""Ports of the engine: catalog, runner, sources, logs and streams, as protocols.
 
-Each has two implementations: `spark/` on PySpark and Delta Lake, and `execution/memory/`.
+`spark/` implements them on PySpark, and `tests/support/memory/` in memory.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
     from dbt.adapters.spark_mt.definition.job import Job
-    from dbt.adapters.spark_mt.definition.positions import FollowedPosition, Positions
-    from dbt.adapters.spark_mt.definition.table_state import Found, PlainTable
-    from dbt.adapters.spark_mt.execution.known_tables import KnownTable
-    from dbt.adapters.spark_mt.planning.steps import Step
-    from dbt.adapters.spark_mt.planning.windows import ChangeKind
-    from dbt.adapters.spark_mt.resolution.analysis import Source
+    from dbt.adapters.spark_mt.definition.positions import (
+        ChangeKind,
+        FollowedPosition,
+        Position,
+        Positions,
+        VersionedPosition,
+    )
+    from dbt.adapters.spark_mt.definition.source_columns import FieldName
+    from dbt.adapters.spark_mt.definition.table_state import (
+        CatalogFacts,
+        Found,
+        PlainTable,
+        StoredTable,
+    )
+    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.execution.table_history import Commit
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register, Step
+    from dbt.adapters.spark_mt.query.analyzer import Source
 
 
 class CommitConflictError(MaterializedTableError):
@@ -109,17 +124,15 @@ class SourceReader(Protocol):
         """
         ...
 
-    def first_change_after(self, source: TableName, position: FollowedPosition) -> int | None:
-        """Return when the first commit after `position` was made, or None if there is none.
-
-        Of a log, the time of the first record behind it; None as well where it tells no times. Of a
-        table that was dropped and created again, all commits come after it. Milliseconds since
-        the epoch, UTC.
-        """
-        ...
-
     def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
         """Whether the source still has the very version that `position` names."""
+        ...
+
+    def columns(self, source: TableName, at: VersionedPosition) -> tuple[FieldName, ...] | None:
+        """Return the columns of a version; None where it cannot be read any more."""
+
+    def is_current(self, source: Source, position: Position) -> bool:
+        """Whether a source surely stands where a position says, as cheaply as possible."""
         ...
 
     def earliest(self, source: TableName) -> FollowedPosition | None:
@@ -143,11 +156,7 @@ class SourceReader(Protocol):
         ...
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
-        """Return from where a source counts that starts at an instant.
-
-        Args:
-            source: The source.
-            instant_ms: Milliseconds since the epoch, UTC.
+        """Return from where a source counts that starts at an instant (milliseconds, UTC).
 
         Raises:
             SourceNotFoundError: It is gone.
@@ -188,7 +197,6 @@ class RegistryEntry:
     freshness: str
     status: str
     last_refresh_at_ms: int | None
-    lag_seconds: int | None
     recorded_at_ms: int
 
 
@@ -241,6 +249,10 @@ class ManagedRegistry(Registry, Protocol):
         """Return the serialized refresh handler of a table; empty without one."""
         ...
 
+    def handlers(self, catalog: str) -> Mapping[TableName, bytes]:
+        """Return the newest handler of each table, also of tables that were dropped; one read."""
+        ...
+
 
 class JobLog(Protocol):
     """The log of refreshes: rows are appended, the newest row of a job tells how it stands.
@@ -248,17 +260,16 @@ class JobLog(Protocol):
     One log per catalog; rows are kept for 30 days.
     """
 
-    def append(self, *jobs: Job) -> None:
-        """Write a row about each job, all in one commit; they are of one catalog."""
+    def append(self, *jobs: Job, tables: Sequence[Register] = ()) -> int:
+        """Write rows about jobs and tables of one catalog, all in one commit.
+
+        Returns:
+            The version of the registry that this made; -1 where that is not known.
+        """
         ...
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
-        """Return the jobs that were heard of since an instant, the newest start first.
-
-        Args:
-            catalog: Whose tables.
-            since_ms: Milliseconds since the epoch, UTC.
-        """
+        """Return the jobs that were heard of since an instant, the newest start first."""
         ...
 
     def job(self, catalog: str, job_id: str) -> Job | None:
@@ -293,3 +304,192 @@ class ManagedJobLog(JobLog, Protocol):
         Milliseconds since the epoch, UTC.
         """
         ...
+
+
+class Side(Enum):
+    """Where a row is that the other side lacks."""
+
+    MISSING = "missing"
+    """The query gives it, the table does not have it."""
+    UNEXPECTED = "unexpected"
+    """The table has it, the query does not give it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowDifference:
+    """A row that table and query do not have equally often.
+
+    Args:
+        row: As JSON.
+        copies: How many more of it one side has.
+    """
+
+    side: Side
+    row: str
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowDifferences:
+    """The first differing rows, and how many there are, copies counted."""
+
+    rows: tuple[RowDifference, ...] = ()
+    total: int = 0
+
+
+class TableObserver(Protocol):
+    """Looks at tables without changing anything."""
+
+    def facts(self, name: TableName) -> CatalogFacts:
+        """Return what the catalog has about a table that is there."""
+        ...
+
+    def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
+        """Compare a table with its query, as bags of rows.
+
+        The query is computed over the positions of `run`; from a baseline on, it is the rows that
+        were kept and what was added to them, by the same rules as a refresh.
+
+        Args:
+            table: The table; its rows are read as of its version.
+            run: The state of the sources.
+            limit: How many differing rows to return at most.
+
+        Raises:
+            ComparisonFailedError: They cannot be compared.
+        """
+        ...
+
+    def is_partly_refreshed(self, table: StoredTable) -> bool:
+        """Whether partitions were refreshed to another state of the sources than the rest."""
+        ...
+
+
+def partly_refreshed(commits: Iterable[Commit], positions: Positions | None) -> bool:
+    """Whether commits wrote partitions over another state of the sources than `positions`.
+
+    Args:
+        commits: Of a table, newest first; read up to the last one that wrote all rows.
+        positions: The state that the table's rows reflect.
+    """
+    for commit in commits:
+        facts = commit.facts
+        if facts is None:
+            continue
+        if facts.kind is CommitKind.PARTITION and facts.partition_positions != positions:
+            return True
+        if facts.kind is CommitKind.CONTENT:
+            return False
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTask:
+    """A stream that shall bring a table on from the state that its rows have.
+
+    Args:
+        table: The table as it is.
+        run: What the commits say about the refresh, and the engine; its positions are those of what
+            is not followed: views, functions, tables that are looked up.
+        resumes: The batch behind which the stream goes on in the checkpoint that it kept; None for
+            a stream that begins at the positions of the table's rows.
+        every_ms: From the start of one batch to that of the next, if there is anything to do; None
+            for a stream that reads what is there and ends.
+    """
+
+    table: StoredTable
+    run: RefreshRun
+    resumes: StreamFacts | None = None
+    every_ms: int | None = None
+
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """Full names of the sources that are streams."""
+        return self.run.choice.followed
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDone:
+    """The newest batch that a stream committed.
+
+    Args:
+        table: The table behind the commit: its version, sequence number and positions.
+        facts: Which batch it was.
+        batches: How many were committed since the stream started.
+        rows: Rows that these batches wrote, where they were counted.
+        committed_at_ms: When the newest was committed, milliseconds since the epoch, UTC.
+    """
+
+    table: StoredTable
+    facts: StreamFacts
+    batches: int
+    rows: int
+    committed_at_ms: int
+
+
+class Stream(Protocol):
+    """A stream that was started."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it goes on."""
+        ...
+
+    @property
+    def is_in_batch(self) -> bool:
+        """Whether a batch is being written: what it commits is not in `done` yet."""
+        ...
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why it ended, where nobody stopped it.
+
+        One of ours if a batch could not be committed, the engine's own if it could not be read.
+        """
+        ...
+
+    @property
+    def done(self) -> BatchDone | None:
+        """What it has committed so far."""
+        ...
+
+    @property
+    def looked_at_ms(self) -> int:
+        """When it began to look at its sources the last time that it has committed what it found.
+
+        Milliseconds since the epoch, UTC; 0 before it has.
+        """
+        ...
+
+    def wait(self) -> None:
+        """Wait until a stream has ended that only reads what is there."""
+        ...
+
+    def stop(self) -> None:
+        """End it between two batches; it has ended when this returns. May be called again."""
+        ...
+
+
+class StreamRunner(Protocol):
+    """Starts streams."""
+
+    def can_resume(self, table_id: str, stream: StreamFacts) -> bool:
+        """Whether a checkpoint is there and has the batch, and no later one is complete in it."""
+        ...
+
+    def start(self, task: StreamTask) -> Stream:
+        """Follow the sources; each batch is one fenced commit.
+
+        Raises:
+            MaterializedTableError: The query cannot be run as a stream.
+        """
+        ...
+
+
+def reaches(positions: Positions | None, wanted: Positions) -> bool:
+    """Whether rows that reflect `positions` reflect everything up to `wanted`, too."""
+    if positions is None:
+        return False
+    return all(
+        name in positions and positions[name].reaches(position) for name, position in wanted.items()
+    )

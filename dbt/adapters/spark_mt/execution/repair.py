@@ -1,7 +1,6 @@
-"""Rebuilds the registry from the tables themselves, for a catalog whose registry was lost.
+"""Repair: rebuilds the registry from the tables.
 
-The registry is an index (design section 3): nothing in it is believed here, and nothing of a table
-is changed.
+The registry is an index. Nothing in it is trusted here, and no table is changed.
 """
 
 from __future__ import annotations
@@ -12,16 +11,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.known_tables import known_table
+from dbt.adapters.spark_mt.execution.registry_entry import known_table
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.known_tables import KnownTable
     from dbt.adapters.spark_mt.execution.ports import ManagedRegistry
+    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
     from dbt.adapters.spark_mt.planning.steps import Register
 
 

@@ -1,9 +1,21 @@
-"""What a statement returns: rows for people, an outcome for programs."""
+"""Results of statements: rows for people, outcomes for programs.
+
+Both have a form as JSON documents, for statements that another process executes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+
+    Document = dict[str, Any]
 
 
 class Action(Enum):
@@ -85,8 +97,159 @@ class ResultColumn:
 
 @dataclass(frozen=True, slots=True)
 class StatementResult:
-    """Rows in the shape of semantics section 11, and the outcome behind them."""
+    """The rows of a statement, and the outcome that they show."""
 
     columns: tuple[ResultColumn, ...]
     rows: tuple[tuple[object, ...], ...]
     outcome: StatementOutcome | None = None
+
+
+def columns(*pairs: tuple[str, str]) -> tuple[ResultColumn, ...]:
+    """Return result columns from (name, Spark DDL type) pairs."""
+    return tuple(ResultColumn(*pair) for pair in pairs)
+
+
+_CHANGE = columns(
+    ("operation", "STRING"),
+    ("table", "STRING"),
+    ("action", "STRING"),
+    ("changes", "ARRAY<STRING>"),
+    ("refresh_mode", "STRING"),
+    ("refresh", "STRING"),
+    ("message", "STRING"),
+)
+_REFRESH = columns(
+    ("refresh_id", "STRING"),
+    ("table", "STRING"),
+    ("strategy", "STRING"),
+    ("status", "STRING"),
+    ("rows", "BIGINT"),
+    ("partitions", "ARRAY<STRING>"),
+    ("positions_from", "MAP<STRING, STRING>"),
+    ("positions_to", "MAP<STRING, STRING>"),
+    ("duration_ms", "BIGINT"),
+)
+
+
+def refresh_result(refresh: RefreshOutcome) -> StatementResult:
+    """Return the row of a refresh."""
+    row = (
+        refresh.refresh_id,
+        refresh.table,
+        refresh.strategy,
+        refresh.status.value,
+        refresh.rows,
+        list(refresh.partitions),
+        dict(refresh.positions_from),
+        dict(refresh.positions_to),
+        refresh.duration_ms,
+    )
+    outcome = StatementOutcome(
+        refresh.table, None, refresh=refresh, message=refresh.note, warnings=refresh.warnings
+    )
+    return StatementResult(_REFRESH, (row,), outcome)
+
+
+def change_result(operation: str, outcome: StatementOutcome) -> StatementResult:
+    """Return the row of a statement that changes a table."""
+    row = (
+        operation,
+        outcome.table,
+        outcome.action.value if outcome.action else "",
+        list(outcome.changes),
+        outcome.refresh_mode,
+        _refresh_text(outcome.refresh),
+        outcome.message,
+    )
+    return StatementResult(_CHANGE, (row,), outcome)
+
+
+def _refresh_text(refresh: RefreshOutcome | None) -> str:
+    if refresh is None:
+        return ""
+    rows = "" if refresh.rows is None else f" {refresh.rows} rows"
+    return f"{refresh.status.value}{rows} by {refresh.strategy} in {refresh.duration_ms} ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A table and who declares it; for dbt `(("dbt", "model.<project>.<name>"),)`."""
+
+    name: TableName
+    owner: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class KeptConfiguration:
+    """A statement with everything but the query as it is stored.
+
+    Args:
+        statement: The statement's text.
+        left: The changes that it leaves out, one sentence each.
+    """
+
+    statement: str
+    left: tuple[str, ...] = ()
+
+
+def document_of(result: StatementResult) -> Document:
+    """Return values that JSON knows; of statements whose rows hold no others."""
+    outcome = result.outcome
+    return {
+        "columns": [[column.name, column.type] for column in result.columns],
+        "rows": [list(row) for row in result.rows],
+        "outcome": None if outcome is None else _outcome_document(outcome),
+    }
+
+
+def result_of(document: Mapping[str, Any]) -> StatementResult:
+    """Return what a document was made of.
+
+    Raises:
+        KeyError, TypeError, ValueError: It was made of nothing that this release knows.
+    """
+    outcome = document["outcome"]
+    return StatementResult(
+        tuple(ResultColumn(name, type_) for name, type_ in document["columns"]),
+        tuple(tuple(row) for row in document["rows"]),
+        None if outcome is None else _outcome(outcome),
+    )
+
+
+def _outcome_document(outcome: StatementOutcome) -> Document:
+    refresh = outcome.refresh
+    return {
+        **asdict(outcome),
+        "action": outcome.action.value if outcome.action else None,
+        "refresh": None if refresh is None else {**asdict(refresh), "status": refresh.status.value},
+    }
+
+
+def _outcome(document: Mapping[str, Any]) -> StatementOutcome:
+    action, refresh = document["action"], document["refresh"]
+    return StatementOutcome(
+        **{
+            **document,
+            "action": None if action is None else Action(action),
+            "changes": tuple(document["changes"]),
+            "refresh": None if refresh is None else _refresh(refresh),
+            "warnings": tuple(document["warnings"]),
+        }
+    )
+
+
+def _refresh(document: Mapping[str, Any]) -> RefreshOutcome:
+    return RefreshOutcome(
+        **{
+            **document,
+            "status": RefreshResult(document["status"]),
+            "partitions": tuple(document["partitions"]),
+            "positions_from": _pairs(document["positions_from"]),
+            "positions_to": _pairs(document["positions_to"]),
+            "warnings": tuple(document["warnings"]),
+        }
+    )
+
+
+def _pairs(items: list[list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, value) for key, value in items)

@@ -1,1 +1,1 @@
-"""What runs in other systems' processes, without Spark and without dbt."""
+"""Modules that run in the processes of other systems, without Spark and dbt."""

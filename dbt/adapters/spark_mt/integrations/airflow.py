@@ -1,4 +1,4 @@
-"""Airflow refreshes the tables in mode FULL: a DAG for each, which asks the manager.
+"""Airflow DAGs that refresh tables in mode FULL: one DAG a table, through the manager.
 
 A file in Airflow's folder of DAGs needs three lines:
 
@@ -6,8 +6,8 @@ A file in Airflow's folder of DAGs needs three lines:
 
     globals().update(materialized_table_dags("http://127.0.0.1:8085", start_date=…))
 
-Install this package beside Airflow with `pip install --no-deps dbt-spark-mt`: this module needs
-neither Spark nor dbt.
+Install this package into Airflow's environment with `pip install --no-deps dbt-spark-mt`: this
+module needs neither Spark nor dbt.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from airflow.sdk import DAG, BaseOperator
 from airflow.sdk.timezone import coerce_datetime
 from airflow.timetables.base import DagRunInfo, DataInterval, Timetable
 
+from dbt.adapters.spark_mt.client.rest import ManagerClient, ManagerUnreachableError
+from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.identifier import quote
-from dbt.adapters.spark_mt.planning.schedules import Schedule
-from dbt.adapters.spark_mt.resolution.zones import parse_zone
+from dbt.adapters.spark_mt.planning.schedule import Schedule
+from dbt.adapters.spark_mt.resolution.durations import parse_zone
 from dbt.adapters.spark_mt.scheduler.airflow import dag_id_of
-from dbt.adapters.spark_mt.service_client import ManagerClient, ManagerUnreachableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from airflow.timetables.base import TimeRestriction
+
 
 UTC = timezone.utc
 PATTERN = "yyyy-MM-dd HH:mm:ss"

@@ -1,1 +1,1 @@
-"""What has to be done, as values that can be explained or executed."""
+"""Plans: the steps of a statement as values, to be explained or executed."""

@@ -1,4 +1,4 @@
-"""Taking a plain table over without rewriting it, and handing one back (semantics 10)."""
+"""Plans that adopt a plain table without rewriting it, and that release one."""
 
 from __future__ import annotations
 
@@ -6,33 +6,36 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.adoption import appended_columns
-from dbt.adapters.spark_mt.definition.baseline import ADOPTED, Baseline
 from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-from dbt.adapters.spark_mt.definition.modes import RefreshMode
-from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import (
+    ADOPTED,
+    Baseline,
+    UnknownPosition,
+    VersionedPosition,
+)
 from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable
-from dbt.adapters.spark_mt.planning.marks import Release, Unpublish
-from dbt.adapters.spark_mt.planning.parts import preparation
+from dbt.adapters.spark_mt.planning.planner import kept_by, preparation
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
     Plan,
     Publish,
     Register,
+    Release,
     Step,
+    Unpublish,
     Unregister,
     VerifyRows,
 )
-from dbt.adapters.spark_mt.planning.windows import can_follow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
     from dbt.adapters.spark_mt.definition.definition import Pairs
-    from dbt.adapters.spark_mt.definition.identifier import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.definition.table_state import PlainTable, Unreadable
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
+    from dbt.adapters.spark_mt.strategies.strategy import Choice
 
 
 def plan_adoption(
@@ -60,14 +63,15 @@ def plan_adoption(
     seq = table.seq + 1
     steps: tuple[Step, ...] = (
         *_verification(definition, new),
-        *(preparation(definition) if new else ()),
+        *(preparation(definition, definition) if new else ()),
         CommitDefinition(definition, seq, positions, None, new, adopts=True),
         Publish(definition, _as_it_was(table, definition), schema_replaced=bool(new)),
         Register(definition, seq, positions, None),
     )
+    choice = kept_by(resolution, definition.baseline)
     sentences = ("table adopted", *(f"column {column} added, NULL in old rows" for column in new))
-    warnings = (*resolution.warnings, *_warnings(resolution, positions))
-    return Plan(table.name, steps, sentences, warnings, resolution.engine)
+    warnings = (*resolution.warnings, *_warnings(choice, positions))
+    return Plan(table.name, steps, sentences, warnings, choice)
 
 
 def plan_release(table: StoredTable | Damaged | Unreadable) -> Plan:
@@ -126,15 +130,14 @@ def _verification(definition: StoredDefinition, new: tuple[Column, ...]) -> tupl
     return (VerifyRows(definition, new),) if declared else ()
 
 
-def _warnings(resolution: Resolution, positions: Positions) -> Iterator[str]:
+def _warnings(choice: Choice, positions: Positions) -> Iterator[str]:
     """Yield when the rows of the table end, where the next refresh ends them."""
-    definition = resolution.definition
-    is_continuous = definition.refresh_mode is RefreshMode.CONTINUOUS
-    if is_continuous and can_follow(definition, resolution.analyzed):
+    if choice.reads_changes:
         return
     unknown = [name for name, at in sorted(positions.items()) if isinstance(at, UnknownPosition)]
-    when = f"because nobody can tell when {', '.join(unknown)} changes" if unknown else ""
+    when = "" if unknown else " after a source has changed"
+    why = f", because the changes of {', '.join(unknown)} are not recorded" if unknown else ""
     yield (
-        f"The next refresh {when or 'after a source has changed'} computes the whole table; rows "
-        "of the adopted table that the query does not return are lost then."
+        f"The next refresh{when} computes the whole table{why}. Rows of the adopted table that the "
+        "query does not return are lost then."
     )

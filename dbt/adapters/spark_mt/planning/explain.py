@@ -1,17 +1,18 @@
-"""A plan for people: the same steps that would be executed, as rows (semantics 11)."""
+"""EXPLAIN and plan summaries: the steps of a plan as rows, with a verdict and its cost."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
+from enum import Enum
 from functools import singledispatch
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
     Fill,
     FillMode,
-    Method,
+    Phase,
     Plan,
     PrepareStorage,
     Publish,
@@ -20,16 +21,15 @@ from dbt.adapters.spark_mt.planning.steps import (
     Step,
     VerifyRows,
 )
-from dbt.adapters.spark_mt.planning.windows import Strategy
-from dbt.adapters.spark_mt.resolution.engines import BATCH, INCREMENTAL, RECOMPUTE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
-    from dbt.adapters.spark_mt.definition.positions import Positions
-    from dbt.adapters.spark_mt.resolution.engines import Engine
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+    from dbt.adapters.spark_mt.definition.positions import Positions, SourcePositions
+    from dbt.adapters.spark_mt.strategies.strategy import Choice
+
 
 ExplainRow = tuple[str, str, str, str, str, str]
 """step, change, effect, keeps, loses, reason."""
@@ -43,16 +43,18 @@ def explain(plan: Plan) -> tuple[ExplainRow, ...]:
         return (("none", "", "unchanged: nothing would be done", "everything", "nothing", ""),)
     changes = "; ".join(plan.changes)
     rows = [_row(step, changes) for step in plan.steps]
-    if plan.engine is not None:
-        rows += _reasons(plan.engine)
+    if plan.choice is not None:
+        rows += _reasons(plan.choice)
     rows += [("note", "", warning, "", "", "") for warning in plan.warnings]
     return tuple(rows)
 
 
-def _reasons(engine: Engine) -> Iterator[ExplainRow]:
-    """One row for each operator and each source that had a part in the choice."""
-    for reason in engine.reasons:
-        yield ("engine", reason.subject, f"kept by {engine.name}", "", "", str(reason))
+def _reasons(choice: Choice) -> Iterator[ExplainRow]:
+    """One row for each reason of the choice, and for each of a strategy that is not used."""
+    for reason in choice.reasons:
+        yield ("engine", reason.subject, f"kept by {choice.name}", "", "", str(reason))
+    for strategy, reason in choice.refusals:
+        yield ("not used", reason.subject, strategy, "", "", str(reason))
 
 
 @singledispatch
@@ -62,8 +64,11 @@ def _row(step: Step, changes: str) -> ExplainRow:
 
 @_row.register
 def _(step: PrepareStorage, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
-    listed = ", ".join(f"{key} = {value}" for key, value in step.properties)
-    return ("prepare storage", listed, "table properties set", "rows", "nothing", "column names")
+    names = ["the names of columns are mapped"] if step.maps_names else []
+    nullable = [f"{column} may be NULL" for column in step.nullable or ()]
+    effect = "table properties set" if names else "NOT NULL of the table dropped"
+    reason = "column names" if names else "the new rows"
+    return ("prepare storage", ", ".join(names + nullable), effect, "rows", "nothing", reason)
 
 
 @_row.register
@@ -73,7 +78,7 @@ def _(step: VerifyRows, changes: str) -> ExplainRow:  # noqa: ARG001 - one signa
 
 @_row.register
 def _(step: Fill, changes: str) -> ExplainRow:
-    effect = f"computed by {computed_by(step)}: {_over(step)}; one commit"
+    effect = f"computed by {step.run.choice.name}: {_over(step)}; one commit"
     reason = _freshness(step.definition.resolved)
     if step.mode is FillMode.CREATE:
         return ("create", changes, effect, "", "nothing", reason)
@@ -84,9 +89,9 @@ def _(step: Fill, changes: str) -> ExplainRow:
 
 @_row.register
 def _(step: ApplyChanges, changes: str) -> ExplainRow:
-    effect = f"computed by {computed_by(step)}: {_changes(step)}; one commit"
+    effect = f"computed by {step.run.choice.name}: {_changes(step)}; one commit"
     what = "rows of touched keys are those of the new state"
-    reason = what if step.method is Method.MERGE else "each source row gives its own rows"
+    reason = what if step.replaces_keys else "each source row gives its own rows"
     return ("apply changes", changes, effect, "all other rows", "nothing", reason)
 
 
@@ -122,21 +127,6 @@ def _over(step: Fill) -> str:
     return ", ".join(f"{name} at {position}" for name, position in positions)
 
 
-def computed_by(step: Fill | ApplyChanges) -> str:
-    """Return the engine and strategy by which a step computes rows: `incremental/merge`.
-
-    Whatever keeps a table later on, one query over one state of its sources fills it; unless its
-    rows come out of a stream that cannot go on without the checkpoint in which it began.
-    """
-    if step.run.engine is not None and step.run.keeps_checkpoint and isinstance(step, Fill):
-        return step.run.engine.name
-    full = step.definition.resolved.refresh_mode is RefreshMode.FULL
-    engine = BATCH if full else INCREMENTAL
-    if isinstance(step, ApplyChanges):
-        return f"{engine}/{step.method.value}"
-    return f"{engine}/{RECOMPUTE if step.since is None else Strategy.WINDOW.value}"
-
-
 def _changes(step: ApplyChanges) -> str:
     return _range(step.since, step.run.positions)
 
@@ -149,3 +139,125 @@ def _range(since: SourcePositions, upto: Positions) -> str:
 def _freshness(resolved: ResolvedDefinition) -> str:
     freshness = resolved.freshness.sql + ("" if resolved.asked.freshness else " by default")
     return f"freshness {freshness}, {resolved.refresh_mode.value}"
+
+
+class Verdict(Enum):
+    """What a statement would do to a table, the lightest first."""
+
+    UNCHANGED = "unchanged"
+    METADATA_ONLY = "metadata only"
+    """The definition, comments or properties change; no row is read or written."""
+    IN_PLACE = "in place"
+    """The rows that are there stay; they are checked, get columns, or more rows are added."""
+    CREATED = "created"
+    REBUILT = "rebuilt"
+    """All rows are computed again and replaced in one commit."""
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    """Something that the query reads is not there yet."""
+
+
+def verdict_of(plan: Plan) -> Verdict:
+    """Judge a plan of a CREATE or an ALTER by what its steps do to the rows."""
+    if not plan.changes:
+        return Verdict.UNCHANGED
+    fills = [step for step in plan.steps if isinstance(step, Fill)]
+    if fills:
+        created = any(step.mode is FillMode.CREATE for step in fills)
+        return Verdict.CREATED if created else Verdict.REBUILT
+    return Verdict.METADATA_ONLY if all(map(_is_metadata, plan.steps)) else Verdict.IN_PLACE
+
+
+def _is_metadata(step: Step) -> bool:
+    if isinstance(step, CommitDefinition):
+        return not step.new_columns
+    return isinstance(step, Publish | Register)
+
+
+_NOTHING = ("", "nothing")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSummary:
+    """A plan in short.
+
+    Args:
+        table: Its full name.
+        changes: One sentence per change of the definition.
+        strategy: How rows would be computed; empty where none are.
+        keeps: What stays as it is.
+        loses: What is gone afterwards.
+        warnings: Sentences that the user should read.
+        condition: Of a refused statement: the error's condition.
+        violations: Of a refused statement: every reason, with its remedy.
+        engine: How the table is kept from then on: `stream/append`.
+        reasons: Why it is kept so, each with its code.
+        not_used: Strategies that it is not kept by, each with a reason.
+    """
+
+    table: str
+    verdict: Verdict
+    changes: tuple[str, ...] = ()
+    strategy: str = ""
+    keeps: tuple[str, ...] = ()
+    loses: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    condition: str = ""
+    violations: tuple[str, ...] = ()
+    engine: str = ""
+    reasons: tuple[str, ...] = ()
+    not_used: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return values that JSON knows."""
+        return {**asdict(self), "verdict": self.verdict.value}
+
+
+def summarize(plan: Plan) -> PlanSummary:
+    """Put a plan of a CREATE or an ALTER in short; the same rows as EXPLAIN's stand behind it."""
+    rows = explain(plan)
+    verdict = verdict_of(plan)
+    pairs = zip(plan.steps, rows, strict=False)  # notes and a plan without steps have rows as well
+    deciding = [row for step, row in pairs if step.phase is not Phase.AFTER]
+    steps = [step for step in plan.steps if isinstance(step, Fill | ApplyChanges)]
+    choice = plan.choice
+    return PlanSummary(
+        table=str(plan.table),
+        verdict=verdict,
+        changes=plan.changes,
+        strategy="; ".join(_distinct(step.run.choice.name for step in steps)),
+        keeps=_distinct(row[3] for row in deciding or rows),
+        loses=_distinct(row[4] for row in deciding or rows),
+        warnings=plan.warnings,
+        engine=choice.name if choice else "",
+        reasons=tuple(map(str, choice.reasons)) if choice else (),
+        not_used=tuple(f"{name}: {why}" for name, why in choice.refusals) if choice else (),
+    )
+
+
+def explained(plan: Plan) -> tuple[ExplainRow, ...]:
+    """Return the rows of EXPLAIN: every step, and in the last row what they come to."""
+    rows = explain(plan)
+    summary = summarize(plan)
+    if summary.verdict is Verdict.UNCHANGED:
+        return rows
+    changes, keeps, loses = map("; ".join, (summary.changes, summary.keeps, summary.loses))
+    return (*rows, ("in total", changes, summary.verdict.value, keeps, loses or "nothing", ""))
+
+
+def refused(table: str, error: MaterializedTableError) -> PlanSummary:
+    """Tell why a statement would be refused; nothing would be changed."""
+    reasons = error.violations or ()
+    head = str(error).split("\n  - ", 1)[0] if reasons else str(error)
+    remedy = () if not reasons or not error.remedy else (str(error).rsplit("\n", 1)[-1],)
+    return PlanSummary(
+        table=table,
+        verdict=Verdict.REFUSED,
+        keeps=("everything: nothing would be changed",),
+        condition=error.condition,
+        violations=(head, *reasons, *remedy),
+    )
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text not in _NOTHING))

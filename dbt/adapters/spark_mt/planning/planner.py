@@ -1,4 +1,4 @@
-"""From what is wanted and what is there to the steps between them."""
+"""Planner: from a resolution and the state of a table to the steps between them."""
 
 from __future__ import annotations
 
@@ -6,40 +6,136 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
-from dbt.adapters.spark_mt.planning.parts import (
-    activated,
-    definition_steps,
-    next_definition,
-    preparation,
-    publication,
-    reclustering,
-    registration,
-    sentences,
-    verification,
-)
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable, Unreadable
+from dbt.adapters.spark_mt.planning.properties import needs_mapped_names, not_null_constraints
 from dbt.adapters.spark_mt.planning.steps import (
+    ApplyChanges,
+    CommitDefinition,
     DropTable,
     Fill,
     FillMode,
     FillPartitions,
     Plan,
+    PrepareStorage,
     Publish,
+    Recluster,
     Register,
     Step,
     Unregister,
+    VerifyRows,
 )
+from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.strategy import Write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
-    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
     from dbt.adapters.spark_mt.definition.definition import Pairs
-    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.positions import Baseline, Positions
     from dbt.adapters.spark_mt.definition.table_state import Damaged
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
+    from dbt.adapters.spark_mt.strategies.strategy import Choice
+
+
+def kept_by(resolution: Resolution, baseline: Baseline | None = None) -> Choice:
+    """Return how a table with this definition is kept."""
+    return choose(resolution.definition, resolution.analyzed, baseline)
+
+
+def next_definition(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
+    """A changed definition ends a suspension that we made, not one of the user's (semantics 8)."""
+    after = replace(before, generation=before.generation + 1, resolved=resolution.definition)
+    return after if before.suspended_by_user else activated(after)
+
+
+def activated(definition: StoredDefinition) -> StoredDefinition:
+    """Return a definition without a suspension."""
+    return replace(definition, status=RefreshStatus.ACTIVATED, status_reason="")
+
+
+def definition_steps(
+    table: StoredTable,
+    definition: StoredDefinition,
+    positions: Positions | None,
+    new_columns: tuple[Column, ...] = (),
+) -> tuple[Step, ...]:
+    """Store a definition without computing rows, and what follows from that."""
+    seq, refresh = table.seq + 1, table.last_refresh
+    return (
+        CommitDefinition(definition, seq, positions, refresh, new_columns),
+        publication(table, definition, schema_replaced=bool(new_columns)),
+        Register(definition, seq, positions, refresh),
+    )
+
+
+def sentences(changes: Sequence[Change]) -> tuple[str, ...]:
+    """Return one sentence per change."""
+    return tuple(change.describe() for change in changes)
+
+
+def publication(
+    table: StoredTable | Damaged | Unreadable,
+    definition: StoredDefinition,
+    *,
+    schema_replaced: bool = False,
+) -> Publish:
+    """Publish what differs from what is published, which may be older than the definition in force.
+
+    If an earlier statement could not publish all, the comments of the columns are not known.
+    """
+    if isinstance(table, Unreadable):
+        return Publish(definition, before=None, schema_replaced=True)
+    published = table.published if isinstance(table, StoredTable) else None
+    if published is None:
+        return Publish(definition, table.definition, schema_replaced=schema_replaced)
+    return Publish(definition, published, schema_replaced=True)
+
+
+def preparation(definition: StoredDefinition, before: StoredDefinition | None) -> tuple[Step, ...]:
+    """Set the storage properties that the columns need, and drop NOT NULL that is gone.
+
+    Args:
+        definition: What is to be written.
+        before: The definition so far, whose NOT NULL the table enforces; None where it cannot be
+            read: the step looks at the table itself.
+    """
+    maps_names = needs_mapped_names(definition.resolved)
+    loosened: tuple[str, ...] | None = None
+    if before is not None:
+        kept = not_null_constraints(definition)
+        there = not_null_constraints(before).items()
+        loosened = tuple(column for name, column in there if name not in kept)
+        if not (maps_names or loosened):
+            return ()
+    return (PrepareStorage(definition, maps_names, loosened),)
+
+
+def verification(
+    before: StoredDefinition, after: StoredDefinition, new_columns: tuple[Column, ...] = ()
+) -> tuple[Step, ...]:
+    """Check the rows that are there against constraints that are new."""
+    new = set(after.asked.constraints) - set(before.asked.constraints)
+    known = {c.name for c in before.resolved.columns if not c.nullable}
+    not_null = {c.name for c in after.resolved.columns if not c.nullable}
+    return (VerifyRows(after, new_columns),) if new or not_null - known else ()
+
+
+def reclustering(definition: StoredDefinition) -> tuple[Step, ...]:
+    """Set the clustering again, where there is one."""
+    return (Recluster(definition),) if definition.asked.clustered_by else ()
+
+
+def registration(definition: StoredDefinition, seq: int, run: RefreshRun) -> Register:
+    """Write the registry's row of a table that a refresh is about to fill."""
+    refresh = LastRefresh(
+        run.refresh_id, run.strategy, run.trigger, run.started_at_ms, run.started_at_ms, None
+    )
+    return Register(definition, seq, run.positions, refresh)
+
 
 FIRST_SEQ = 1
 _ADOPTED_ROWS_END = "All rows were computed from the sources; those of the adopted table are gone."
@@ -61,7 +157,7 @@ def plan_create(
         ),
         changes=("table created",),
         warnings=resolution.warnings,
-        engine=resolution.engine,
+        choice=kept_by(resolution),
     )
 
 
@@ -93,7 +189,8 @@ def plan_alter(
             *verification(before, definition),
             *definition_steps(table, definition, table.positions),
         )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings, resolution.engine)
+    choice = kept_by(resolution, definition.baseline if run is None else None)
+    return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
 def plan_alter_suspended(
@@ -107,10 +204,10 @@ def plan_alter_suspended(
     definition = next_definition(table.definition, resolution)
     appended = definition.resolved.columns[len(table.definition.resolved.columns) :]
     steps = (
-        *(preparation(definition) if appended else ()),
+        *(preparation(definition, table.definition) if appended else ()),
         *definition_steps(table, definition, None, appended),
     )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings, resolution.engine)
+    return Plan(table.name, steps, sentences(changes), resolution.warnings, kept_by(resolution))
 
 
 def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str) -> Plan:
@@ -134,14 +231,15 @@ def plan_replace(
     """Plan new rows, columns and definition in one commit; the table's identity stays."""
     definition = replace(_replacement(table, resolution, owner), origin=run.origin)
     seq = table.seq + 1
+    known = None if isinstance(table, Unreadable) else table.definition
     steps: tuple[Step, ...] = (
-        *preparation(definition),
+        *preparation(definition, known),
         Fill(definition, FillMode.REPLACE, seq, run),
         publication(table, definition, schema_replaced=True),
         registration(definition, seq, run),
     )
     changes = ("table replaced",)
-    return Plan(table.name, steps, changes, resolution.warnings, resolution.engine)
+    return Plan(table.name, steps, changes, resolution.warnings, kept_by(resolution))
 
 
 def plan_publish(table: StoredTable) -> Plan:
@@ -162,31 +260,37 @@ def plan_registration(table: StoredTable) -> Register:
 
 
 def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
-    """Plan the same query over the newest state of its sources."""
-    seq = table.seq + 1
-    baseline = table.definition.baseline
-    if baseline is not None and baseline.is_adopted:
-        definition = replace(table.definition, generation=table.definition.generation + 1)
+    """Plan the same query over the newest state of its sources, by the strategy of the run."""
+    definition, seq, choice = table.definition, table.seq + 1, run.choice
+    registered = registration(definition, seq, run)
+    if choice.write is not Write.REPLACE:
+        step = ApplyChanges(
+            definition,
+            seq,
+            run,
+            choice.since or (),
+            changes_definition=False,
+            foreign=table.foreign,
+        )
+        return Plan(table.name, (step, registered))
+    if choice.since is None and definition.baseline is not None and definition.baseline.is_adopted:
+        definition = replace(definition, generation=definition.generation + 1)
         steps = _fill_steps(table, definition, seq, run)
         return Plan(table.name, steps, warnings=(_ADOPTED_ROWS_END,))
-    steps = (
-        Fill(table.definition, FillMode.OVERWRITE, seq, run, changes_definition=False),
-        *reclustering(table.definition),
-        registration(table.definition, seq, run),
-    )
-    return Plan(table.name, steps)
+    mode, since = FillMode.OVERWRITE, choice.since
+    fill = Fill(definition, mode, seq, run, changes_definition=False, since=since)
+    return Plan(table.name, (fill, *reclustering(definition), registered))
 
 
 def plan_partitions(
     table: StoredTable,
     partitions: tuple[tuple[tuple[str, str | None], ...], ...],
     run: RefreshRun,
-    since: SourcePositions | None = None,
 ) -> Plan:
     """Plan the refresh of some partitions; the table's own positions stay."""
-    step = FillPartitions(
-        table.definition, partitions, table.seq + 1, run, table.positions, table.last_refresh, since
-    )
+    since, seq = run.choice.since, table.seq + 1
+    kept = (table.positions, table.last_refresh)
+    step = FillPartitions(table.definition, partitions, seq, run, *kept, since)
     return Plan(table.name, (step,))
 
 
@@ -204,7 +308,7 @@ def _fill_steps(
     widened = kept != [c.type for c in before.resolved.columns]
     mode = FillMode.REPLACE if widened else FillMode.OVERWRITE
     return (
-        *preparation(definition),
+        *preparation(definition, before),
         Fill(definition, mode, seq, run),
         publication(table, definition, schema_replaced=widened),
         registration(definition, seq, run),
@@ -218,7 +322,69 @@ def _replacement(
         definition = activated(next_definition(table.definition, resolution))
         definition = replace(definition, changed_by=None if owner else ())
         owner = owner or table.definition.owner
-        return replace(definition, owner=owner, run_options=(), baseline=None)
+        return replace(definition, owner=owner, run_options=(), baseline=None, unknown_keys={})
     return StoredDefinition(
         table.table_id, table.name, table.generation + 1, resolution.definition, owner=owner
     )
+
+
+def start_positions(baseline: Baseline, run: RefreshRun) -> Positions:
+    """Return the positions of rows to which no change since the baseline was applied."""
+    return {**run.positions, **dict(baseline.positions)}
+
+
+def counted_from(plan: Plan, baseline: Baseline, choice: Choice) -> Plan:
+    """Return the plan of a new table such that it counts its sources from a baseline on."""
+    steps = tuple(_counted(step, baseline) for step in plan.steps)
+    return replace(plan, steps=steps, choice=choice)
+
+
+def plan_start(
+    table: StoredTable,
+    resolution: Resolution,
+    changes: Sequence[Change],
+    run: RefreshRun,
+    baseline: Baseline,
+) -> Plan:
+    """Plan a changed definition that counts its sources from a baseline on.
+
+    One commit stores it and applies what happened since the baseline. A table that the user has
+    suspended gets the definition alone; its next refresh applies the rest.
+    """
+    before = table.definition
+    definition = replace(next_definition(before, resolution), baseline=baseline)
+    appended = definition.resolved.columns[len(before.resolved.columns) :]
+    steps: tuple[Step, ...] = preparation(definition, before)
+    if baseline.keeps_rows:
+        steps += verification(before, definition, appended)
+    if before.suspended_by_user:
+        steps += definition_steps(table, definition, start_positions(baseline, run), appended)
+    else:
+        steps += (
+            _start_step(table, definition, baseline, run),
+            publication(table, definition, schema_replaced=bool(appended)),
+            registration(definition, table.seq + 1, run),
+        )
+    choice = kept_by(resolution, baseline)
+    return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
+
+
+def _counted(step: Step, baseline: Baseline) -> Step:
+    if not isinstance(step, Fill | Publish | Register):
+        return step
+    definition = replace(step.definition, baseline=baseline)
+    if isinstance(step, Fill):
+        return replace(step, definition=definition, since=baseline.positions)
+    return replace(step, definition=definition)
+
+
+def _start_step(
+    table: StoredTable, definition: StoredDefinition, baseline: Baseline, run: RefreshRun
+) -> Step:
+    since, seq = baseline.positions, table.seq + 1
+    if baseline.keeps_rows:
+        return ApplyChanges(definition, seq, run, since, foreign=table.foreign)
+    kept = [c.type for c in definition.resolved.columns][: len(table.columns)]
+    widened = kept != [c.type for c in table.columns]
+    mode = FillMode.REPLACE if widened else FillMode.OVERWRITE
+    return Fill(definition, mode, seq, run, since=since)

@@ -1,8 +1,8 @@
-"""The steps of a plan, as values.
+"""Steps of a plan, as values.
 
-A plan has at most one commit point (facts: feasibility, "One commit point"). What stands before it
-changes nothing that anybody sees; the commit point happens or does not; what stands after it only
-repeats what the committed definition says, so that running it again finishes the job.
+A plan has at most one commit point. Steps before it change nothing that users see. The commit point
+happens or does not. Steps after it only repeat what the committed definition says, so running them
+again completes the operation. The commit of a stream's batch is a step outside of plans.
 """
 
 from __future__ import annotations
@@ -11,20 +11,60 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
-from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
-from dbt.adapters.spark_mt.planning.phase import Phase
-from dbt.adapters.spark_mt.resolution.engines import keeps_checkpoint
+from dbt.adapters.spark_mt.strategies.strategy import INCREMENTAL, RECOMPUTE, Choice, Write
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
-    from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
-    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
+    from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.job import Job
-    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.positions import Positions, SourcePositions
     from dbt.adapters.spark_mt.definition.table_state import LastRefresh
-    from dbt.adapters.spark_mt.resolution.analysis import Source
-    from dbt.adapters.spark_mt.resolution.engines import Engine
+    from dbt.adapters.spark_mt.query.analyzer import Source
+
+
+class Phase(Enum):
+    """Where a step stands to the commit point, and so what its failure means."""
+
+    BEFORE = "nothing has changed; the step is undone where it left something behind"
+    COMMIT = "happens whole or not at all"
+    AFTER = "the new definition is in force; the next statement finishes the rest"
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseFence:
+    """Commit a number to a plain table whose log may hold numbers that can no longer be read.
+
+    The table stays a plain one. Numbers that are taken already make the step fail.
+    """
+
+    name: TableName
+    seq: int
+    phase: ClassVar[Phase] = Phase.COMMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Say in a commit without rows that the table is a plain one from now on.
+
+    Args:
+        table_id: Our identity of the table until now.
+        generation: The generation of its last definition.
+    """
+
+    name: TableName
+    table_id: str
+    generation: int
+    seq: int
+    phase: ClassVar[Phase] = Phase.COMMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Unpublish:
+    """Remove our properties from a table that was released; those of the user stay."""
+
+    name: TableName
+    phase: ClassVar[Phase] = Phase.AFTER
 
 
 class FillMode(Enum):
@@ -51,7 +91,7 @@ class RefreshRun:
         positions: The newest state of every source when the refresh was planned.
         started_at_ms: When the positions were read, milliseconds since the epoch, UTC.
         fixed: Whether the rows must be computed at just these positions, not at later ones.
-        engine: How the table is kept; None where nobody asked.
+        choice: How its rows are computed.
         origin: Where the logs among the sources begin, for a run that computes all rows.
         scheduled_at_ms: The scheduled time that it stands for; None where no schedule asked.
     """
@@ -61,24 +101,29 @@ class RefreshRun:
     positions: Positions
     started_at_ms: int
     sources: tuple[Source, ...] = ()
-    strategy: str = "recompute"
+    choice: Choice = Choice(INCREMENTAL, RECOMPUTE)  # noqa: RUF009 - frozen
     fixed: bool = False
-    engine: Engine | None = None
     origin: SourcePositions = ()
     scheduled_at_ms: int | None = None
 
     @property
-    def keeps_checkpoint(self) -> bool:
-        """Whether the rows come out of a stream that cannot go on without its checkpoint."""
-        return self.engine is not None and keeps_checkpoint(self.engine, self.sources)
+    def strategy(self) -> str:
+        """The strategy, as it is stored."""
+        return self.choice.strategy
 
 
 @dataclass(frozen=True, slots=True)
 class PrepareStorage:
-    """Set storage properties that the content needs before it can be written (column mapping)."""
+    """Set what the storage needs before the content can be written: column mapping, NULL.
+
+    Args:
+        maps_names: Whether columns get other names in the files of the table than in its schema.
+        nullable: Columns so far in which the table refuses NULL until now; None if not known.
+    """
 
     definition: StoredDefinition
-    properties: Pairs
+    maps_names: bool
+    nullable: tuple[str, ...] | None = ()
     phase: ClassVar[Phase] = Phase.BEFORE
 
 
@@ -137,34 +182,30 @@ class FillPartitions:
     phase: ClassVar[Phase] = Phase.COMMIT
 
 
-class Method(Enum):
-    """How changes of sources become changes of a table."""
-
-    APPEND = "append"
-    """The query over the added rows is added to the table."""
-    MERGE = "merge"
-    """The rows of every key that the changes touch are computed over all source data."""
-
-
 @dataclass(frozen=True, slots=True)
 class ApplyChanges:
     """Apply the query to what changed in the sources that are followed; other rows stay.
 
+    The choice of the run tells whether rows are added or replaced by key.
+
     Args:
-        since: The positions after which changes of the followed sources count, up to those of the
-            run.
+        since: The positions after which changes of the sources count, up to those of the run.
         changes_definition: Whether the same commit stores the definition.
         foreign: Changes by others that stay, as (version, operation).
     """
 
     definition: StoredDefinition
-    method: Method
     seq: int
     run: RefreshRun
     since: SourcePositions
     changes_definition: bool = True
     foreign: tuple[tuple[int, str], ...] = ()
     phase: ClassVar[Phase] = Phase.COMMIT
+
+    @property
+    def replaces_keys(self) -> bool:
+        """Whether the rows of each touched key are replaced; otherwise rows are only added."""
+        return self.run.choice.write is Write.KEYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +231,10 @@ class CommitDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """Bring the table's properties, comments and clustering in line with the definition.
+    """Bring properties, comments, NOT NULL and clustering in line with the definition.
 
     Args:
-        before: The definition that was published before, None where there was none: only what
-            differs is written.
+        before: The definition published before, None without one: only what differs is written.
         created: Whether the commit before made the table and wrote properties and comment itself.
         schema_replaced: Whether the columns may have lost their comments, or have older ones.
     """
@@ -213,7 +253,7 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class Recluster:
-    """Set the clustering columns again, which Delta drops when all rows are replaced."""
+    """Set the clustering columns again, which a replacement of all rows may drop."""
 
     definition: StoredDefinition
     phase: ClassVar[Phase] = Phase.AFTER
@@ -224,8 +264,8 @@ class Register:
     """Write the table's row in the registry, with the figures of its newest commit.
 
     Args:
-        job: The refresh that made the commit; its row is written at the same time. The executor
-            knows it, a plan does not.
+        job: The refresh that made the commit, where it has a row; only the executor knows it.
+        at_ms: When the table became so; None for now. A row about a later change wins.
     """
 
     definition: StoredDefinition
@@ -233,6 +273,7 @@ class Register:
     positions: Positions | None
     refresh: LastRefresh | None
     job: Job | None = None
+    at_ms: int | None = None
     phase: ClassVar[Phase] = Phase.AFTER
 
 
@@ -287,11 +328,28 @@ class Plan:
     Args:
         changes: One sentence per change of the definition.
         warnings: Sentences that the user should read.
-        engine: How the table is kept from then on, where the plan makes or changes it.
+        choice: How the table is kept from then on, where the plan makes or changes it.
     """
 
     table: TableName
     steps: tuple[Step, ...]
     changes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = field(default=())
-    engine: Engine | None = None
+    choice: Choice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteBatch:
+    """Add the rows that a batch of a stream gives.
+
+    Args:
+        run: The refresh; its positions are those behind the batch.
+        stream: Which batch it is.
+        foreign: Changes by others that stay, as (version, operation).
+    """
+
+    definition: StoredDefinition
+    seq: int
+    run: RefreshRun
+    stream: StreamFacts
+    foreign: tuple[tuple[int, str], ...] = ()

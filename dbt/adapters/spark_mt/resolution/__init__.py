@@ -1,1 +1,1 @@
-"""From a statement to a definition in which nothing is left open."""
+"""Resolution of a statement into a definition in which every clause has a value."""

@@ -1,4 +1,4 @@
-"""The table's columns: the query's, as its column list names, sorts and types them."""
+"""Columns of the table, and the query text whose rows are the table's content."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec
-from dbt.adapters.spark_mt.definition.identifier import quote
-from dbt.adapters.spark_mt.resolution.types import InvalidTypeError, canonical_type, parse_type
-from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
-from dbt.adapters.spark_mt.resolution.widening import casts_losslessly
+from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
+from dbt.adapters.spark_mt.query.types import (
+    InvalidTypeError,
+    canonical_type,
+    castable_ddl,
+    casts_losslessly,
+    has_bounded_text,
+    parse_type,
+)
+from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dbt.adapters.spark_mt.definition.definition import QueryContext
+    from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
+    from dbt.adapters.spark_mt.query.types import DataType
+
 
 CASE_SENSITIVE = "spark.sql.caseSensitive"
 TIMESTAMP_TYPE = "spark.sql.timestampType"
@@ -71,7 +79,7 @@ class ColumnTypeError(InvalidDefinitionError):
         "Column '{column}' of materialized table {table} is listed as {listed}, but the query "
         "produces {actual}, which Spark cannot cast to it without loss."
     )
-    remedy = "List a type that holds every value of {actual}, or CAST the column in the query."
+    remedy = "{instead}."
 
 
 class UnknownTypeError(InvalidDefinitionError):
@@ -80,6 +88,17 @@ class UnknownTypeError(InvalidDefinitionError):
     condition = "MATERIALIZED_TABLE_UNKNOWN_TYPE"
     text = "Column '{column}' of materialized table {table}: '{type}' is not a data type."
     remedy = "Write the type as Spark's DDL does, such as DECIMAL(10,2) or STRUCT<a: INT>."
+
+
+COLUMN_LIST_ERRORS = (
+    DuplicateColumnError,
+    ColumnListLengthError,
+    ColumnNotInQueryError,
+    ColumnNotListedError,
+    ColumnTypeError,
+    UnknownTypeError,
+)
+"""Why the table's columns are not known: its column list does not fit the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +230,43 @@ class ColumnList:
         if given is None or holds(given.type, wanted.ddl):
             return column, None
         return column, ColumnTypeError(
-            table=self.table, column=spec.name, listed=wanted.ddl, actual=given.type
+            table=self.table,
+            column=spec.name,
+            listed=wanted.ddl,
+            actual=given.type,
+            instead=_type_advice(given.type, wanted),
         )
+
+
+def _type_advice(given: str, wanted: DataType) -> str:
+    """Return what to list or cast; Spark casts to CHAR and VARCHAR by a cast to STRING."""
+    if not has_bounded_text(wanted):
+        return f"List the column as {given}, or CAST the column to {wanted.ddl} in the query"
+    unbounded = castable_ddl(wanted)
+    if holds(given, unbounded):
+        return f"List the column as {unbounded}; a CHECK in the column list can bound its length"
+    return f"CAST the column to {unbounded} in the query, and list it as {unbounded}"
+
+
+def extended_list(specs: tuple[ColumnSpec, ...], analyzed: AnalyzedQuery) -> tuple[ColumnSpec, ...]:
+    """Return a table's column list as it follows a changed query (FLIP-492).
+
+    Columns that the list does not know are appended, and may be NULL. A column that the query no
+    longer has leaves the list, so that its loss is told as that of a table without a list. A list
+    of names goes by position, a typed one by name.
+
+    Args:
+        specs: The list so far; an empty one stays empty.
+        analyzed: The changed query.
+    """
+    query, names = canonical_columns(analyzed.columns), Names.of(analyzed.context)
+    if not any(spec.type is not None for spec in specs):
+        new = query[len(specs) :] if specs else ()
+        return (*specs[: len(query)], *(ColumnSpec(column.name) for column in new))
+    known = {names.fold(spec.name) for spec in specs}
+    kept = [spec for spec in specs if names.find(spec.name, query) is not None]
+    added = [ColumnSpec(c.name, c.type) for c in query if names.fold(c.name) not in known]
+    return (*kept, *added)
 
 
 def holds(given: str, wanted: str) -> bool:
@@ -228,3 +282,85 @@ def holds(given: str, wanted: str) -> bool:
 def quoted_names(names: Iterable[str]) -> str:
     """Return names in backticks, separated by commas."""
     return ", ".join(quote(name) for name in names)
+
+
+def query_positions(definition: ResolvedDefinition) -> tuple[int, ...]:
+    """Return for each column of the table which column of the query it is, counted from 0.
+
+    A list of bare names goes by position. A typed list goes by name (semantics 2), and so does a
+    table without a list: columns that its sources gain are appended wherever the query has them.
+    """
+    in_order = tuple(range(len(definition.columns)))
+    if not is_by_name(definition):
+        return in_order
+    names = Names.of(definition.context)
+    places = {names.fold(n): i for i, n in enumerate(definition.query_columns)}
+    found = tuple(places.get(names.fold(c.name)) for c in definition.columns)
+    return tuple(i for i in found if i is not None) if None not in found else in_order
+
+
+def is_by_name(definition: ResolvedDefinition) -> bool:
+    """Whether the table has the names of the query's columns, in whatever order."""
+    specs = definition.asked.columns
+    return not specs or any(spec.type is not None for spec in specs)
+
+
+def projection(definition: ResolvedDefinition) -> tuple[str, ...]:
+    """Return an SQL expression for each column of the table, over `content_query`'s inner names."""
+    inner = _inner_names(definition)
+    typed = any(spec.type is not None for spec in definition.asked.columns)
+    return tuple(
+        _expression(inner[position], column, cast=typed)
+        for column, position in zip(definition.columns, query_positions(definition), strict=True)
+    )
+
+
+def content_query(definition: ResolvedDefinition, body: str) -> str:
+    """Wrap a form of the definition's query so that it yields the table's columns.
+
+    Args:
+        definition: Tells columns, casts and renames.
+        body: The expanded query, or the same with its sources pinned to versions.
+
+    Returns:
+        A query that takes the columns of `body` by their recorded names. Where a query gives one
+        name twice it takes them by position, and the caller has compared the names in order.
+    """
+    names = quoted_names(_inner_names(definition))
+    alias = "`_`" if has_distinct_columns(definition) else f"`_`({names})"
+    return f"SELECT {', '.join(projection(definition))} FROM (\n{body}\n) AS {alias}"
+
+
+def has_distinct_columns(definition: ResolvedDefinition) -> bool:
+    """Whether the query's own columns can be told by their names."""
+    names = definition.query_columns
+    return len({name.lower() for name in names}) == len(names)
+
+
+def null_column(column: Column) -> str:
+    """Return a NULL of a column's type under its name, as an item of SELECT."""
+    return f"CAST(NULL AS {_cast_type(column.type) or column.type}) AS {quote(column.name)}"
+
+
+def _inner_names(definition: ResolvedDefinition) -> tuple[str, ...]:
+    """Return the query's own names, or numbers where a query gives one name twice."""
+    names = definition.query_columns
+    if has_distinct_columns(definition):
+        return names
+    return tuple(f"column_{number}" for number in range(len(names)))
+
+
+def _expression(inner: str, column: Column, *, cast: bool) -> str:
+    expression = quote(inner)
+    if cast and (target := _cast_type(column.type)):
+        expression = f"CAST({expression} AS {target})"
+    elif inner == column.name:
+        return expression
+    return f"{expression} AS {quote(column.name)}"
+
+
+def _cast_type(text: str) -> str | None:
+    try:
+        return castable_ddl(parse_type(text))
+    except InvalidTypeError:
+        return None

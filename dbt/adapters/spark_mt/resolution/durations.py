@@ -1,9 +1,12 @@
-"""Durations of settings and options, as Spark and Flink write them (semantics 3)."""
+"""Durations, time zones, instants and datetime patterns, as Spark and Flink write them."""
 
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone, tzinfo
+from enum import Enum
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 
@@ -19,6 +22,17 @@ class InvalidDurationError(InvalidValueError):
     )
 
 
+class DurationTooLongError(InvalidDurationError):
+    """A duration is longer than the place that it stands in takes."""
+
+    condition = "MATERIALIZED_TABLE_DURATION_TOO_LONG"
+    text = "'{value}' is longer than the longest duration, {longest}."
+    remedy = "Write a shorter duration; 2147483647 seconds are 68 years."
+
+
+LONGEST = timedelta(seconds=2**31 - 1)
+"""The longest duration that something waits or reaches back for: clocks and timers take it."""
+_LONGEST_KNOWN = timedelta(days=999_999_999)
 _UNITS = {
     timedelta(milliseconds=1): ("ms", "milli", "millis", "millisecond", "milliseconds"),
     timedelta(seconds=1): ("s", "sec", "secs", "second", "seconds"),
@@ -37,23 +51,31 @@ _ISO = re.compile(
 _ISO_UNITS = ("weeks", "days", "hours", "minutes", "seconds")
 
 
-def parse_duration(text: str) -> timedelta:
+def parse_duration(text: str, *, longest: timedelta | None = LONGEST) -> timedelta:
     """Read `30 min`, `1 hour 30 min`, `30m`, `PT30M` or `INTERVAL '30' MINUTE`.
 
     A number without a unit is refused: Spark and Flink read it in different units.
 
+    Args:
+        text: The duration.
+        longest: How long it may be; None for as long as a timedelta can be.
+
     Raises:
-        InvalidDurationError: The text is none of these, or longer than a timedelta can hold.
+        InvalidDurationError: The text is none of these.
+        DurationTooLongError: It is longer than `longest`.
     """
     plain = " ".join(text.lower().split())
     try:
         found = _iso(plain)
         if found is None:
             found = _sum_of_parts(_without_interval(plain))
-    except OverflowError:
-        found = None
+    except (OverflowError, ValueError):  # Python refuses to read more than 4,300 digits
+        found = timedelta.max
     if found is None:
         raise InvalidDurationError(value=text.strip())
+    if found > (longest or _LONGEST_KNOWN):
+        most = describe_duration(longest or _LONGEST_KNOWN)
+        raise DurationTooLongError(value=text.strip(), longest=most)
     return found
 
 
@@ -87,3 +109,247 @@ def describe_duration(duration: timedelta) -> str:
         if rest == 0 and count:
             return f"{count} {names[-2] if count == 1 else names[-1]}"
     return f"{duration.total_seconds():g} seconds"
+
+
+SESSION_TIME_ZONE = "spark.sql.session.timeZone"
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?")
+_UTC = frozenset({"Z", "UTC", "GMT", "UT"})
+# Java's ZoneId.SHORT_IDS, which Spark takes as well.
+_SHORT_IDS = {
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "EST": "-05:00",
+    "HST": "-10:00",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "MST": "-07:00",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}
+_TIMESTAMP = re.compile(
+    r"(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:(?:\s+|T)(\d{1,2})"
+    r"(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?\s*([A-Za-z+-][\w/+:-]*)?)?)?)?",
+    re.ASCII,
+)
+
+
+class InvalidTimeZoneError(InvalidValueError):
+    """No time zone has this name."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_TIME_ZONE"
+    text = "'{zone}' is not a time zone."
+    remedy = "Use a region such as Europe/Berlin, an offset such as +02:00, or UTC."
+
+
+class InvalidTimestampError(InvalidValueError):
+    """A text is no timestamp literal."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_TIMESTAMP"
+    text = "'{value}' is not a timestamp."
+    remedy = "Write it as TIMESTAMP '2025-10-28 12:00:00', with a time zone behind it if needed."
+
+
+def parse_zone(text: str) -> tzinfo:
+    """Read a time zone as `spark.sql.session.timeZone` takes it.
+
+    Raises:
+        InvalidTimeZoneError: No time zone has this name.
+    """
+    zone = _SHORT_IDS.get(text.strip(), text.strip())
+    if zone.upper() in _UTC:
+        return timezone.utc
+    if match := _OFFSET.fullmatch(zone):
+        hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
+        offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        if offset <= timedelta(hours=18):
+            return timezone(-offset if match[1] == "-" else offset)
+    try:
+        return ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidTimeZoneError(zone=zone) from None
+
+
+def parse_timestamp(text: str, zone: tzinfo) -> datetime:
+    """Read a timestamp literal; one without a zone of its own is in `zone`.
+
+    Raises:
+        InvalidTimestampError: The text is no timestamp.
+        InvalidTimeZoneError: It names an unknown zone.
+    """
+    match = _TIMESTAMP.fullmatch(text.strip())
+    if match is None:
+        raise InvalidTimestampError(value=text)
+    *numbers, fraction, own_zone = match.groups()
+    parts = [int(n) if n else least for n, least in zip(numbers, (1, 1, 1, 0, 0, 0), strict=True)]
+    micros = int((fraction or "0")[:6].ljust(6, "0"))
+    try:
+        return datetime(*parts, micros, tzinfo=parse_zone(own_zone) if own_zone else zone)  # type: ignore[misc,arg-type]
+    except ValueError as error:
+        if isinstance(error, InvalidTimeZoneError):
+            raise
+        raise InvalidTimestampError(value=text) from None
+
+
+def epoch_milliseconds(instant: datetime) -> int:
+    """Milliseconds since 1970-01-01 00:00:00 UTC of an aware instant, rounded down.
+
+    Also of one that lies in the first or last year only on the clock of its own zone.
+    """
+    shown = instant.replace(tzinfo=None) - datetime(1970, 1, 1)  # noqa: DTZ001 - what a clock shows
+    return (shown - (instant.utcoffset() or timedelta())) // timedelta(milliseconds=1)
+
+
+class InvalidPatternError(InvalidValueError):
+    """A date formatter is no pattern that can name a partition."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_DATE_FORMATTER"
+    text = "The pattern '{pattern}' {problem}."
+    remedy = (
+        "The supported letters are y (y, yy, yyyy), M, d, H, m and s (once or twice); any other "
+        "text stands in single quotes, and '' is one quote. For example yyyy-MM-dd."
+    )
+
+
+class Period(Enum):
+    """How long a pattern prints the same text; the value orders them, the finest first."""
+
+    SECOND = 1
+    MINUTE = 2
+    HOUR = 3
+    DAY = 4
+    MONTH = 5
+    YEAR = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A run of one letter."""
+
+    letter: str
+    width: int
+
+
+_PERIODS = {
+    "y": Period.YEAR,
+    "M": Period.MONTH,
+    "d": Period.DAY,
+    "H": Period.HOUR,
+    "m": Period.MINUTE,
+    "s": Period.SECOND,
+}
+_ATTRIBUTES = {
+    "y": "year",
+    "M": "month",
+    "d": "day",
+    "H": "hour",
+    "m": "minute",
+    "s": "second",
+}
+_YEAR_WIDTHS = frozenset({1, 2, 4})
+_RESERVED = frozenset("[]{}#")
+
+
+def check_pattern(pattern: str) -> None:
+    """Make sure that `format_partition` understands `pattern`.
+
+    Raises:
+        InvalidPatternError: It is malformed, uses other letters, or prints the same text always.
+    """
+    fields = [part for part in _parts(pattern) if isinstance(part, _Field)]
+    if not fields:
+        raise InvalidPatternError(pattern=pattern, problem="has no letter of a date or time")
+
+
+def format_partition(pattern: str, moment: datetime) -> str:
+    """Print `moment` as Spark's `date_format` does; it is taken as the local time that it shows.
+
+    Raises:
+        InvalidPatternError: The pattern is not understood.
+    """
+    return "".join(
+        part if isinstance(part, str) else _print(part, moment) for part in _parts(pattern)
+    )
+
+
+def finest_period(pattern: str) -> Period:
+    """Return how long `pattern` prints the same text.
+
+    Raises:
+        InvalidPatternError: The pattern is not understood.
+    """
+    check_pattern(pattern)
+    periods = (_PERIODS[p.letter] for p in _parts(pattern) if isinstance(p, _Field))
+    return min(periods, key=lambda period: period.value)
+
+
+def _print(field: _Field, moment: datetime) -> str:
+    value: int = getattr(moment, _ATTRIBUTES[field.letter])
+    if field.letter == "y" and field.width == 2:
+        value %= 100
+    return str(value).zfill(field.width)
+
+
+def _parts(pattern: str) -> list[_Field | str]:
+    parts: list[_Field | str] = []
+    at = 0
+    while at < len(pattern):
+        part, at = _part(pattern, at)
+        parts.append(part)
+    return parts
+
+
+def _part(pattern: str, at: int) -> tuple[_Field | str, int]:
+    letter = pattern[at]
+    if letter == "'":
+        return _literal(pattern, at)
+    if letter in _RESERVED:
+        raise InvalidPatternError(pattern=pattern, problem=f"has a bare {letter}")
+    if not (letter.isascii() and letter.isalpha()):
+        return letter, at + 1
+    end = at
+    while end < len(pattern) and pattern[end] == letter:
+        end += 1
+    return _field(pattern, letter, end - at), end
+
+
+def _field(pattern: str, letter: str, width: int) -> _Field:
+    if letter not in _PERIODS:
+        raise InvalidPatternError(pattern=pattern, problem=f"has the unsupported letter {letter}")
+    if width not in (_YEAR_WIDTHS if letter == "y" else {1, 2}):
+        raise InvalidPatternError(pattern=pattern, problem=f"has {letter} {width} times")
+    return _Field(letter, width)
+
+
+def _literal(pattern: str, at: int) -> tuple[str, int]:
+    """Read quoted text; two quotes stand for one, inside of quoted text and outside."""
+    if pattern.startswith("''", at):
+        return "'", at + 2
+    text = ""
+    end = at + 1
+    while end < len(pattern):
+        if pattern.startswith("''", end):
+            text, end = text + "'", end + 2
+        elif pattern[end] == "'":
+            return text, end + 1
+        else:
+            text, end = text + pattern[end], end + 1
+    raise InvalidPatternError(pattern=pattern, problem="has a quote that is not closed")

@@ -1,4 +1,4 @@
-"""What decides about the clauses that a definition leaves out (seed 551, semantics 5)."""
+"""Enrichers, which choose values for the clauses that a definition leaves out."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.freshness import Freshness
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode
-from dbt.adapters.spark_mt.definition.start_mode import StartMode, StartModeType
-from dbt.adapters.spark_mt.definition.state_retention import StateRetentionType
-from dbt.adapters.spark_mt.resolution.analysis import SourceKind
-from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
+from dbt.adapters.spark_mt.definition.freshness import LONGEST, LONGEST_SECONDS, Freshness
+from dbt.adapters.spark_mt.definition.modes import (
+    LogicalRefreshMode,
+    RefreshMode,
+    StartMode,
+    StartModeType,
+)
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.resolution.errors import did_you_mean
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from dbt.adapters.spark_mt.definition.definition import AskedDefinition, StoredDefinition
-    from dbt.adapters.spark_mt.resolution.analysis import Source, UpstreamDefinitions
+    from dbt.adapters.spark_mt.query.analyzer import Source, UpstreamDefinitions
     from dbt.adapters.spark_mt.resolution.settings import Settings
+
 
 ENTRY_POINT_GROUP = "dbt_spark_mt.enrichers"
 
@@ -153,9 +157,8 @@ def _mode(logical: LogicalRefreshMode, freshness: Freshness, settings: Settings)
 
 
 def _omitted_start_mode(definition: AskedDefinition, settings: Settings) -> StartMode:
-    """START_MODE omitted beside ALL or PTF_ONLY means to go on (semantics 7)."""
-    retention = definition.state_retention
-    if retention is not None and retention.type is not StateRetentionType.NONE:
+    """Return the start mode of a definition that names none: a table that keeps state resumes."""
+    if definition.keeps_state:
         return StartMode(StartModeType.RESUME_OR_FROM_BEGINNING)
     return settings.default_start_mode
 
@@ -223,7 +226,7 @@ def enrich(definition: AskedDefinition, context: EnrichmentContext, table: str) 
     if not isinstance(result, EnrichmentResult):
         problem = f"it returned {result!r} instead of an EnrichmentResult"
         raise EnricherFailedError(enricher=spec, table=table, problem=problem)
-    if problem := _wrong_fields(result):
+    if problem := _wrong_fields(result) or _wrong_length(result, definition):
         raise EnricherFailedError(enricher=spec, table=table, problem=problem)
     return _with_explicit(result, definition)
 
@@ -232,6 +235,13 @@ def _wrong_fields(result: EnrichmentResult) -> str:
     wanted = {"freshness": Freshness, "refresh_mode": RefreshMode, "start_mode": StartMode}
     wrong = [f"{f} = {getattr(result, f)!r}" for f, t in wanted.items() if not _is(result, f, t)]
     return f"it returned {', '.join(wrong)}" if wrong else ""
+
+
+def _wrong_length(result: EnrichmentResult, definition: AskedDefinition) -> str:
+    """Return why a freshness that the enricher chose itself is too long; empty if it is not."""
+    if definition.freshness is not None or result.freshness.seconds <= LONGEST_SECONDS:
+        return ""
+    return f"it returned a freshness of {result.freshness}, which is longer than {LONGEST}"
 
 
 def _is(result: EnrichmentResult, field: str, wanted: type) -> bool:

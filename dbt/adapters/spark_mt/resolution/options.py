@@ -1,4 +1,4 @@
-"""Table options, the clause WITH (semantics 3)."""
+"""Table options (WITH), and run options that are valid until the next SUSPEND or RESUME."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
-from dbt.adapters.spark_mt.resolution.date_formatter import check_pattern
-from dbt.adapters.spark_mt.resolution.durations import parse_duration
-from dbt.adapters.spark_mt.resolution.process_functions import PROCESS_FUNCTION
-from dbt.adapters.spark_mt.resolution.suggestions import closest
-from dbt.adapters.spark_mt.resolution.violations import InvalidDefinitionError
-from dbt.adapters.spark_mt.resolution.watermarks import WATERMARK, parse_watermarks
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.query.analyzer import is_semantic
+from dbt.adapters.spark_mt.resolution.durations import check_pattern, parse_duration
+from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError, closest, did_you_mean
+from dbt.adapters.spark_mt.resolution.query_options import (
+    PROCESS_FUNCTION,
+    WATERMARK,
+    parse_watermarks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs
-    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.definition.watermark import Watermark
+
 
 FORMATTER_PREFIX, FORMATTER_SUFFIX = "partition.fields.", ".date-formatter"
 TYPE_WIDENING = "schema.type-widening"
 TRIGGER_INTERVAL = "continuous.trigger-interval"
-STORAGE_PREFIX = "delta."
 RESERVED_PREFIX = "materialized-table"
 DEFAULT_REDACTION = r"(?i)secret|password|token|access[.]?key"
 _TEXT_TYPES = frozenset({"STRING", "CHAR", "VARCHAR"})
@@ -88,19 +89,13 @@ class TableOptions:
 
     Args:
         date_formatters: Partition column, by the table's own spelling, and its pattern.
-        type_widening: Whether columns may be widened in place.
         trigger_interval: How often CONTINUOUS looks for changes; None for the setting's.
         watermarks: How late rows of the sources may come.
-        storage: `delta.*` properties of the table.
-        other: Everything else, stored and shown, without effect.
     """
 
     date_formatters: Pairs = ()
-    type_widening: bool = False
     trigger_interval: timedelta | None = None
     watermarks: tuple[Watermark, ...] = ()
-    storage: Pairs = ()
-    other: Pairs = ()
 
 
 def formatter_column(key: str) -> str | None:
@@ -118,18 +113,12 @@ def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> Tab
         names: Brings column names that are the same to the same spelling.
     """
     by_key = dict(options)
-    storage = {k: v for k, v in by_key.items() if k.startswith(STORAGE_PREFIX)}
     formatters = {names(c): v for k, v in by_key.items() if (c := formatter_column(k))}
     trigger = by_key.get(TRIGGER_INTERVAL)
-    known = {TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION, *storage}
-    other = {k: v for k, v in by_key.items() if k not in known and formatter_column(k) is None}
     return TableOptions(
         date_formatters=tuple(sorted(formatters.items())),
-        type_widening=_BOOLEANS[by_key.get(TYPE_WIDENING, "false").lower()],
         trigger_interval=parse_duration(trigger) if trigger is not None else None,
         watermarks=parse_watermarks(by_key[WATERMARK]) if WATERMARK in by_key else (),
-        storage=tuple(sorted(storage.items())),
-        other=tuple(sorted(other.items())),
     )
 
 
@@ -161,7 +150,7 @@ def _check_option(key: str, value: str, scope: OptionScope) -> Iterator[Material
     elif key in (TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION):
         if problem := _value_problem(key, value):
             yield InvalidOptionError(option=key, table=scope.table, problem=problem)
-    elif not key.startswith(STORAGE_PREFIX) and (suggestion := _suggestion(key, scope)):
+    elif suggestion := _suggestion(key, scope):
         yield MisspeltOptionError(option=key, table=scope.table, suggestion=suggestion)
 
 
@@ -262,13 +251,75 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "query. docs/refresh.md tells how.",
     ),
     OptionDoc(
-        "delta.<property>",
-        "as Delta defines it",
-        "A property of the Delta table.",
-    ),
-    OptionDoc(
         "any other name",
         "text",
         "Stored and shown as it is, without effect.",
     ),
 )
+
+
+CONF_PREFIX = "spark.sql."
+RATE_LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger", "maxOffsetsPerTrigger")
+
+
+class InvalidRunOptionsError(MaterializedTableError):
+    """RESUME WITH or ALTER … WITH has options that are no run options."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_RUN_OPTIONS"
+    text = "The options after WITH cannot be used for the refresh of {table}, nothing was changed:"
+    remedy = (
+        "Run options are " + TRIGGER_INTERVAL + ", " + ", ".join(RATE_LIMITS) + " and SQL confs of "
+        "Spark (" + CONF_PREFIX + "*) that do not change what a query means. Options of the table "
+        "itself are changed by ALTER MATERIALIZED TABLE {table} SET ('key' = 'value'), at the cost "
+        "of one small commit."
+    )
+
+
+def check_run_options(table: str, options: Pairs) -> None:
+    """Check the options of RESUME WITH and ALTER … WITH.
+
+    Raises:
+        InvalidRunOptionsError: Some are none; each is named.
+    """
+    for error in run_option_problems(table, options):
+        raise error
+
+
+def run_option_problems(table: str, options: Pairs) -> tuple[InvalidRunOptionsError, ...]:
+    """Return the error that names every option which is no run option, if there is one."""
+    found = list(_violations(options))
+    return (InvalidRunOptionsError(violations=found, table=table),) if found else ()
+
+
+def session_confs(options: Pairs) -> dict[str, str]:
+    """Return the SQL confs among run options, for the session of a refresh."""
+    return {key: value for key, value in options if key.startswith(CONF_PREFIX)}
+
+
+def _violations(options: Pairs) -> Iterator[str]:
+    seen: set[str] = set()
+    for key, value in options:
+        if key in seen:
+            yield f"'{key}' is given twice."
+        seen.add(key)
+        if problem := _problem(key, value):
+            yield f"'{key}' {problem}"
+
+
+def _problem(key: str, value: str) -> str:
+    if key.startswith(CONF_PREFIX):
+        meaning = "changes what the query means: set it and run CREATE OR ALTER."
+        return meaning if is_semantic(key) else ""
+    if key == TRIGGER_INTERVAL:
+        return _duration_problem(value)
+    if key in RATE_LIMITS:
+        return "" if value.isdecimal() and int(value) > 0 else f"= '{value}' is no positive number."
+    return f"is no run option.{did_you_mean(key, (TRIGGER_INTERVAL, *RATE_LIMITS))}"
+
+
+def _duration_problem(value: str) -> str:
+    try:
+        positive = parse_duration(value).total_seconds() > 0
+    except InvalidValueError as error:
+        return f"= '{value}' is no duration: {error}".replace("\n", " ")
+    return "" if positive else "must be longer than nothing."

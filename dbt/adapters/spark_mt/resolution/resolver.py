@@ -1,56 +1,109 @@
-"""From what the user wrote to a definition in which nothing is left open."""
+"""Resolver: from a statement, settings and an analysed query to a resolved definition."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
-from dbt.adapters.spark_mt.definition.start_mode import FROM_BEGINNING, ResolvedStartMode
-from dbt.adapters.spark_mt.definition.state_retention import KEEP_NONE
-from dbt.adapters.spark_mt.resolution.columns import ColumnList, Names, canonical_columns
-from dbt.adapters.spark_mt.resolution.cycles import SelfReferences
-from dbt.adapters.spark_mt.resolution.derivation import derived_from
-from dbt.adapters.spark_mt.resolution.engines import choose_engine
+from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, ResolvedStartMode
+from dbt.adapters.spark_mt.query.tokens import same_tokens
+from dbt.adapters.spark_mt.resolution.columns import (
+    COLUMN_LIST_ERRORS,
+    ColumnList,
+    Names,
+    canonical_columns,
+    extended_list,
+)
+from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.resolution.enrichers import EnrichmentContext, enrich
+from dbt.adapters.spark_mt.resolution.errors import raise_violations
 from dbt.adapters.spark_mt.resolution.options import OptionScope, check_options
-from dbt.adapters.spark_mt.resolution.process_functions import processed, raise_if_other
-from dbt.adapters.spark_mt.resolution.query_shape import row_shape
-from dbt.adapters.spark_mt.resolution.query_tokens import same_tokens
-from dbt.adapters.spark_mt.resolution.rules import (
-    check_first_start,
+from dbt.adapters.spark_mt.resolution.query_options import (
+    WATERMARK,
+    ProcessFunctionError,
+    check_watermarks,
+    other_function,
+    parse_watermarks,
+    processed,
+)
+from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
+from dbt.adapters.spark_mt.resolution.settings import derived_from
+from dbt.adapters.spark_mt.resolution.source_columns import (
+    in_stored_order,
+    keeping_sources,
+    recorded_columns,
+)
+from dbt.adapters.spark_mt.resolution.start_modes import START_ERRORS, resolve_start_mode
+from dbt.adapters.spark_mt.resolution.validation import (
+    SelfReferences,
     check_keys,
-    check_modes,
     warnings,
 )
-from dbt.adapters.spark_mt.resolution.start_modes import resolve_start_mode
-from dbt.adapters.spark_mt.resolution.violations import raise_violations
-from dbt.adapters.spark_mt.resolution.watermarks import (
-    WATERMARK,
-    check_watermarks,
-    parse_watermarks,
-)
-from dbt.adapters.spark_mt.resolution.zones import SESSION_TIME_ZONE, parse_zone
+from dbt.adapters.spark_mt.statements.clauses import defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime, tzinfo
 
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import (
         AskedDefinition,
         QueryContext,
         StoredDefinition,
     )
-    from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.start_mode import StartMode
-    from dbt.adapters.spark_mt.resolution.analysis import (
+    from dbt.adapters.spark_mt.definition.modes import StartMode
+    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
+    from dbt.adapters.spark_mt.query.analyzer import (
         AnalyzedQuery,
         QueryAnalyzer,
         UpstreamDefinitions,
     )
-    from dbt.adapters.spark_mt.resolution.engines import Engine
     from dbt.adapters.spark_mt.resolution.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a statement says beside the definition that it asks for.
+
+    Args:
+        extends_list: Whether the column list is that of the table and follows the query, which
+            alone was written; otherwise it was written for the query.
+        errors: What is wrong with the rest of the statement.
+        compare: Returns what else is wrong with a definition; asked where something is.
+        recorded: The columns of sources by which parts of the query were defined; by default those
+            of the stored definition where its query is the same.
+    """
+
+    extends_list: bool = False
+    errors: tuple[MaterializedTableError, ...] = ()
+    compare: Callable[[ResolvedDefinition], Iterable[MaterializedTableError]] | None = None
+    recorded: tuple[SourceColumns, ...] = ()
+
+
+def comparable_part(
+    definition: ResolvedDefinition,
+    stored: StoredDefinition | None,
+    errors: Iterable[MaterializedTableError],
+) -> ResolvedDefinition | None:
+    """Return what of a wrong definition can be compared: what is not known is as it was.
+
+    None where columns are not known, and there are none from before.
+    """
+    before = stored.resolved if stored else None
+    if any(isinstance(error, COLUMN_LIST_ERRORS) for error in errors):
+        if before is None:
+            return None
+        definition = replace(
+            definition,
+            asked=replace(definition.asked, columns=before.asked.columns),
+            columns=before.columns,
+            query_columns=before.query_columns,
+        )
+    if before is not None and any(isinstance(error, START_ERRORS) for error in errors):
+        definition = replace(definition, start_mode=before.start_mode)
+    return definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +120,19 @@ class Resolution:
     analyzed: AnalyzedQuery
     warnings: tuple[str, ...] = ()
 
-    @property
-    def engine(self) -> Engine:
-        """How the table is brought up to date."""
-        return choose_engine(self.definition, self.analyzed)
+
+class DefinitionChecks(Protocol):
+    """Checks of a definition that need more than its resolution: `strategies.validation`."""
+
+    def errors(
+        self, table: str, definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool
+    ) -> Iterator[MaterializedTableError]:
+        """Yield what is wrong with a definition."""
+        ...
+
+    def warnings(self, definition: ResolvedDefinition, query: AnalyzedQuery) -> Iterator[str]:
+        """Yield what the user should know about a valid definition."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +144,21 @@ class Resolver:
         upstream: Finds definitions of materialized tables that a query reads.
         settings: The settings in force.
         clock: Returns the current instant, aware.
+        checks: Checks a definition whose clauses all have values.
     """
 
     analyzer: QueryAnalyzer
     upstream: UpstreamDefinitions
     settings: Settings
     clock: Callable[[], datetime]
+    checks: DefinitionChecks
 
     def resolve(
-        self, name: TableName, asked: AskedDefinition, stored: StoredDefinition | None
+        self,
+        name: TableName,
+        asked: AskedDefinition,
+        stored: StoredDefinition | None,
+        around: Surroundings | None = None,
     ) -> Resolution:
         """Resolve `asked` for the table `name`.
 
@@ -98,20 +166,35 @@ class Resolver:
             name: The table; parts that are left out are those of the session that analyses.
             asked: What the user wrote.
             stored: The table's definition so far; None where the table is created or replaced.
+            around: What the statement says beside the definition; None for nothing.
 
         Raises:
             MaterializedTableError: The query cannot be analysed, the enricher fails, or the
                 definition is not valid; several violations are one `InvalidDefinitionError`.
         """
-        analyzed = self.analyzer.analyze(asked.query)
+        around = around or Surroundings()
+        recorded = around.recorded or recorded_columns(asked, stored)
+        analyzed = self.analyzer.analyze(asked.query, recorded)
         table = name.within(analyzed.context.catalog, analyzed.context.schema)
+        errors = [*around.errors, *self._self_references(table, analyzed, stored)]
         functions = self.settings.process_functions
-        analyzed = processed(analyzed, asked.options, functions, str(table))
-        errors = self._self_references(table, analyzed, stored)
+        try:
+            analyzed = processed(analyzed, asked.options, functions, str(table))
+        except ProcessFunctionError as error:
+            scope = OptionScope(str(table), (), asked.partitioned_by, str.lower)
+            raise_violations(str(table), [*errors, error, *check_options(asked.options, scope)])
+        if around.extends_list:
+            asked = replace(asked, columns=extended_list(asked.columns, analyzed))
         definition, definition_errors = self._define(str(table), asked, analyzed, stored)
         errors += definition_errors
+        comparable = comparable_part(definition, stored, definition_errors)
+        if errors and around.compare is not None and comparable is not None:
+            errors += around.compare(comparable)
         raise_violations(str(table), errors)
-        notes = tuple(warnings(definition, analyzed, new=stored is None))
+        notes = (
+            *warnings(definition, analyzed, new=stored is None),
+            *self.checks.warnings(definition, analyzed),
+        )
         return Resolution(definition, analyzed, notes)
 
     def resolve_clauses(
@@ -137,7 +220,8 @@ class Resolver:
                 violations are one `InvalidDefinitionError`.
         """
         table = str(name)
-        raise_if_other(asked.options, stored.resolved.asked.options, table)
+        before = stored.resolved.asked.options
+        errors: list[MaterializedTableError] = [*other_function(asked.options, before, table)]
         moment = _Moment(self.clock(), _zone(stored.resolved.context))
         enriched = enrich(asked, self._enrichment(analyzed, stored, moment), table)
         definition = replace(
@@ -146,13 +230,15 @@ class Resolver:
             freshness=enriched.freshness,
             refresh_mode=enriched.refresh_mode,
             derived_from=derived_from(asked, self.settings),
+            **defaults(asked),
         )
-        errors = [
-            *_check(table, definition, analyzed, new=False),
-            *self._check_watermarks(table, definition, analyzed),
-        ]
+        errors += self._check(table, definition, analyzed, new=False)
+        errors += self._check_watermarks(table, definition, analyzed)
         raise_violations(table, errors)
-        notes = tuple(warnings(definition, analyzed, new=False))
+        notes = (
+            *warnings(definition, analyzed, new=False),
+            *self.checks.warnings(definition, analyzed),
+        )
         return Resolution(definition, analyzed, notes)
 
     def _enrichment(
@@ -191,6 +277,8 @@ class Resolver:
         enriched = enrich(asked, self._enrichment(analyzed, stored, moment), table)
         query_columns = canonical_columns(analyzed.columns)
         columns, errors = ColumnList(table, query_columns, analyzed.context).apply(asked.columns)
+        if stored is not None and not asked.columns:
+            columns = in_stored_order(columns, asked, stored, analyzed.context)
         start_mode, start_errors = _start(table, enriched.start_mode, stored, moment)
         definition = ResolvedDefinition(
             asked=asked,
@@ -200,13 +288,26 @@ class Resolver:
             freshness=enriched.freshness,
             refresh_mode=enriched.refresh_mode,
             start_mode=start_mode,
-            state_retention=asked.state_retention or KEEP_NONE,
             derived_from=derived_from(asked, self.settings),
             query_columns=tuple(c.name for c in query_columns),
+            source_columns=analyzed.source_columns,
+            **defaults(asked),
         )
-        checked = list(_check(table, definition, analyzed, new=stored is None))
+        if stored is not None:
+            definition = keeping_sources(definition, stored.resolved)
+        checked = list(self._check(table, definition, analyzed, new=stored is None))
         checked = [*checked, *self._check_watermarks(table, definition, analyzed)]
         return definition, [*errors, *start_errors, *checked]
+
+    def _check(
+        self, table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery, *, new: bool
+    ) -> Iterator[MaterializedTableError]:
+        names = Names.of(definition.context)
+        asked = definition.asked
+        scope = OptionScope(table, definition.columns, asked.partitioned_by, names.fold)
+        yield from check_keys(table, definition, names)
+        yield from check_options(asked.options, scope)
+        yield from self.checks.errors(table, definition, analyzed, new=new)
 
     def _check_watermarks(
         self, table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery
@@ -244,16 +345,3 @@ def _start(
         return resolve_start_mode(mode, before, moment.now, moment.zone, table), []
     except MaterializedTableError as error:
         return ResolvedStartMode(FROM_BEGINNING), [error]
-
-
-def _check(
-    table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery, *, new: bool
-) -> Iterator[MaterializedTableError]:
-    names = Names.of(definition.context)
-    asked = definition.asked
-    scope = OptionScope(table, definition.columns, asked.partitioned_by, names.fold)
-    yield from check_keys(table, definition, names)
-    yield from check_options(asked.options, scope)
-    yield from check_modes(table, definition, analyzed)
-    if new:
-        yield from check_first_start(table, definition, analyzed)

@@ -1,22 +1,29 @@
-"""Settings of materialized tables, read from Spark confs (semantics 3)."""
+"""Settings of materialized tables, read from Spark confs, and which settings a definition used."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
-from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError, TimeUnit
-from dbt.adapters.spark_mt.definition.start_mode import FROM_BEGINNING, StartMode
-from dbt.adapters.spark_mt.resolution.durations import parse_duration
+from dbt.adapters.spark_mt.definition.freshness import (
+    Freshness,
+    FreshnessTooLongError,
+    InvalidFreshnessError,
+    TimeUnit,
+)
+from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, LogicalRefreshMode, StartMode
+from dbt.adapters.spark_mt.resolution.durations import describe_duration, parse_duration
+from dbt.adapters.spark_mt.resolution.errors import closest
 from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
-from dbt.adapters.spark_mt.resolution.suggestions import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.definition import AskedDefinition, Pairs
+
 
 PREFIX = "spark.materialized-table."
 
@@ -41,6 +48,8 @@ class InvalidSettingError(InvalidValueError):
 def _freshness(text: str) -> Freshness:
     try:
         return Freshness.parse(text)
+    except FreshnessTooLongError:
+        raise
     except InvalidFreshnessError:
         return freshness_of(parse_duration(text))
 
@@ -50,12 +59,13 @@ def freshness_of(duration: timedelta) -> Freshness:
 
     Raises:
         InvalidSettingError: The duration is no positive number of whole seconds.
+        FreshnessTooLongError: It is longer than the longest freshness.
     """
     if duration <= timedelta() or duration % timedelta(seconds=1):
         raise InvalidSettingError(detail="A freshness is a positive number of whole seconds.")
     seconds = duration // timedelta(seconds=1)
     unit = next(u for u in reversed(TimeUnit) if seconds % u.value == 0)
-    return Freshness(seconds // unit.value, unit)
+    return Freshness(seconds // unit.value, unit).checked()
 
 
 def _positive(text: str) -> timedelta:
@@ -177,7 +187,7 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "30 min",
         "Mode AUTOMATIC: a freshness strictly below the threshold is refreshed continuously, any "
         "other one by full refreshes.",
-        parse_duration,
+        partial(parse_duration, longest=None),
     ),
     SettingDoc(
         PREFIX + "default-freshness.continuous",
@@ -239,3 +249,43 @@ SETTINGS: tuple[SettingDoc, ...] = (
         _registered,
     ),
 )
+
+
+_THRESHOLD = "refresh-mode.freshness-threshold"
+_DEFAULT_FULL = "default-freshness.full"
+_DEFAULT_CONTINUOUS = "default-freshness.continuous"
+
+
+def is_derived_by(derived_from: Pairs, settings: Settings) -> bool:
+    """Whether a definition's mode and freshness are those that these settings would give it.
+
+    Args:
+        derived_from: What the definition says of the settings that it was derived from.
+        settings: The others.
+    """
+    now = {"enricher": settings.enricher, **_deriving(settings)}
+    return all(now[key] == value for key, value in derived_from if key in now)
+
+
+def _deriving(settings: Settings) -> dict[str, str]:
+    """Return what modes and freshness are derived from, by the end of the settings' names."""
+    return {
+        _THRESHOLD: describe_duration(settings.freshness_threshold),
+        _DEFAULT_FULL: str(settings.default_freshness_full),
+        _DEFAULT_CONTINUOUS: str(settings.default_freshness_continuous),
+    }
+
+
+def derived_from(asked: AskedDefinition, settings: Settings) -> Pairs:
+    """Return the settings that took part in the answer, by the end of their names."""
+    used = {"enricher": settings.enricher}
+    deriving = _deriving(settings)
+    if asked.logical_refresh_mode is LogicalRefreshMode.AUTOMATIC:
+        used[_THRESHOLD] = deriving[_THRESHOLD]
+    if asked.freshness is None:
+        full = asked.logical_refresh_mode is LogicalRefreshMode.FULL
+        default = _DEFAULT_FULL if full else _DEFAULT_CONTINUOUS
+        used[default] = deriving[default]
+    if asked.start_mode is None:
+        used["default-start-mode"] = settings.default_start_mode.sql
+    return tuple(sorted(used.items()))

@@ -1,4 +1,4 @@
-"""Start modes read from a setting, and the instants that they mean (semantics 7)."""
+"""Start modes read from a setting, and the instants that they mean."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import calendar
 from datetime import datetime, timedelta, tzinfo
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.start_mode import (
+from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
     InvalidStartModeError,
     ResolvedStartMode,
@@ -14,9 +14,14 @@ from dbt.adapters.spark_mt.definition.start_mode import (
     StartMode,
     StartModeType,
 )
-from dbt.adapters.spark_mt.resolution.zones import epoch_milliseconds, parse_timestamp
-from dbt.adapters.spark_mt.statements.cursor import Cursor
+from dbt.adapters.spark_mt.resolution.durations import (
+    InvalidTimestampError,
+    InvalidTimeZoneError,
+    epoch_milliseconds,
+    parse_timestamp,
+)
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
+from dbt.adapters.spark_mt.statements.lexer import Cursor
 from dbt.adapters.spark_mt.statements.values import read_start_mode
 
 
@@ -36,6 +41,10 @@ class StartBeforeTimeError(MaterializedTableError):
     remedy = "Choose a shorter interval, or FROM_BEGINNING; nothing was changed."
 
 
+START_ERRORS = (FutureStartError, StartBeforeTimeError, InvalidTimestampError, InvalidTimeZoneError)
+"""Why a start mode has no instant."""
+
+
 def parse_start_mode(text: str) -> StartMode:
     """Read one of the six forms as the clause START_MODE takes it.
 
@@ -43,7 +52,7 @@ def parse_start_mode(text: str) -> StartMode:
         InvalidStartModeError: The text is none of them.
     """
     try:
-        cursor = Cursor(f"= {text}")
+        cursor = Cursor(text)
         mode = read_start_mode(cursor)
         complete = cursor.at_end()
     except StatementSyntaxError:

@@ -1,4 +1,4 @@
-"""What is known of the rows that flow out of an operator of a stream, as a value."""
+"""Rows that flow out of an operator of a stream, and the reasons for an engine."""
 
 from __future__ import annotations
 
@@ -6,13 +6,43 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.resolution.plan_items import ids_in
-from dbt.adapters.spark_mt.resolution.reasons import NotAStreamError, Reason
+from dbt.adapters.spark_mt.query.plan_items import ids_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dbt.adapters.spark_mt.resolution.plan_items import Item
+    from dbt.adapters.spark_mt.query.plan_items import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason for a choice.
+
+    Args:
+        code: For machines, such as `ROW_WISE`.
+        subject: The operator or the source that it is about; empty for the query as a whole.
+        text: For people, a part of a sentence.
+    """
+
+    code: str
+    subject: str
+    text: str
+
+    def __str__(self) -> str:
+        """The reason with its code: `ROW_WISE: every row …`."""
+        return f"{self.code}: {self.text}"
+
+
+class NotAStreamError(Exception):
+    """A part of a query keeps Structured Streaming from running it, or the table would be wrong.
+
+    Args:
+        reasons: Why; where it takes several together, all of them.
+    """
+
+    def __init__(self, *reasons: Reason) -> None:
+        super().__init__("; ".join(reason.text for reason in reasons))
+        self.reasons = reasons
 
 
 class OutputMode(Enum):

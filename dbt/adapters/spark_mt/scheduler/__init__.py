@@ -1,1 +1,1 @@
-"""Workflow schedulers: what refreshes tables in mode FULL at their scheduled times."""
+"""Workflow schedulers, which refresh tables in mode FULL at scheduled times."""

@@ -1,4 +1,4 @@
-"""Finds the workflow scheduler that a setting names."""
+"""Loading of the workflow scheduler that a setting names."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.workflows import WorkflowScheduler
-from dbt.adapters.spark_mt.resolution.suggestions import did_you_mean
+from dbt.adapters.spark_mt.resolution.errors import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dbt.adapters.spark_mt.definition.job import RefreshHandler
     from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
+
 
 ENTRY_POINT_GROUP = "dbt_spark_mt.workflow_schedulers"
 SCHEDULERS = {
@@ -30,13 +32,14 @@ class UnknownSchedulerError(MaterializedTableError):
     text = "The workflow scheduler '{scheduler}' cannot be loaded: {problem}."
     remedy = (
         "Set spark.materialized-table.scheduler to one of {known}, to the name of an entry point "
-        "in the group " + ENTRY_POINT_GROUP + ", or to `module:callable`; `embedded` needs the "
-        "extra `serve` of dbt-spark-mt. No table was changed, but none in mode FULL is refreshed "
-        "before a scheduler runs."
+        "in the group "
+        + ENTRY_POINT_GROUP
+        + ", or to `module:callable`. No table was changed, but "
+        "none in mode FULL is refreshed before a scheduler runs."
     )
 
 
-def load_scheduler(spec: str, context: SchedulerContext) -> WorkflowScheduler:
+def load_scheduler(spec: str, context: SchedulerContext) -> WorkflowScheduler[RefreshHandler]:
     """Make the scheduler that the setting names.
 
     Args:

@@ -1,1 +1,1 @@
-"""The ports on PySpark and Delta Lake; the only package that imports pyspark."""
+"""The ports on PySpark. The only package that imports pyspark."""

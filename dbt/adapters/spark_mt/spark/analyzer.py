@@ -1,40 +1,63 @@
-"""Analyses queries with Spark, in the user's session, without running or changing anything.
+"""Analysis of queries with Spark, in the user's session, without running anything.
 
 Four statements for a query without views, about 0.1 s: a CREATE VIEW in a schema that does not
-exist (names temporary objects), EXPLAIN of the same (shows relations, through views), the schema
-of the query as a subquery, and the formats of its tables. Only the public DataFrame API is used,
-so that it works over Spark Connect, too.
+exist (names temporary objects), EXPLAIN of the same (shows relations, through views), the schema of
+the query as a subquery, and the formats of its tables. Only the public DataFrame API is used, so
+that it works over Spark Connect as well.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.identifier import TableName
-from dbt.adapters.spark_mt.resolution.analysis import AnalyzedQuery, Source
-from dbt.adapters.spark_mt.resolution.query_errors import QueryError, TemporaryObjectError
-from dbt.adapters.spark_mt.resolution.query_functions import functions_of
-from dbt.adapters.spark_mt.resolution.query_text import without_lookups
-from dbt.adapters.spark_mt.spark.catalog_objects import (
-    builtin_functions,
-    describe_function,
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
+from dbt.adapters.spark_mt.query.analyzer import (
+    AnalyzedQuery,
+    QueryError,
+    Source,
+    SourceKind,
+    TemporaryObjectError,
+    ViewQuery,
 )
-from dbt.adapters.spark_mt.spark.confs import context_of
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.inspection import (
+from dbt.adapters.spark_mt.query.functions import RANDOM, functions_of
+from dbt.adapters.spark_mt.query.operator_builder import operator_tree
+from dbt.adapters.spark_mt.query.operator_sql import table_sql
+from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.query.text import without_lookups
+from dbt.adapters.spark_mt.resolution.columns import Names
+from dbt.adapters.spark_mt.resolution.source_columns import (
+    UnboundColumnsError,
+    bind,
+    field_names,
+    merged,
+    recorded_fields,
+    selection,
+)
+from dbt.adapters.spark_mt.spark.binding import current_columns, direct_relations, refused_columns
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.plan import parts_of
+from dbt.adapters.spark_mt.spark.private_session import context_of
+from dbt.adapters.spark_mt.spark.query_relations import (
     AS_SUBQUERY_OFFSET,
     CREATE_PROBE,
     EXPLAIN_PROBE,
+    NO_STAND_INS,
     Inspection,
     analysed,
+    builtin_functions,
+    describe_function,
+    describe_view,
     failure_at,
     inspect,
+    match_names,
+    providers_of,
+    table_name,
 )
-from dbt.adapters.spark_mt.spark.plan import parts_of
-from dbt.adapters.spark_mt.spark.query_objects import QueryObjects
-from dbt.adapters.spark_mt.spark.stand_ins import NO_STAND_INS
-from dbt.adapters.spark_mt.spark.streams.only_streams import standing_in
+from dbt.adapters.spark_mt.spark.streams.sources import standing_in
 from dbt.adapters.spark_mt.spark.types import columns_of
 
 if TYPE_CHECKING:
@@ -44,8 +67,130 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from dbt.adapters.spark_mt.definition.definition import QueryContext
+    from dbt.adapters.spark_mt.query.functions import FunctionUse
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
-    from dbt.adapters.spark_mt.spark.stand_ins import StandIns
+    from dbt.adapters.spark_mt.spark.plan import Plan
+    from dbt.adapters.spark_mt.spark.query_relations import FunctionDefinition, StandIns
+
+
+_SYSTEM_SCHEMAS = frozenset({"builtin", "session", "system"})
+
+
+class QueryObjects:
+    """Views and functions behind a query, and what follows from all their texts together."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        inspection: Inspection,
+        context: QueryContext,
+    ) -> None:
+        self._spark = spark
+        self._inspection = inspection
+        self._views = {
+            relation.name: describe_view(spark, table_name(relation.name))
+            for relation in inspection.plan.relations
+            if relation.kind == "view"
+        }
+        self._functions: dict[TableName, FunctionDefinition] = {}
+        self._uses: list[FunctionUse] = []
+        self._read(inspection.text, context.catalog, context.schema)
+        for view in self._views.values():
+            self._read(view.text, view.context.catalog, view.context.schema)
+
+    def sources(self) -> Iterator[Source]:
+        """Every source, as often as the plan shows it."""
+        plan = self._inspection.plan
+        tables = {table_name(r.name) for r in plan.relations if r.kind == "table"}
+        providers = providers_of(self._spark, sorted(tables, key=str))
+        for relation in plan.relations:
+            name = table_name(relation.name)
+            via = tuple(table_name(view) for view in relation.via)
+            if relation.kind == "view":
+                text = self._views[relation.name].fingerprint_text
+                yield Source(name, SourceKind.VIEW, via, text)
+            elif relation.kind == "table":
+                provider = providers.get(name, "")
+                kind = SourceKind.VERSIONED if provider == FORMAT.name else SourceKind.UNVERSIONED
+                yield Source(name, kind, via, format=provider)
+        for function in self._functions.values():
+            yield Source(function.name, SourceKind.FUNCTION, (), function.definition)
+        yield from self._unnamed(plan)
+
+    def views(self) -> tuple[ViewQuery, ...]:
+        """Every view behind the query."""
+        return tuple(
+            ViewQuery(
+                table_name(name),
+                view.text,
+                view.context.catalog,
+                view.context.schema,
+                view.columns,
+                view.output,
+                view.context.confs,
+            )
+            for name, view in self._views.items()
+        )
+
+    def all_readable(self) -> bool:
+        """Whether the texts of all views account for what they read."""
+        plan = self._inspection.plan
+        return not any(
+            match_names(view.text, plan, (*relation.via, relation.name), view.context).gap
+            for relation in plan.relations
+            if (view := self._views.get(relation.name)) is not None
+        )
+
+    def nondeterministic(self) -> tuple[str, ...]:
+        """Functions whose value differs for the same rows, in the query or behind it."""
+        names = [n for use in self._uses for n in use.nondeterministic if self._is_called(n, use)]
+        names += [str(f.name) for f in self._functions.values() if not f.is_deterministic]
+        return tuple(dict.fromkeys(names))
+
+    def time_dependent(self) -> tuple[str, ...]:
+        """Functions with one value per execution, in the query or behind it."""
+        names = (n for use in self._uses for n in use.time_dependent if self._is_called(n, use))
+        return tuple(dict.fromkeys(names))
+
+    def _is_called(self, name: str, use: FunctionUse) -> bool:
+        """Whether a name without parentheses is a function and not a column, by the plan."""
+        if name not in use.bare:
+            return True
+        plan = self._inspection.plan
+        printed = ("current_user(", "session_user(") if name in RANDOM else (f"{name}(",)
+        return any(p in plan.text for p in printed) or (plan.truncated and name not in RANDOM)
+
+    def _read(self, text: str, catalog: str, schema: str) -> None:
+        """Take the functions of a text, and those that these call in turn."""
+        use = functions_of(text)
+        self._uses.append(use)
+        for call in use.calls:
+            if len(call) > 3 or _is_builtin(self._spark, call):
+                continue
+            name = TableName.of(*call).within(catalog, schema)
+            if name in self._functions or (len(call) > 1 and call[-2].lower() in _SYSTEM_SCHEMAS):
+                continue
+            found = describe_function(self._spark, name.parts)
+            if found is not None and found.name not in self._functions and not found.is_temporary:
+                self._functions[found.name] = found
+                self._read(found.body, found.name.catalog or catalog, found.name.schema or schema)
+
+    def _unnamed(self, plan: Plan) -> Iterator[Source]:
+        """Relations without a name in a catalog, such as ``parquet.`/path` ``."""
+        if not plan.unnamed:
+            return
+        matched = {ref for ref, _ in self._inspection.matched}
+        paths = [ref for ref in self._inspection.shape.relations if ref not in matched]
+        for ref in paths:
+            format_ = ref.parts[-2].lower() if len(ref.parts) > 1 else ""
+            yield Source(TableName.of(*ref.parts[-3:]), SourceKind.UNVERSIONED, format=format_)
+        if len(paths) < plan.unnamed:
+            yield Source(TableName("relations without a name"), SourceKind.UNVERSIONED)
+
+
+def _is_builtin(spark: SparkSession, call: tuple[str, ...]) -> bool:
+    return len(call) == 1 and call[0].lower() in builtin_functions(spark)
+
 
 _SUBSTITUTES = "spark.sql.variable.substitute"
 _SUBSTITUTION = re.compile(r"\$\{([^}$\s]+)\}")
@@ -60,14 +205,26 @@ class SparkQueryAnalyzer:
         spark: The user's session, classic or Connect; its current schema, confs and temporary
             objects count. No conf of it is changed and nothing is created in it.
         stand_ins: Views of that session in the place of tables that Spark reads in no query.
+        known: The columns of the query's relations, where the caller has read these.
     """
 
-    def __init__(self, spark: SparkSession, stand_ins: StandIns = NO_STAND_INS) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        stand_ins: StandIns = NO_STAND_INS,
+        known: tuple[SourceColumns, ...] | None = None,
+    ) -> None:
         self._spark = spark
         self._stand_ins = stand_ins
+        self._known = known
 
-    def analyze(self, query: str) -> AnalyzedQuery:
+    def analyze(self, query: str, recorded: tuple[SourceColumns, ...] = ()) -> AnalyzedQuery:
         """Analyse `query`.
+
+        Args:
+            query: Its text.
+            recorded: The columns that its relations had when it was defined. These count in this
+                order, and those that came later after them.
 
         Raises:
             QueryError: Spark refuses it.
@@ -76,16 +233,18 @@ class SparkQueryAnalyzer:
         """
         context = context_of(self._spark)
         try:
-            return self._analyzed(query, context)
+            return self._analyzed(query, context, recorded)
         except QueryError:
             if self._stand_ins.views:
                 raise
             with standing_in(self._spark, query, context) as (session, stand_ins):
                 if not stand_ins.views:
                     raise
-                return SparkQueryAnalyzer(session, stand_ins).analyze(query)
+                return SparkQueryAnalyzer(session, stand_ins, self._known).analyze(query, recorded)
 
-    def _analyzed(self, query: str, context: QueryContext) -> AnalyzedQuery:
+    def _analyzed(
+        self, query: str, context: QueryContext, recorded: tuple[SourceColumns, ...]
+    ) -> AnalyzedQuery:
         lookups = without_lookups(query)
         self._refuse_substitutions(query)
         inspection = self._inspect(lookups.text, context)
@@ -93,6 +252,11 @@ class SparkQueryAnalyzer:
             self._refuse_temporary(inspection)
         objects = QueryObjects(self._spark, inspection, context)
         expanded, schema, complete = self._expanded(inspection, context)
+        columns = self._known
+        if columns is None:
+            columns, text = self._source_columns(inspection, expanded, context, recorded)
+            schema = schema if text == expanded else self._schema(text, context)
+        views = objects.views()
         return AnalyzedQuery(
             query=query,
             expanded=expanded,
@@ -107,13 +271,56 @@ class SparkQueryAnalyzer:
                 TableName.of(*name[-3:]).within(context.catalog, context.schema)
                 for name in lookups.lookups
             ),
-            views=objects.views(),
+            views=views,
             operators=inspection.plan.operators,
+            source_columns=columns,
+            more_columns=self._more_columns(expanded, context, columns, views),
         )
+
+    def _source_columns(
+        self,
+        inspection: Inspection,
+        expanded: str,
+        context: QueryContext,
+        recorded: tuple[SourceColumns, ...],
+    ) -> tuple[tuple[SourceColumns, ...], str]:
+        """The columns of the relations, recorded ones first, and the query over just these."""
+        views = {str(each.name): each.view for each in self._stand_ins.views}
+        relations = direct_relations(inspection, context)
+        places = {name: views.get(name, sql) for name, sql in relations.items()}
+        known, names = recorded_fields(recorded), Names.of(context)
+        found, selections = [], {}
+        for name, now in current_columns(self._spark, places).items():
+            wanted = merged(known.get(name.lower(), ()), field_names(now), names)
+            found.append(SourceColumns(name, wanted))
+            if (items := selection(now, wanted, names)) is not None:
+                selections[name.lower()] = items
+        try:
+            return tuple(found), bind(expanded, context, selections)
+        except UnboundColumnsError as error:
+            raise refused_columns(str(error), ()) from error
+
+    def _more_columns(
+        self,
+        expanded: str,
+        context: QueryContext,
+        known: tuple[SourceColumns, ...],
+        views: tuple[ViewQuery, ...],
+    ) -> tuple[SourceColumns, ...]:
+        """The columns of relations that views name, and of those at a version of the user's."""
+        tree = operator_tree(expanded, context, sources=known, views=views)
+        places = {
+            f"{scan.relation} {scan.version}".strip(): table_sql(replace(scan, stream=False))
+            for scan in scans(tree.root)
+            if not scan.output
+        }
+        found = current_columns(self._spark, places)
+        return tuple(SourceColumns(name, field_names(columns)) for name, columns in found.items())
 
     def _inspect(self, text: str, context: QueryContext) -> Inspection:
         try:
-            found = inspect(self._spark, text, context, self._stand_ins)
+            with unlogged():
+                found = inspect(self._spark, text, context, self._stand_ins)
         except Exception as error:
             if not is_spark_error(error):
                 raise
@@ -128,7 +335,8 @@ class SparkQueryAnalyzer:
 
     def _schema(self, text: str, context: QueryContext) -> StructType:
         try:
-            return analysed(self._spark, self._stand_ins.inserted(text, context)).schema
+            with unlogged():
+                return analysed(self._spark, self._stand_ins.inserted(text, context)).schema
         except Exception as error:
             if is_spark_error(error):
                 raise query_error(failure_of(error), text, AS_SUBQUERY_OFFSET) from error
@@ -144,7 +352,8 @@ class SparkQueryAnalyzer:
         """
         text = inspection.rewritten(lambda _, name: name.sql)
         try:
-            schema = analysed(self._spark, self._stand_ins.inserted(text, context)).schema
+            with unlogged():
+                schema = analysed(self._spark, self._stand_ins.inserted(text, context)).schema
         except Exception as error:
             if not is_spark_error(error):
                 raise

@@ -1,7 +1,7 @@
-"""Spark Connect in a driver that we start, so that other processes work in it.
+"""Spark Connect server in a driver of ours, for sessions of other processes.
 
-The token reaches the JVM by its environment: PySpark hands every conf to it on the command line,
-which all users of a machine can read.
+The token reaches the JVM by its environment: PySpark passes every conf on the command line, which
+all users of a machine can read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.session import classic_spark, is_running_here
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
 
 LOOPBACK = "127.0.0.1"
 TOKEN_KEY = "spark.connect.authenticate.token"  # noqa: S105 - a conf's name
@@ -55,9 +57,10 @@ _FOR_LONG_RUNS = {
     "spark.sql.connect.ui.retainedSessions": "20",
     # Spark's page asks nobody who they are, listens on every address, and can kill jobs.
     "spark.ui.enabled": "false",
-    # Delta keeps the logs of up to 10,000 tables and their files in memory. Reading one anew costs
-    # some tenths of a second.
-    "spark.databricks.delta.delta.log.cacheSize": "256",
+    **FORMAT.confs.server,
+    # Each query over files leaves its listing in a cache of 250 MB, in which no later session finds
+    # it: the key is an object of the relation, which only the session that resolved it has.
+    "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
 
 

@@ -1,8 +1,8 @@
-"""Who holds the Derby metastore, asked before a JVM starts.
+"""Owner of the lock of a Derby metastore, found before a JVM starts.
 
 Derby, Spark's default metastore, serves one process. A second one hangs for more than 20 seconds a
-statement and then says nothing of the reason. The lock is a POSIX record lock on
-`metastore_db/dbex.lck`, so the kernel knows its holder.
+statement and then gives no reason. The lock is a POSIX record lock on `metastore_db/dbex.lck`, so
+the kernel knows its owner.
 """
 
 from __future__ import annotations

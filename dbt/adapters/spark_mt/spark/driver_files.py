@@ -1,16 +1,18 @@
-"""Checkpoints and logs as files, on whatever file system Spark uses.
+"""Files of checkpoints and logs, on the file system that Spark uses.
 
-PySpark has no public way to delete a directory or to read a small file without a job, which would
-cost each batch a tenth of a second. Streams run in the driver's own process only, where Hadoop's
-file systems can be reached; this is the one module that does (design section 6 has the rule).
+PySpark has no public way to delete a directory, or to read a small file without a job, which would
+cost each batch 0.1 s. Streams run in the driver's process only, where Hadoop's file systems can be
+reached. Only this module does so.
 """
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +22,30 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T")
 
+
+_GLOB = re.compile(r"([\\*?\[\]{}])")
 _MISSING = frozenset({"FILE_NOT_FOUND", "NoSuchFileException"})
+
+
+def escaped(path: str) -> str:
+    """Return a path for readers of Spark, which take paths as patterns."""
+    return _GLOB.sub(r"\\\1", path)
+
+
+def listed_names(spark: SparkSession, directory: str) -> list[str]:
+    """Return the names of the files in a directory, by Spark: from anywhere, also over Connect.
+
+    Returns:
+        Sorted; none where there is no directory.
+    """
+    try:
+        with unlogged():
+            paths = spark.read.text(escaped(directory)).inputFiles()
+    except Exception as error:
+        if is_spark_error(error) and failure_of(error).is_missing_table:
+            return []
+        raise
+    return sorted(unquote(path.rpartition("/")[2]) for path in paths)
 
 
 class DriverFiles:
@@ -59,10 +84,23 @@ class DriverFiles:
         """Return the first line of a file without reading on, or None where there is none."""
         return _unless_missing(self._first_line, path)
 
+    def first_line_where(self, path: str, holds: Callable[[str], bool]) -> str | None:
+        """Return the first line of a file that meets a condition, without reading on.
+
+        Returns:
+            None where no line does, and where there is no file.
+        """
+        return _unless_missing(lambda path: self._first_line_where(path, holds), path)
+
     def exists(self, path: str) -> bool:
         """Whether there is a file or directory."""
         target = self._path(path)
         return bool(target.getFileSystem(self._conf).exists(target))
+
+    def touch(self, path: str) -> None:
+        """Make an empty file, and the directories above it."""
+        target = self._path(path)
+        target.getFileSystem(self._conf).create(target, True).close()  # noqa: FBT003 - as below
 
     def delete(self, path: str) -> None:
         """Remove a file or directory with all that is in it, if it is there."""
@@ -97,6 +135,14 @@ class DriverFiles:
             line = self._lines(self._decoded(stream, "UTF-8")).readLine()
         return "" if line is None else str(line)
 
+    def _first_line_where(self, path: str, holds: Callable[[str], bool]) -> str | None:
+        with self._opened(path) as stream:
+            lines = self._lines(self._decoded(stream, "UTF-8"))
+            while (line := lines.readLine()) is not None:
+                if holds(str(line)):
+                    return str(line)
+        return None
+
     def _modified_ms(self, path: str) -> int:
         target = self._path(path)
         return int(target.getFileSystem(self._conf).getFileStatus(target).getModificationTime())
@@ -115,7 +161,7 @@ class DriverFiles:
         return sorted(str(status.getPath().getName()) for status in system.listStatus(target))
 
 
-def _unless_missing(ask: Callable[[str], _T], path: str) -> _T | None:
+def _unless_missing(ask: Callable[[str], _T | None], path: str) -> _T | None:
     """Answer about a file or directory, or None where there is none: not asked first, but found.
 
     Between a question whether it is there and the next one somebody may remove it.

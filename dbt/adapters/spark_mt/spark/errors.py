@@ -1,86 +1,106 @@
-"""Whatever PySpark raises, as one small value that code can decide on.
+"""Errors of PySpark as one small value: condition, Java class and message.
+
+PySpark logs each failed statement to standard error, as JSON with a Java stack, when it makes the
+Python exception. Statements whose failure is expected run without that log.
 
 Classic sessions raise `PySparkException`, or py4j's `Py4JJavaError` for everything that Spark's
-Python side has no class for (Delta's conflicts, violated constraints, cancelled jobs). Connect
+Python side has no class for (conflicts of commits, violated constraints, cancelled jobs). Connect
 raises `PySparkException` with the facts inside, or a gRPC error when the server is gone. Decisions
-go by condition or by Java class, never by the wording of a message.
+use the condition or the Java class, never the wording of a message.
 """
 
 from __future__ import annotations
 
+import logging
 import re
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_LOGGERS = (
+    "SQLQueryContextLogger",
+    "DataFrameQueryContextLogger",
+    "pyspark.sql.connect.logging",  # the Connect client's, on by SPARK_CONNECT_LOG_LEVEL
+)
+_is_expected: ContextVar[bool] = ContextVar("a failure is expected", default=False)
+
+
+class _Unexpected(logging.Filter):
+    """Drops errors that this thread expects; those of other threads and lower levels pass."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno < logging.ERROR or not _is_expected.get()
+
+
+_FILTER = _Unexpected()
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Keep PySpark from logging the failures of this thread's statements within the block.
+
+    For statements whose exception the caller handles, or turns into an error that says the same.
+    """
+    _install()
+    before = _is_expected.set(True)
+    try:
+        yield
+    finally:
+        _is_expected.reset(before)
+
+
+@cache
+def _install() -> None:
+    """Add the filter to PySpark's loggers, once; PySpark's way to make them is not thread-safe."""
+    from pyspark.logger import PySparkLogger
+
+    for name in _LOGGERS:
+        PySparkLogger.getLogger(name).addFilter(_FILTER)
+
 
 _Foreign: TypeAlias = Any
 """An object of py4j or PySpark: its attributes exist on the other side only."""
 
 _CONDITION_BY_CLASS = {
-    "ConcurrentTransactionException": "DELTA_CONCURRENT_TRANSACTION",
-    "ConcurrentAppendException": "DELTA_CONCURRENT_APPEND",
-    "ConcurrentDeleteReadException": "DELTA_CONCURRENT_DELETE_READ",
-    "ConcurrentDeleteDeleteException": "DELTA_CONCURRENT_DELETE_DELETE",
-    "ConcurrentWriteException": "DELTA_CONCURRENT_WRITE",
-    "MetadataChangedException": "DELTA_METADATA_CHANGED",
-    "ProtocolChangedException": "DELTA_PROTOCOL_CHANGED",
+    **FORMAT.conditions.by_class,
     "InterruptedException": "OPERATION_CANCELED",
     "ClosedByInterruptException": "OPERATION_CANCELED",
     "FileNotFoundException": "FILE_NOT_FOUND",
 }
-_CONFLICTS = frozenset(
-    {
-        "DELTA_CONCURRENT_TRANSACTION",
-        "DELTA_CONCURRENT_APPEND",
-        "DELTA_CONCURRENT_DELETE_READ",
-        "DELTA_CONCURRENT_DELETE_DELETE",
-        "DELTA_CONCURRENT_WRITE",
-        "DELTA_METADATA_CHANGED",
-        "DELTA_PROTOCOL_CHANGED",
-    }
-)
 _CANCELLED = frozenset({"SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_ABANDONED"})
 _GONE = frozenset(
     {"UNAVAILABLE", "GRPC_UNAVAILABLE", "RETRIES_EXCEEDED", "NO_ACTIVE_SESSION", "Py4JNetworkError"}
 )
-_NO_TABLE = frozenset(
-    {
-        "TABLE_OR_VIEW_NOT_FOUND",
-        "SCHEMA_NOT_FOUND",
-        "NO_SUCH_CATALOG_EXCEPTION",
-        "CATALOG_NOT_FOUND",
-        "DELTA_TABLE_NOT_FOUND",
-        "DELTA_MISSING_DELTA_TABLE",
-        "DELTA_PATH_DOES_NOT_EXIST",
-        "PATH_NOT_FOUND",
-    }
-)
-_CONSTRAINT = frozenset(
-    {
-        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
-        "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
-        "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION",
-        "DELTA_NEW_NOT_NULL_VIOLATION",
-        "NOT_NULL_ASSERT_VIOLATION",
-        "CHECK_CONSTRAINT_VIOLATION",
-    }
-)
-_SCHEMA = frozenset(
-    {
-        "DELTA_METADATA_MISMATCH",
-        "DELTA_INSERT_COLUMN_ARITY_MISMATCH",
-        "DELTA_FAILED_TO_MERGE_FIELDS",
-        "DELTA_MERGE_INCOMPATIBLE_DATATYPE",
-        "DELTA_SCHEMA_CHANGED",
-        "DELTA_SCHEMA_CHANGED_WITH_VERSION",
-        "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS",
-        "INCOMPATIBLE_DATA_FOR_TABLE",
-        "INCOMPATIBLE_VIEW_SCHEMA_CHANGE",
-        "INSERT_COLUMN_ARITY_MISMATCH",
-    }
-)
+_NO_TABLE = FORMAT.conditions.no_table | {
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "SCHEMA_NOT_FOUND",
+    "NO_SUCH_CATALOG_EXCEPTION",
+    "CATALOG_NOT_FOUND",
+    "PATH_NOT_FOUND",
+}
+_TABLE_EXISTS = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
+_CONSTRAINT = FORMAT.conditions.constraint | {
+    "NOT_NULL_ASSERT_VIOLATION",
+    "CHECK_CONSTRAINT_VIOLATION",
+}
+_SCHEMA = FORMAT.conditions.schema | {
+    "INCOMPATIBLE_DATA_FOR_TABLE",
+    "INCOMPATIBLE_VIEW_SCHEMA_CHANGE",
+    "INSERT_COLUMN_ARITY_MISMATCH",
+}
+_UNREADABLE_VERSION = FORMAT.conditions.unreadable_version | {
+    "FILE_NOT_FOUND",
+    "FAILED_READ_FILE.FILE_NOT_EXIST",
+}
+"""Storage that fails raises other conditions."""
 _STACK = "\n\nJVM stacktrace:\n"
 _MAX_CAUSES = 8
 _PREFIX = re.compile(r"^\s*(?:\([\w.$]+\)\s+)?\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*")
@@ -94,7 +114,7 @@ class SparkFailure:
     """What went wrong in Spark.
 
     Args:
-        condition: Spark's or Delta's error condition (`DELTA_CONCURRENT_APPEND.WITHOUT_HINT`), for
+        condition: The error condition of Spark or of the table format, with its sub-condition; for
             errors without one the Java or Python class.
         sql_state: The SQLSTATE, empty where there is none.
         message: One line without the condition and without Java stacks.
@@ -120,7 +140,7 @@ class SparkFailure:
     @property
     def is_conflict(self) -> bool:
         """Another writer's commit came first: read again and plan again."""
-        return self.main_condition in _CONFLICTS
+        return self.main_condition in FORMAT.conditions.conflict
 
     @property
     def is_cancelled(self) -> bool:
@@ -138,9 +158,34 @@ class SparkFailure:
         return self.main_condition in _NO_TABLE
 
     @property
+    def is_existing_table(self) -> bool:
+        """A table or view of the name is there already."""
+        return self.main_condition in _TABLE_EXISTS
+
+    @property
+    def is_taken_directory(self) -> bool:
+        """CREATE TABLE found files at the table's location."""
+        return self.main_condition in FORMAT.conditions.directory_taken
+
+    @property
+    def is_unreadable_version(self) -> bool:
+        """The commit or the files of a version were removed."""
+        return not _UNREADABLE_VERSION.isdisjoint((self.condition, self.main_condition))
+
+    @property
     def is_constraint_violated(self) -> bool:
         """A row breaks a CHECK or NOT NULL."""
         return self.main_condition in _CONSTRAINT
+
+    @property
+    def is_broken_by_rows(self) -> bool:
+        """Rows that are there break a constraint that was to be added."""
+        return self.main_condition in FORMAT.conditions.rows_break_constraint
+
+    @property
+    def is_constraint_known(self) -> bool:
+        """A constraint of the name is there already."""
+        return self.main_condition in FORMAT.conditions.constraint_exists
 
     @property
     def is_schema_mismatch(self) -> bool:
@@ -179,6 +224,17 @@ def failure_of(error: BaseException) -> SparkFailure:
 def is_spark_error(error: BaseException) -> bool:
     """Whether `error` was raised by PySpark rather than by a mistake of ours."""
     return type(error).__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"}
+
+
+@contextmanager
+def suppress_spark_errors() -> Iterator[None]:
+    """Leave out what Spark refuses in the block, where something else makes up for it."""
+    try:
+        with unlogged():
+            yield
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
 
 
 def _of_pyspark(error: _Foreign) -> SparkFailure:

@@ -3,89 +3,157 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Protocol
+import re
+from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.job import Owner
-from dbt.adapters.spark_mt.definition.lease import Lease
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease, renewed
+from dbt.adapters.spark_mt.spark.system_rows import owner_columns, owner_of
+from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, TABLE, Layout, make_jobs_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
     from pyspark.sql import Row
 
+    from dbt.adapters.spark_mt.spark.catalog import NewestVersions
+    from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
     from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value
+
 
 FENCE = "materialized-table-manager"
 _RELEASED = "RELEASED"
-_MOST_COMMITS = 200
-"""Each costs a look into a small file; more of them than this cost more than a query."""
+_COLUMNS = {
+    "kind": "STRING",
+    "seq": "BIGINT",
+    "status": "STRING",
+    "recorded_at_ms": "BIGINT",
+    "owner_host": "STRING",
+    "owner_pid": "BIGINT",
+    "owner_process": "STRING",
+    "owner_user": "STRING",
+    "facts": "STRING",
+}
 _NEWEST = (
     "SELECT newest.* FROM (SELECT max_by(struct(*), struct(seq, recorded_at_ms, status)) AS newest "
     "FROM {table} WHERE kind = 'MANAGER') WHERE newest IS NOT NULL"
 )
-"""Of two words of the same millisecond, RELEASED comes behind HELD."""
+"""Of two rows of the same millisecond, RELEASED comes after HELD."""
+_HEARTBEATS = "_heartbeats"
+_HEARTBEAT = re.compile(r"\b(\d+)-(\d+)\.beat$", re.ASCII)
+"""Spark and table formats leave files alone whose directory begins with an underscore."""
 
 
-class RegistryCommits(Protocol):
-    """What is known of the registry's commits without a query."""
+def _superseded(name: str, now_ms: int) -> str:  # noqa: ARG001 - a lease has no age
+    return (
+        f"MERGE INTO {name} AS old USING (SELECT max(seq) AS last FROM {name}) AS kept "
+        "ON old.seq < kept.last WHEN MATCHED THEN DELETE"
+    )
 
-    def version(self, catalog: str) -> int:
-        """Return the newest version; -1 without a registry."""
-        ...
 
-    def may_mention(self, catalog: str, word: str, versions: Iterable[int]) -> bool:
-        """Whether one of these commits may have a word in its file."""
-        ...
+LAYOUT = Layout(LEASES, _COLUMNS, _superseded, make_jobs_view)
 
 
 class SparkLeaseLog:
     """Where managers tell that they hold a catalog.
 
-    Every commit of such a word has the fence's name in its file, so the newest one that was read is
-    believed without a query for as long as the commits behind it have not.
-
     Args:
-        table: Of the rows.
-        commits: Tells about that table's commits, cheaply.
+        leases: The table of leases.
+        registry: The registry, into which older releases wrote leases.
+        versions: Knows the newest versions of both, cheaply.
+        names: Lists the names of the files in a directory, which are heartbeats.
+        files: Writes them; None over Connect, from where no manager runs.
     """
 
-    def __init__(self, table: SystemTable, commits: RegistryCommits) -> None:
-        self._table = table
-        self._commits = commits
+    def __init__(
+        self,
+        leases: SystemTable,
+        registry: SystemTable,
+        versions: NewestVersions,
+        names: Callable[[str], list[str]],
+        files: DriverFiles | None,
+    ) -> None:
+        self._leases = leases
+        self._registry = registry
+        self._versions = versions
+        self._names = names
+        self._files = files
         self._seen: dict[str, tuple[int, Lease | None]] = {}
-        self.words = 0
+        self._old: dict[str, tuple[int, Lease | None]] = {}
+        self._last_beat: dict[str, str] = {}
 
     def newest(self, catalog: str) -> Lease | None:
-        """Return the newest word of the lease with the highest term."""
-        version = self._commits.version(catalog)
+        """Return the lease with the highest term, as its newest heartbeat renewed it."""
+        version = self._versions(_name(catalog))
         seen, lease = self._seen.get(catalog, (-2, None))
         if version != seen:
-            if self._may_be_news(catalog, seen, version):
-                rows = self._table.rows(catalog, _NEWEST)
-                lease = _lease(rows[0], catalog) if rows else None
+            rows = self._leases.rows(catalog, _NEWEST) if version >= 0 else []
+            lease = lease_of(rows[0], catalog) if rows else None
             self._seen[catalog] = (version, lease)
-        return lease
-
-    def _may_be_news(self, catalog: str, seen: int, version: int) -> bool:
-        if not 0 <= seen < version <= seen + _MOST_COMMITS:
-            return True
-        return self._commits.may_mention(catalog, FENCE, range(seen + 1, version + 1))
+        if lease is None:
+            return self._newest_of_old(catalog)
+        return lease if lease.is_released else renewed(lease, self._heard_at(lease))
 
     def take(self, lease: Lease) -> bool:
-        """Claim a term; Delta skips the commit of whoever comes second."""
-        return self._table.append_once(lease.catalog, _row(lease), FENCE, lease.term)
+        """Claim a term; of several managers that claim it, one gets it."""
+        return self._leases.append_once(lease.catalog, lease_row(lease), FENCE, lease.term)
 
     def tell(self, lease: Lease) -> None:
-        """Write another word about a lease."""
-        self._table.append(lease.catalog, [_row(lease)], lease.heard_at_ms, FENCE)
-        self.words += 1
-        seen, _ = self._seen.get(lease.catalog, (-2, None))
-        version = self._commits.version(lease.catalog)
-        if version == seen + 1:  # nothing but this word
-            self._seen[lease.catalog] = (version, lease)
+        """Write another row about a lease."""
+        self._leases.append(lease.catalog, [lease_row(lease)], lease.heard_at_ms)
+
+    def beat(self, lease: Lease) -> None:
+        """Write a heartbeat, and remove the ones before it."""
+        if self._files is None:
+            raise TypeError(self._files)
+        directory, name = self._heartbeats(lease.catalog), heartbeat(lease)
+        self._files.touch(f"{directory}/{name}")
+        before = self._last_beat.get(lease.catalog)
+        older = self._names(directory) if before is None else [before]
+        self._last_beat[lease.catalog] = name
+        for each in older:
+            if _is_before(each, lease):
+                self._files.delete(f"{directory}/{each}")
+
+    def _heard_at(self, lease: Lease) -> int:
+        names = self._names(self._heartbeats(lease.catalog))
+        beats = [(int(f[1]), int(f[2])) for name in names if (f := _HEARTBEAT.search(name))]
+        return max((at for term, at in beats if term == lease.term), default=0)
+
+    def _heartbeats(self, catalog: str) -> str:
+        location = self._versions.location(_name(catalog))
+        if not location:  # somebody dropped the table
+            raise FileNotFoundError(str(_name(catalog)))
+        return f"{location}/{_HEARTBEATS}"
+
+    def _newest_of_old(self, catalog: str) -> Lease | None:
+        """The lease of a manager of an older release; read again only while one may renew it."""
+        version = self._versions(TableName(TABLE, SCHEMA, catalog))
+        seen, lease = self._old.get(catalog, (-2, None))
+        is_settled = seen >= 0 and (lease is None or lease.is_released)
+        if version != seen and not is_settled:
+            rows = self._registry.rows(catalog, _NEWEST) if version >= 0 else []
+            lease = lease_of(rows[0], catalog) if rows else None
+            self._old[catalog] = (version, lease)
+        return lease
 
 
-def _row(lease: Lease) -> dict[str, Value]:
+def _name(catalog: str) -> TableName:
+    return TableName(LEASES, SCHEMA, catalog)
+
+
+def heartbeat(lease: Lease) -> str:
+    """Return the name of the file that says when a lease was last held."""
+    return f"{lease.term}-{lease.heard_at_ms}.beat"
+
+
+def _is_before(name: str, lease: Lease) -> bool:
+    found = _HEARTBEAT.search(name)
+    return found is not None and (int(found[1]), int(found[2])) < (lease.term, lease.heard_at_ms)
+
+
+def lease_row(lease: Lease) -> dict[str, Value]:
+    """Return what the system table is told of a lease."""
     facts = {
         "address": lease.address,
         "settings": dict(lease.settings),
@@ -96,23 +164,34 @@ def _row(lease: Lease) -> dict[str, Value]:
         "status": _RELEASED if lease.is_released else "HELD",
         "recorded_at_ms": lease.heard_at_ms,
         "seq": lease.term,
-        "owner_host": lease.owner.host,
-        "owner_pid": lease.owner.pid,
-        "owner_process": lease.owner.process,
-        "owner_user": lease.owner.user,
+        **owner_columns(lease.owner),
         "facts": json.dumps(facts),
     }
 
 
-def _lease(row: Row, catalog: str) -> Lease:
-    facts = json.loads(row["facts"])
+def lease_of(row: Row, catalog: str) -> Lease:
+    """Return the lease that a row tells of.
+
+    Its columns tell who holds it; what `facts` does not tell, or damaged `facts`, has defaults. A
+    lease is written by its holder alone, so keys that are not known need not be kept.
+    """
+    facts = _facts(row["facts"])
+    settings, silence_ms = facts.get("settings"), facts.get("silence_ms")
     return Lease(
         catalog=catalog,
         term=row["seq"],
-        owner=Owner(row["owner_host"], row["owner_pid"], row["owner_process"], row["owner_user"]),
+        owner=owner_of(row),
         heard_at_ms=row["recorded_at_ms"],
-        address=facts["address"],
-        settings=tuple(sorted(facts["settings"].items())),
-        silence_ms=facts["silence_ms"],
+        address=str(facts.get("address", "")),
+        settings=tuple(sorted(settings.items())) if isinstance(settings, dict) else (),
+        silence_ms=silence_ms if isinstance(silence_ms, int) else SILENCE_MS,
         is_released=row["status"] == _RELEASED,
     )
+
+
+def _facts(text: str | None) -> dict[str, Any]:
+    try:
+        facts = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return facts if isinstance(facts, dict) else {}

@@ -1,23 +1,24 @@
-"""Looks at tables in Spark without changing anything."""
+"""Read-only checks of tables: properties, columns and row comparison."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.catalog_facts import CatalogFacts
+from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.identifier import quote
-from dbt.adapters.spark_mt.execution.observation import (
+from dbt.adapters.spark_mt.definition.table_state import CatalogFacts
+from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
+from dbt.adapters.spark_mt.execution.ports import (
     RowDifference,
     RowDifferences,
     Side,
     partly_refreshed,
 )
-from dbt.adapters.spark_mt.execution.verification import ComparisonFailedError
-from dbt.adapters.spark_mt.resolution.run_options import session_confs
+from dbt.adapters.spark_mt.resolution.options import session_confs
+from dbt.adapters.spark_mt.spark.catalog import NoTable, clustering_columns
+from dbt.adapters.spark_mt.spark.commit import computed_rows, keys_query
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.merge_sql import computed_rows, keys_query
-from dbt.adapters.spark_mt.spark.table_details import NoTable, clustering_columns
 from dbt.adapters.spark_mt.spark.types import columns_of
 
 if TYPE_CHECKING:
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.baseline import Baseline
-    from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
+    from dbt.adapters.spark_mt.definition.positions import Baseline
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.execution.table_format import TableLog
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
-    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.spark.catalog import TableDetails
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.query_rows import QueryRows
-    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+
 
 _COPIES = "__materialized_table_copies"
 
@@ -54,7 +55,7 @@ class SparkTableObserver:
         spark: SparkSession,
         sessions: PrivateSessions,
         rows: QueryRows,
-        log: DeltaLog,
+        log: TableLog,
         details: TableDetails,
     ) -> None:
         self._spark = spark
@@ -73,6 +74,7 @@ class SparkTableObserver:
             column_comments={c.name: c.comment for c in columns if c.comment},
             properties=properties,
             clustered_by=clustering_columns(properties),
+            maintained=frozenset(key for key in properties if _is_maintained(key)),
         )
 
     def is_partly_refreshed(self, table: StoredTable) -> bool:
@@ -93,7 +95,7 @@ class SparkTableObserver:
             try:
                 session.configure(session_confs(definition.run_options))
                 expected = self._expected(session, table, run)
-                actual = f"SELECT * FROM {table.name.sql} VERSION AS OF {table.version}"
+                actual = f"SELECT * FROM {FORMAT.at(table.name.sql, table.version)}"
                 query = difference_query(actual, expected, definition.resolved.columns, limit)
                 return _read(session, query)
             except MaterializedTableError as error:
@@ -126,11 +128,26 @@ class SparkTableObserver:
         return "\nUNION ALL\n".join([*untouched, f"SELECT * FROM (\n{computed}\n)"])
 
 
+_BY_SPARK = (
+    "clusteringcolumns",
+    "external",
+    "option.",
+    "owner",
+    "spark.sql.",
+    "transient_lastddltime",
+)
+"""How properties begin, in lower case, that Spark sets without being asked."""
+
+
+def _is_maintained(key: str) -> bool:
+    return key.lower().startswith(_BY_SPARK) or FORMAT.is_maintained(key)
+
+
 def _kept(session: PrivateSession, table: StoredTable, baseline: Baseline) -> Iterator[str]:
     """Yield the rows that the table had when its query began to count, with today's columns."""
     if baseline.kept_version is None:
         return
-    rows = f"{table.name.sql} VERSION AS OF {baseline.kept_version}"
+    rows = FORMAT.at(table.name.sql, baseline.kept_version)
     there = {name.lower() for name in session.spark.sql(f"SELECT * FROM {rows}").columns}
     columns = ", ".join(
         quote(c.name) if c.name.lower() in there else f"CAST(NULL AS {c.type}) AS {quote(c.name)}"

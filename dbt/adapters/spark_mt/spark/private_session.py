@@ -1,8 +1,8 @@
-"""A session of an operation's own (design section 3: a session per operation).
+"""Private session of an operation, with its own SQL confs and current schema.
 
-Fence, commit metadata and write settings are session confs in SQL. In the user's session two
-threads would mix them up, and the user's own settings (`partitionOverwriteMode=dynamic`) would
-change what our statements do.
+Fence, commit metadata and write settings may be session confs in SQL. In the user's session two
+threads would mix them up, and settings of the user (`partitionOverwriteMode=dynamic`) would change
+the effect of our statements.
 """
 
 from __future__ import annotations
@@ -10,34 +10,64 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.spark.confs import enter_context
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.query.analyzer import (
+    ALWAYS_STORED,
+    DEFAULTS,
+    LEGACY_PREFIX,
+    semantic_confs,
+)
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.definition import QueryContext
 
-FENCE = "materialized-table"
-LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
-_APP_ID = "spark.databricks.delta.write.txnAppId"
-_APP_VERSION = "spark.databricks.delta.write.txnVersion"
-_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+def context_of(spark: SparkSession) -> QueryContext:
+    """Return where and under which confs `spark` would analyse a query now."""
+    confs = dict(spark.conf.getAll)
+    for key in ALWAYS_STORED:
+        confs[key] = str(spark.conf.get(key))
+    catalog = spark.catalog.currentCatalog()
+    return QueryContext(catalog, spark.catalog.currentDatabase(), semantic_confs(confs))
+
+
+def enter_context(spark: SparkSession, context: QueryContext) -> None:
+    """Give a private session the catalog, schema and semantic confs of `context`, no others.
+
+    What is right already is left alone: over Connect each change is a call.
+
+    Raises:
+        pyspark.errors.PySparkException: The catalog or the schema is gone.
+    """
+    wanted = dict(context.confs)
+    now = dict(spark.conf.getAll)
+    for key in now:
+        if key.startswith(LEGACY_PREFIX) and key not in wanted:
+            spark.conf.unset(key)
+    for key, value in {**DEFAULTS, **wanted}.items():
+        if now.get(key, DEFAULTS.get(key)) != value:
+            spark.conf.set(key, value)
+    current = (spark.catalog.currentCatalog(), spark.catalog.currentDatabase())
+    if current != (context.catalog, context.schema):
+        spark.sql(f"USE {quote(context.catalog)}.{quote(context.schema)}")
+
 
 _OURS = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.sources.partitionOverwriteMode": "STATIC",
-    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
-    _AUTO_MERGE: "false",
+    **FORMAT.confs.private,
+}
+_OURS_IN_A_DRIVER = {
+    # Each query over files would leave its listing in a cache of 250 MB that the whole driver
+    # shares. The key is an object of the session's own relation, so no later session finds it.
+    "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
 _NEVER_COPIED = (
-    _APP_ID,
-    _APP_VERSION,
-    _METADATA,
-    LAST_COMMIT,
-    "spark.databricks.delta.write.",
+    *FORMAT.confs.not_copied,
     "spark.sql.catalog",
     "spark.sql.extensions",
     "spark.sql.warehouse",
@@ -63,7 +93,8 @@ class PrivateSessions:
         self._open.add(session)
         try:
             _copy_confs(self._spark, session)
-            for key, value in _OURS.items():
+            ours = _OURS if is_connect(session) else {**_OURS, **_OURS_IN_A_DRIVER}
+            for key, value in ours.items():
                 session.conf.set(key, value)
             if context is not None:
                 enter_context(session, context)
@@ -79,7 +110,7 @@ class PrivateSessions:
 
 
 class PrivateSession:
-    """A session whose commits carry a fence and facts."""
+    """A session in which nothing runs but the statements of one operation."""
 
     def __init__(self, session: SparkSession) -> None:
         self.spark = session
@@ -94,43 +125,6 @@ class PrivateSession:
         for key, value in confs.items():
             if key not in _OURS:
                 self.spark.conf.set(key, value)
-
-    def commit(
-        self, metadata: str, seq: int | None, write: Callable[[], object], fence: str = FENCE
-    ) -> int | None:
-        """Run `write`, whose commit carries `metadata` and, with a `seq`, the fence.
-
-        Args:
-            metadata: What the commit says about itself.
-            seq: The number that the fence lets pass once.
-            write: Makes one commit.
-            fence: Whose numbers they are; those of different ones do not fence each other.
-
-        Returns:
-            The version written, or None when Delta skipped the write because a commit with this
-            number, or a higher one, is there already.
-        """
-        conf = self.spark.conf
-        conf.set(_METADATA, metadata)
-        if seq is None:
-            conf.unset(_APP_ID)
-            conf.unset(_APP_VERSION)
-        else:
-            conf.set(_APP_ID, fence)
-            conf.set(_APP_VERSION, str(seq))
-        conf.unset(LAST_COMMIT)
-        write()
-        version = conf.get(LAST_COMMIT, None)
-        return None if version is None else int(version)
-
-    @contextmanager
-    def merging_schema(self, *, enabled: bool) -> Iterator[None]:
-        """Let an overwrite append columns while the block runs."""
-        self.spark.conf.set(_AUTO_MERGE, "true" if enabled else "false")
-        try:
-            yield
-        finally:
-            self.spark.conf.set(_AUTO_MERGE, "false")
 
 
 def is_connect(spark: SparkSession) -> bool:
@@ -148,14 +142,20 @@ def _new_session(spark: SparkSession) -> SparkSession:
 
 
 def _close(session: SparkSession) -> None:
-    """Release a Connect session; a classic one shares its context with the user's and just goes.
+    """Release a Connect session, or what keeps a classic one alive.
 
-    Not by `stop()`: PySpark 4.2 fails in it for a cloned session, and with a local server it would
-    stop that.
+    Not by `stop()`: of a classic session it stops the context that all sessions share. PySpark 4.2
+    fails in it for a cloned Connect session, and with a local server it would stop that.
     """
     if is_connect(session):
         session.client.release_session()
         session.client.close()
+    else:
+        # PySpark caches the catalog in the session, and the catalog refers to the session. Without
+        # this cycle the session goes when the last reference goes. With it, a session of the JVM
+        # (a megabyte) waits for a full collection of Python's heap, which hardly ever comes in a
+        # process that makes few objects.
+        vars(session).pop("catalog", None)
 
 
 def _copy_confs(source: SparkSession, target: SparkSession) -> None:

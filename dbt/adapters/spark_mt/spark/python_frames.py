@@ -1,4 +1,4 @@
-"""What Python code of a user gets from a session, and what its result means to Spark."""
+"""Results of a user's Python model as DataFrames, and the session that its code gets."""
 
 from __future__ import annotations
 

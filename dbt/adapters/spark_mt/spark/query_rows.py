@@ -1,41 +1,260 @@
-"""A definition's query as rows: over one state of its sources, or over what changed in them."""
+"""Rows of a definition's query, over fixed source versions or over source changes.
+
+What reads a version is written in the place of each name, by offset. Persistent views in between
+are inlined as temporary views of the private session, with the current schema, confs and columns
+with which they were made. Where that fails, the caller compares the source versions before and
+after instead.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.positions import (
-    OffsetPosition,
-    VersionedPosition,
-    unmoved,
-)
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.positions import OffsetPosition, VersionedPosition, unmoved
 from dbt.adapters.spark_mt.execution.errors import (
     BusySourcesError,
     PositionsNotReadableError,
     RefreshFailedError,
+    RefreshSchemaError,
 )
-from dbt.adapters.spark_mt.resolution.content import content_query
-from dbt.adapters.spark_mt.resolution.process_functions import PROCESS_FUNCTION
-from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
-from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
-from dbt.adapters.spark_mt.spark.streams.kafka import KafkaSource
-from dbt.adapters.spark_mt.spark.streams.kafka_offsets import KAFKA
+from dbt.adapters.spark_mt.execution.table_format import VersionRange
+from dbt.adapters.spark_mt.resolution.columns import content_query
+from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION
+from dbt.adapters.spark_mt.resolution.validation import result_problems
+from dbt.adapters.spark_mt.spark.binding import accepted_text, bound_query
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.private_session import enter_context
+from dbt.adapters.spark_mt.spark.query_relations import (
+    NO_STAND_INS,
+    analysed,
+    describe_view,
+    inspect,
+    providers_of,
+)
+from dbt.adapters.spark_mt.spark.streams.kafka import KAFKA, KafkaSource
+from dbt.adapters.spark_mt.spark.types import columns_of, ddl_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.baseline import SourcePositions
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.definition.positions import Position, Positions
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
+    from dbt.adapters.spark_mt.definition.definition import QueryContext, StoredDefinition
+    from dbt.adapters.spark_mt.definition.positions import Position, Positions, SourcePositions
+    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
-    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.query.text import RelationRef
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession
+    from dbt.adapters.spark_mt.spark.query_relations import Inspection, StandIns, ViewDefinition
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-    from dbt.adapters.spark_mt.spark.table_details import TableDetails
 
-    RangeRows = Callable[[SourceRange], str | None]
+    RangeRows = Callable[[VersionRange], str | None]
+
+
+_INLINED = "__materialized_table_view_"
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """What stands for the sources of a query.
+
+    Args:
+        versions: The version to read of each source that has versions, by full name; also of those
+            behind views.
+        replaced: The temporary view to read in the place of a source, by full name.
+        label: Tells the temporary views of this query from those of others in the same session.
+        streams: Whether the query may read streams; what stands for these are streams then.
+        stand_ins: What stands for sources while the query itself is analysed.
+        recorded: The columns that the query's relations had when it was defined.
+    """
+
+    versions: Mapping[str, int]
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
+    streams: bool = False
+    stand_ins: StandIns = NO_STAND_INS
+    recorded: tuple[SourceColumns, ...] = ()
+
+    def place(self, name: str, sql: str) -> str:
+        """Return what is read for a source, from its full name and its SQL."""
+        name = name.lower()
+        replaced = {source.lower(): view for source, view in self.replaced.items()}
+        versions = {source.lower(): version for source, version in self.versions.items()}
+        if name in replaced:
+            return replaced[name]
+        return FORMAT.at(sql, versions[name]) if name in versions else sql
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedQuery:
+    """A query at fixed versions.
+
+    Args:
+        text: The text to run in the session that pinned it; None if the query cannot be pinned.
+        reason: Why not; empty otherwise.
+        columns: Of its result.
+    """
+
+    text: str | None
+    reason: str = ""
+    columns: tuple[Column, ...] = ()
+
+
+class _NotPinnableError(Exception):
+    """Some relation cannot be read as of a version; the message says which and why."""
+
+
+def pin_query(private: SparkSession, query: str, context: QueryContext, pins: Pins) -> PinnedQuery:
+    """Pin a query to versions of its sources.
+
+    Args:
+        private: A private session, which can read versions of any age: its current schema and
+            confs become the context's, and temporary views named `__materialized_table_view_<n>`
+            are made in it. The text has its meaning only there.
+        query: A query, best the expanded one.
+        context: Where and under which confs it was analysed.
+        pins: What to read in the place of each source.
+
+    Raises:
+        SourceColumnsError: Recorded columns are gone, or cannot be selected in the query.
+        pyspark.errors.PySparkException: The context's schema is gone.
+    """
+    enter_context(private, context)
+    forms: tuple[str, ...] = (query,)
+    if pins.recorded:
+        forms = bound_query(private, query, context, pins.recorded, pins.place).forms
+    found = [_pinned(private, text, context, pins) for text in forms[:1]]
+    if found[0].text is None:
+        found += [_pinned(private, text, context, pins) for text in forms[1:]]
+    return next((each for each in found if each.text is not None), found[0])
+
+
+def _pinned(private: SparkSession, query: str, context: QueryContext, pins: Pins) -> PinnedQuery:
+    try:
+        with unlogged():
+            text = _Pinner(private, pins).pinned(query, context)
+            enter_context(private, context)
+            if pins.recorded:  # whose names the caller looks for in the result
+                return PinnedQuery(text, columns=columns_of(analysed(private, text).schema))
+            return _checked(private, pins.stand_ins.inserted(query, context), text)
+    except _NotPinnableError as no:
+        reason = str(no)
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        reason = failure_of(error).message
+    enter_context(private, context)
+    return PinnedQuery(None, reason)
+
+
+def _checked(private: SparkSession, query: str, text: str) -> PinnedQuery:
+    """The pinned query must give the very same columns."""
+    pinned, plain = analysed(private, text).schema, analysed(private, query).schema
+    same = [(f.name, f.dataType) for f in pinned] == [(f.name, f.dataType) for f in plain]
+    if not same:
+        return PinnedQuery(None, "its columns were others at that time")
+    return PinnedQuery(text, columns=columns_of(pinned))
+
+
+class _Pinner:
+    def __init__(self, private: SparkSession, pins: Pins) -> None:
+        self._spark = private
+        self._versions = {name.lower(): version for name, version in pins.versions.items()}
+        self._replaced = {name.lower(): view for name, view in pins.replaced.items()}
+        self._label = pins.label
+        self._streams = pins.streams
+        self._stand_ins = pins.stand_ins
+        self._inlined: dict[TableName, str] = {}
+
+    def pinned(self, text: str, context: QueryContext) -> str:
+        """Pin one text in its own context; leaves the session in some context."""
+        enter_context(self._spark, context)
+        inspection = inspect(self._spark, text, context, self._stand_ins)
+        if inspection is None:
+            raise _NotPinnableError("Spark shows no plan of it")  # noqa: TRY003, EM101
+        gap = inspection.hidden if self._streams else inspection.gap
+        if gap:
+            raise _NotPinnableError(gap)
+        self._refuse_unknown(inspection)
+        views = {r.name for r in inspection.plan.relations if r.kind == "view" and not r.via}
+        for _, name in inspection.matched:
+            if name.parts in views and name not in self._inlined:
+                self._inlined[name] = self._inline(describe_view(self._spark, name))
+        return inspection.rewritten(self._place, self._alias)
+
+    def _refuse_unknown(self, inspection: Inspection) -> None:
+        """A table without a given version would be read at another time than the rest."""
+        read = {n for ref, n in inspection.matched if not ref.pinned}
+        tables = {r.name for r in inspection.plan.relations if r.kind == "table" and not r.via}
+        unknown = [n for n in read if n.parts in tables and str(n).lower() not in self._versions]
+        for name, provider in providers_of(self._spark, unknown).items():
+            if provider == FORMAT.name:
+                raise _NotPinnableError(f"no version of {name} is given")  # noqa: TRY003, EM102
+
+    def _place(self, ref: RelationRef, name: TableName) -> str:
+        view = self._view(ref, name)
+        if view is not None:
+            return view
+        version = self._versions.get(str(name).lower())
+        return name.sql if ref.pinned or version is None else FORMAT.at(name.sql, version)
+
+    def _alias(self, ref: RelationRef, name: TableName) -> str:
+        """The query's columns may be qualified by the name of what a view stands for."""
+        if self._view(ref, name) is None or ref.aliased:
+            return ""
+        if ref.sampled:
+            raise _NotPinnableError(f"the view {name} is sampled without an alias")  # noqa: TRY003, EM102
+        return f" AS {quote(name.name)}"
+
+    def _view(self, ref: RelationRef, name: TableName) -> str | None:
+        """The temporary view that stands for a relation; None where it stands for itself."""
+        return (
+            None if ref.pinned else self._inlined.get(name) or self._replaced.get(str(name).lower())
+        )
+
+    def _inline(self, view: ViewDefinition) -> str:
+        """Make a temporary view with the content of `view` at the versions, and return its name."""
+        schema = self._spark.table(view.name.sql).schema
+        body = self.pinned(view.text, view.context)
+        enter_context(self._spark, view.context)
+        inner, alias = self._outputs(view, body, len(schema.fields))
+        columns = ",\n".join(
+            f"CAST({quote(source)} AS {ddl_type(field.dataType)}) AS {quote(field.name)}"
+            for source, field in zip(inner, schema.fields, strict=True)
+        )
+        name = f"{_INLINED}{self._label}{len(self._inlined)}"
+        self._spark.sql(
+            f"CREATE OR REPLACE TEMPORARY VIEW {name} AS\n"
+            f"SELECT {columns}\nFROM (\n{body}\n) AS {alias}"
+        )
+        return name
+
+    def _outputs(self, view: ViewDefinition, body: str, count: int) -> tuple[list[str], str]:
+        """Return a name within the body for each column of a view, and the alias of the body.
+
+        Spark finds the columns of a view by the names that its query had when it was made, those
+        of the same name by their order, and a view without such names by position.
+        """
+        if len(view.output) == len(set(view.output)) == count:
+            return list(view.output), "_"
+        found = [name.lower() for name in analysed(self._spark, body).columns]
+        numbered = [f"c{number}" for number in range(len(found))]
+        alias = f"_({', '.join(numbered)})"
+        if len(view.output) != count:
+            return numbered, alias
+        inner, wanted = [], [name.lower() for name in view.output]
+        for at, name in enumerate(wanted):
+            places = [place for place, other in enumerate(found) if other == name]
+            if len(places) != wanted.count(name):
+                raise _NotPinnableError(f"the view {view.name} has no longer its columns")  # noqa: TRY003, EM102
+            inner.append(numbered[places[wanted[:at].count(name)]])
+        return inner, alias
+
 
 _ATTEMPTS = 5
 _RESULT = "__materialized_table_result"
@@ -47,9 +266,11 @@ _LOG = "__materialized_table_log_"
 class QueryRows:
     """Writes a definition's query such that it reads what a refresh is about."""
 
-    def __init__(self, sources: SparkSourceReader, log: DeltaLog, details: TableDetails) -> None:
+    def __init__(
+        self, sources: SparkSourceReader, tables: SparkTables, details: TableDetails
+    ) -> None:
         self._sources = sources
-        self._log = log
+        self._tables = tables
         self._details = details
 
     def whole(
@@ -63,12 +284,13 @@ class QueryRows:
         """
         _raise_if_processed(definition)
         resolved = definition.resolved
-        pins = Pins(_versions(run), _whole_logs(session, run))
+        recorded = resolved.source_columns
+        pins = Pins(_versions(run), _whole_logs(session, run), recorded=recorded)
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is not None:
+            raise_if_unfit(definition, pinned.columns)
             return content_query(resolved, pinned.text), run.positions
-        content = content_query(resolved, resolved.expanded_query)
-        return self._settled(session, content, run, pinned.reason)
+        return self._settled(session, definition, run, pinned.reason)
 
     def added(
         self,
@@ -82,7 +304,7 @@ class QueryRows:
         Raises:
             RefreshFailedError: The query cannot be limited to these rows.
         """
-        reader = RangeReader(session.spark, self._log)
+        reader = self._tables.changes(session.spark)
         return self._limited(session, definition, run, since, (_ADDED, reader.added))
 
     def touched(
@@ -99,7 +321,7 @@ class QueryRows:
         Raises:
             RefreshFailedError: The query cannot be limited to these rows.
         """
-        reader = RangeReader(session.spark, self._log)
+        reader = self._tables.changes(session.spark)
         parts = [self._limited(session, definition, run, since, (_ADDED, reader.added))]
         if any(reader.removed(range_) for range_ in self._ranges(run, since)):
             limit = (_REMOVED, reader.removed)
@@ -128,29 +350,33 @@ class QueryRows:
             session.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{body}")
             views[str(range_.name)] = view
         resolved = definition.resolved
-        pins = Pins(_versions(run), views, label)
+        pins = Pins(_versions(run), views, label, recorded=resolved.source_columns)
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is None:
             raise RefreshFailedError(table=definition.name, problem=pinned.reason)
+        raise_if_unfit(definition, pinned.columns)
         return content_query(resolved, pinned.text)
 
-    def _ranges(self, run: RefreshRun, since: SourcePositions) -> list[SourceRange]:
+    def _ranges(self, run: RefreshRun, since: SourcePositions) -> list[VersionRange]:
         names = {str(source.name): source.name for source in run.sources}
         upto = run.positions
         return [
-            SourceRange(names[name], self._sources.location(names[name]), after, end)
+            VersionRange(names[name], self._sources.location(names[name]), after, end)
             for name, after in since
             if isinstance(end := upto[name], VersionedPosition)
             and isinstance(after, VersionedPosition)
         ]
 
     def _settled(
-        self, session: PrivateSession, content: str, run: RefreshRun, reason: str
+        self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun, reason: str
     ) -> tuple[str, Positions]:
         """Compute a query that cannot be pinned while nothing moves, and keep its rows."""
         before = run.positions
         names = ", ".join(str(source.name) for source in run.sources)
         for _ in range(_ATTEMPTS):
+            text = accepted_text(session.spark, definition.resolved).text
+            raise_if_unfit(definition, columns_of(analysed(session.spark, text).schema))
+            content = content_query(definition.resolved, text)
             rows = session.spark.sql(content).localCheckpoint(eager=True)
             self._details.forget()
             after = self._sources.positions(run.sources)
@@ -161,6 +387,16 @@ class QueryRows:
                 raise PositionsNotReadableError(sources=names, problem=reason)
             before = after
         raise BusySourcesError(sources=names, attempts=_ATTEMPTS, reason=reason)
+
+
+def raise_if_unfit(definition: StoredDefinition, columns: tuple[Column, ...]) -> None:
+    """Refuse a result whose columns are not those of the table.
+
+    Raises:
+        RefreshSchemaError: As `result_problems` says.
+    """
+    if problems := result_problems(definition.resolved, columns):
+        raise RefreshSchemaError(violations=problems, table=definition.name)
 
 
 def _raise_if_processed(definition: StoredDefinition) -> None:
@@ -199,5 +435,5 @@ def _versions(run: RefreshRun) -> dict[str, int]:
     }
 
 
-def _at_end(range_: SourceRange) -> str:
-    return f"{range_.name.sql} VERSION AS OF {range_.upto.version}"
+def _at_end(range_: VersionRange) -> str:
+    return FORMAT.at(range_.name.sql, range_.upto.version)

@@ -1,69 +1,94 @@
-"""Carries out the steps of a plan on Spark and Delta Lake."""
+"""Runner of plan steps on Spark."""
 
 from __future__ import annotations
 
-import secrets
-from functools import singledispatchmethod
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial, singledispatchmethod
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.commit_facts import encode_commit
-from dbt.adapters.spark_mt.definition.identifier import quote_text
+from dbt.adapters.spark_mt.definition.columns import quote, quote_text
+from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
+from dbt.adapters.spark_mt.execution.commit_metadata import facts_of
 from dbt.adapters.spark_mt.execution.errors import (
     ChangeFailedError,
     OutcomeUnknownError,
     RefreshFailedError,
 )
-from dbt.adapters.spark_mt.execution.identification import readable_definition
+from dbt.adapters.spark_mt.execution.executor import retrying
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
-from dbt.adapters.spark_mt.execution.retry import retrying
-from dbt.adapters.spark_mt.execution.step_facts import facts_of
-from dbt.adapters.spark_mt.planning.guard import violations_query
-from dbt.adapters.spark_mt.planning.marks import RaiseFence, Release, Unpublish
-from dbt.adapters.spark_mt.planning.phase import Phase
-from dbt.adapters.spark_mt.planning.properties import DELTA_ID, PREFIX
-from dbt.adapters.spark_mt.planning.publication import is_superseded
+from dbt.adapters.spark_mt.execution.table_loader import readable_definition
+from dbt.adapters.spark_mt.planning.constraints import violations_query
+from dbt.adapters.spark_mt.planning.properties import (
+    PREFIX,
+    changed_comments,
+    is_superseded,
+    missing_not_null,
+    missing_properties,
+    not_null_constraint,
+    nulls_warning,
+    obsolete_not_null,
+    obsolete_properties,
+)
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
     DropTable,
     Fill,
     FillPartitions,
+    Phase,
     PrepareStorage,
     Publish,
+    RaiseFence,
     Recluster,
     RecordJob,
     Register,
+    Release,
     Step,
+    Unpublish,
     Unregister,
     VerifyRows,
 )
-from dbt.adapters.spark_mt.resolution.content import null_column
-from dbt.adapters.spark_mt.spark.commits import explaining_conflicts, fenced, raise_if_violated
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.publishing import (
-    Published,
-    listed,
-    publish_statements,
-    recluster_statement,
-)
-from dbt.adapters.spark_mt.spark.table_details import NoTable
+from dbt.adapters.spark_mt.resolution.columns import null_column
+from dbt.adapters.spark_mt.spark.catalog import NoTable, clustering_columns
+from dbt.adapters.spark_mt.spark.commit import explaining_conflicts, fenced, raise_if_violated
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, suppress_spark_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.commit_facts import CommitFacts
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-    from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.spark.content import ContentWriter
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
-    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
-    from dbt.adapters.spark_mt.spark.streams.parts import StreamParts
-    from dbt.adapters.spark_mt.spark.system_log import SparkSystemLog
-    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+    from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
+    from dbt.adapters.spark_mt.spark.streams.runner import StreamParts
+    from dbt.adapters.spark_mt.spark.writer import ContentWriter
 
-    _Write = Callable[[], object]
+    _Write = Callable[[SparkSession], object]
+    """Makes one small commit in a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a table has now.
+
+    Args:
+        comment: Its comment, empty without one.
+        properties: Its properties.
+        identity: The format's own identity of it.
+        definition: The definition that is published, None where there is none that can be read.
+    """
+
+    comment: str
+    properties: Mapping[str, str]
+    identity: str
+    definition: StoredDefinition | None = None
 
 
 class SparkStepRunner:
@@ -71,6 +96,7 @@ class SparkStepRunner:
 
     def __init__(
         self,
+        tables: SparkTables,
         sessions: PrivateSessions,
         content: ContentWriter,
         log: SparkSystemLog,
@@ -78,6 +104,7 @@ class SparkStepRunner:
         streams: StreamParts | None = None,
     ) -> None:
         self._streams = streams
+        self._tables = tables
         self._sessions = sessions
         self._content = content
         self._log = log
@@ -104,11 +131,12 @@ class SparkStepRunner:
             self._details.forget()
 
     def undo(self, step: Step) -> None:
-        """Nothing to do: every commit of ours is whole or absent, and steps before it leave none.
-
-        A CREATE that failed may leave files which no table refers to; the next CREATE of the name
-        takes the directory over.
-        """
+        """Let a table refuse NULL again; where that fails, the next statement does it."""
+        if not isinstance(step, PrepareStorage):
+            return
+        for column in step.nullable or ():
+            with suppress(CommitConflictError), suppress_spark_errors():
+                self._refuses_null(step, column)
 
     @singledispatchmethod
     def _run(self, step: Step) -> StepResult:
@@ -116,11 +144,35 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: PrepareStorage) -> StepResult:
-        name, properties = step.definition.name, listed(dict(step.properties))
-        self._change_metadata(
-            step, name, f"ALTER TABLE {name.sql} SET TBLPROPERTIES ({properties})"
-        )
+        name = step.definition.name
+        writes = [] if step.nullable == () else self._loosening(step.definition)
+        if step.maps_names:
+            writes.append(self._setting(step.definition, self._tables.format.name_mapping))
+        self._change_metadata(step, name, *writes)
         return StepResult()
+
+    def _loosening(self, definition: StoredDefinition) -> list[_Write]:
+        """Return what lets the table take NULL in every column that may hold it.
+
+        Columns of adopted tables may be NOT NULL in the table's schema.
+        """
+        name = definition.name
+        with self._sessions.open() as session:
+            fields = session.spark.table(name.sql).schema.fields
+        wanted = {column.name.lower(): column.nullable for column in definition.resolved.columns}
+        nullable = [f.name for f in fields if not f.nullable and wanted.get(f.name.lower(), True)]
+        there = self._tables.format.constraints(self._details.properties(name))
+        gone = obsolete_not_null(definition, there)
+        return [
+            *(partial(self._tables.drop_constraint, name=name, constraint=each) for each in gone),
+            *(
+                _sql(f"ALTER TABLE {name.sql} ALTER COLUMN {quote(column)} DROP NOT NULL")
+                for column in nullable
+            ),
+        ]
+
+    def _setting(self, definition: StoredDefinition, properties: Mapping[str, str]) -> _Write:
+        return partial(self._tables.set_properties, name=definition.name, properties=properties)
 
     @_run.register
     def _(self, step: VerifyRows) -> StepResult:
@@ -157,36 +209,73 @@ class SparkStepRunner:
     def _commit_no_rows(
         self, name: TableName, facts: CommitFacts, new_columns: tuple[Column, ...] = ()
     ) -> None:
-        nulls = _nulls(new_columns)
-        statement = f"INSERT INTO {name.sql} SELECT *{nulls} FROM {name.sql} WHERE false"
-        with (
-            self._sessions.open() as session,
-            session.merging_schema(enabled=bool(new_columns)),
-        ):
-            fenced(session, name, facts, _sql(session, statement))
+        rows = f"SELECT *{_nulls(new_columns)} FROM {name.sql} WHERE false"
+        with self._sessions.open() as session:
+            append = partial(self._tables.append, session.spark, name, rows)
+            write = partial(append, adds_columns=bool(new_columns))
+            fenced(self._tables, session, name, facts, write)
 
     @_run.register
     def _(self, step: Publish) -> StepResult:
-        retrying(lambda: self._publish(step))
-        return StepResult()
+        return StepResult(warnings=retrying(lambda: self._publish(step)))
 
-    def _publish(self, step: Publish) -> None:
+    def _publish(self, step: Publish) -> tuple[str, ...]:
         """Bring the table in line, unless somebody published a newer definition meanwhile."""
-        now = self._published(step)
+        name, now = step.definition.name, self._published(step)
         self._details.forget()
         if is_superseded(step, now.definition):
-            return
-        self._change_metadata(step, step.definition.name, *publish_statements(step, now))
+            return ()
+        constraints = self._tables.format.constraints(now.properties)
+        wanted = missing_not_null(step.definition, constraints).items()
+        broken = tuple(column for _, column in wanted if not self._refuses_null(step, column))
+        gone = obsolete_not_null(step.definition, constraints)
+        loosening = self._loosening(step.definition) if gone else []
+        self._change_metadata(step, name, *loosening, *self._publishing(step, now))
+        return tuple(nulls_warning(name, column) for column in broken)
 
-    def _change_metadata(self, step: Step, name: TableName, *statements: str) -> None:
-        """Run statements without a fence, each one small commit that may be made again.
+    def _publishing(self, step: Publish, now: Published) -> list[_Write]:
+        """Return what must be run, each write one small commit; the definition comes last.
+
+        Until the definition is published, the next statement sees that something is missing and
+        does all of this again.
+        """
+        name, asked, format_ = step.definition.name, step.definition.asked, self._tables.format
+        writes = [_sql(statement) for statement in comment_statements(step, now)]
+        if clustering_columns(now.properties) != asked.clustered_by:
+            writes.append(self._clustering(step.definition))
+        if gone := obsolete_properties(step, now.properties, format_):
+            writes.append(partial(self._tables.unset_properties, name=name, keys=gone))
+        if missing := missing_properties(step, now.properties, now.identity, format_):
+            writes.append(self._setting(step.definition, missing))
+        return writes
+
+    def _clustering(self, definition: StoredDefinition) -> _Write:
+        columns = definition.asked.clustered_by
+        return partial(self._tables.cluster, name=definition.name, columns=columns)
+
+    def _refuses_null(self, step: Publish | PrepareStorage, column: str) -> bool:
+        """Let the table refuse NULL in a column; return whether it does now."""
+        name, constraint = step.definition.name, not_null_constraint(column)
+        add = partial(self._tables.add_not_null, name=name, constraint=constraint, column=column)
+        try:
+            self._change_metadata(step, name, add)
+        except Exception as error:
+            failure = failure_of(error)
+            if not (failure.is_broken_by_rows or failure.is_constraint_known):
+                raise
+            return failure.is_constraint_known
+        return True
+
+    def _change_metadata(self, step: Step, name: TableName, *writes: _Write) -> None:
+        """Run writes without a fence, each one small commit that may be made again.
 
         Raises:
             CommitConflictError: Another change of the metadata came first.
         """
         with self._sessions.open() as session, explaining_conflicts(name):
-            for statement in statements:
-                session.commit(encode_commit(_facts(step)), None, _sql(session, statement))
+            for write in writes:
+                metadata = encode_commit(_facts(step))
+                self._tables.commit(session.spark, metadata, None, partial(write, session.spark))
 
     def _published(self, step: Publish) -> Published:
         name = step.definition.name
@@ -194,8 +283,8 @@ class SparkStepRunner:
         if isinstance(detail, NoTable):
             raise RefreshFailedError(table=name, problem=detail.problem or "it is gone")
         properties = self._details.properties(name)
-        known = "" if step.is_of_another_table else properties.get(DELTA_ID)
-        identity = known or self._details.delta_id(name)
+        known = properties.get(self._tables.format.identity_property)
+        identity = (not step.is_of_another_table and known) or self._details.identity(name)
         return Published(
             detail.comment, properties, identity, readable_definition(properties, name)
         )
@@ -204,15 +293,14 @@ class SparkStepRunner:
     def _(self, step: Unpublish) -> StepResult:
         ours = [key for key in self._details.properties(step.name) if key.startswith(PREFIX)]
         if ours:
-            keys = ", ".join(map(quote_text, sorted(ours)))
-            statement = f"ALTER TABLE {step.name.sql} UNSET TBLPROPERTIES IF EXISTS ({keys})"
-            retrying(lambda: self._change_metadata(step, step.name, statement))
+            unset = partial(self._tables.unset_properties, name=step.name, keys=sorted(ours))
+            retrying(lambda: self._change_metadata(step, step.name, unset))
         return StepResult()
 
     @_run.register
     def _(self, step: Recluster) -> StepResult:
-        statement = recluster_statement(step.definition)
-        retrying(lambda: self._change_metadata(step, step.definition.name, statement))
+        write = self._clustering(step.definition)
+        retrying(lambda: self._change_metadata(step, step.definition.name, write))
         return StepResult()
 
     @_run.register
@@ -255,8 +343,20 @@ def _explained(step: Step, failure: SparkFailure) -> MaterializedTableError:
     return ChangeFailedError(table=table, problem=problem)
 
 
-def _sql(session: PrivateSession, statement: str) -> _Write:
-    return lambda: session.spark.sql(statement)
+def _sql(statement: str) -> _Write:
+    return lambda session: session.sql(statement)
+
+
+def comment_statements(step: Publish, now: Published) -> list[str]:
+    """Return the statements that bring the comments of a table and of its columns in line."""
+    table, comment = step.definition.name.sql, step.definition.asked.comment or ""
+    statements = []
+    if comment != now.comment:
+        statements.append(f"COMMENT ON TABLE {table} IS {quote_text(comment)}")
+    if changed := changed_comments(step):
+        items = ", ".join(f"{quote(n)} COMMENT {quote_text(c)}" for n, c in changed.items())
+        statements.append(f"ALTER TABLE {table} ALTER COLUMN {items}")
+    return statements
 
 
 def _nulls(columns: tuple[Column, ...]) -> str:
@@ -264,4 +364,4 @@ def _nulls(columns: tuple[Column, ...]) -> str:
 
 
 def _facts(step: Step) -> CommitFacts:
-    return facts_of(step, secrets.token_hex(8))
+    return facts_of(step)

@@ -1,28 +1,147 @@
-"""Sessions for dbt: the process's own Spark, or one that is reached over Spark Connect."""
+"""Spark sessions: opened or connected to, with confs and progress."""
 
 from __future__ import annotations
 
 import importlib.util
 import logging
 import os
+import re
+import shlex
 import shutil
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT, PACKAGES_KEY, with_delta
 from dbt.adapters.spark_mt.spark.derby import check_metastore_is_free
 from dbt.adapters.spark_mt.spark.private_session import is_connect
-from dbt.adapters.spark_mt.spark.session_confs import SessionConfs, session_confs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
+
+
+_IMPLEMENTATION_KEY = "spark.sql.catalogImplementation"
+_DERBY_KEY = "spark.hadoop.javax.jdo.option.ConnectionURL"
+_WAREHOUSE_KEY = "spark.sql.warehouse.dir"
+_DERBY_DIRECTORY = re.compile(
+    r"jdbc:derby:(?!//)(?:;(?:.*;)?databaseName=)?(?P<directory>(?:[A-Za-z]:)?[^;:=]+)(?:;|$)"
+)
+"""Where a Derby URL names a directory, rather than a server or memory."""
+_OTHER_METASTORE = (
+    "spark.hadoop.hive.metastore.uris",
+    "spark.hive.metastore.uris",
+    "hive.metastore.uris",
+)
+_QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
+_WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000"}
+"""Plans show all columns: what is left out of them cannot tell how a wide table is refreshed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConfs:
+    """What a new Spark starts with.
+
+    Args:
+        confs: All confs to pass.
+        derby: The directory of the Derby metastore that will be opened, if one will be.
+    """
+
+    confs: Mapping[str, str]
+    derby: Path | None
+
+
+def session_confs(asked: Mapping[str, str], home: Path) -> SessionConfs:
+    """Complete the user's confs with what a session for materialized tables needs.
+
+    Whatever is in `spark-defaults.conf` or PYSPARK_SUBMIT_ARGS counts as the user's, too.
+
+    Raises:
+        UnsupportedSparkError: A table format is needed and none is known for the installed PySpark.
+    """
+    known = _known(asked)
+    added = {
+        "spark.app.name": "dbt-spark-mt",
+        _IMPLEMENTATION_KEY: "hive",
+        _WAREHOUSE_KEY: str(home / "spark-warehouse"),
+        **_QUIET,
+        **_WHOLE_PLANS,
+    }
+    if known.get("spark.master", "local").startswith("local"):
+        added |= {"spark.master": "local[*]", **FORMAT.confs.local}
+    derby = _derby(known, home)
+    if derby is not None and _DERBY_KEY not in known:
+        added[_DERBY_KEY] = f"jdbc:derby:;databaseName={derby};create=true"
+    needed = {key: value for key, value in added.items() if key not in known}
+    merged = with_delta(known)
+    return SessionConfs({**needed, **asked, **merged}, derby)
+
+
+def embedded_metastore(asked: Mapping[str, str], home: Path) -> Path | None:
+    """The directory of the Derby metastore that a new Spark would open; None if it would open none.
+
+    Args:
+        asked: The user's confs.
+        home: Where the metastore is unless the confs say otherwise.
+    """
+    return _derby(_known(asked), home)
+
+
+def _known(asked: Mapping[str, str]) -> dict[str, str]:
+    return {**_defaults_of_spark(), **_submitted(), **asked}
+
+
+def _derby(known: Mapping[str, str], home: Path) -> Path | None:
+    """The place of the Derby metastore, when the user has no other one."""
+    if known.get(_IMPLEMENTATION_KEY) == "in-memory" or any(k in known for k in _OTHER_METASTORE):
+        return None
+    if _DERBY_KEY in known:
+        named = _DERBY_DIRECTORY.match(known[_DERBY_KEY])
+        return home / named["directory"] if named else None
+    elsewhere = any((folder / "hive-site.xml").exists() for folder in _conf_folders())
+    return None if elsewhere else home / "metastore_db"
+
+
+def _conf_folders() -> Iterable[Path]:
+    if "SPARK_CONF_DIR" in os.environ:
+        return [Path(os.environ["SPARK_CONF_DIR"])]
+    return [Path(os.environ["SPARK_HOME"]) / "conf"] if "SPARK_HOME" in os.environ else []
+
+
+def _defaults_of_spark() -> dict[str, str]:
+    """The confs of `spark-defaults.conf`: a key, whitespace or `=`, a value."""
+    confs: dict[str, str] = {}
+    for path in (folder / "spark-defaults.conf" for folder in _conf_folders()):
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        for line in (each.strip() for each in lines):
+            if line and not line.startswith("#"):
+                key, _, value = line.replace("=", " ", 1 if " " not in line else 0).partition(" ")
+                confs[key] = value.strip()
+    return confs
+
+
+def _submitted() -> dict[str, str]:
+    """The confs in PYSPARK_SUBMIT_ARGS."""
+    words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    confs = {}
+    for option, value in pairwise(words):
+        if option in {"--conf", "-c"}:
+            key, _, setting = value.partition("=")
+            confs[key] = setting
+        elif option in {"--packages", "--jars"}:
+            confs[PACKAGES_KEY if option == "--packages" else "spark.jars"] = value
+        elif option == "--master":
+            confs["spark.master"] = value
+    return confs
+
 
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "pyspark.sql.connect")
 _LOG_TAIL = 12
@@ -107,7 +226,7 @@ def classic_spark(asked: Mapping[str, str], home: Path, log: Path) -> SparkSessi
     Raises:
         JavaMissingError: Java is not installed.
         MetastoreInUseError: Another process holds the Derby metastore.
-        UnsupportedSparkError: No Delta is known for the installed PySpark.
+        UnsupportedSparkError: No table format is known for the installed PySpark.
         SparkStartError: The JVM ended at once.
     """
     from pyspark.sql import SparkSession
@@ -250,3 +369,33 @@ def _require_java() -> None:
     at_home = home is not None and (Path(home) / "bin" / "java").exists()
     if not at_home and shutil.which("java") is None:
         raise JavaMissingError(javaHome=home or "not set")
+
+
+@dataclass(frozen=True, slots=True)
+class StageProgress:
+    """The tasks of the stages that run now, of all jobs of the driver.
+
+    Args:
+        ended: How many have ended.
+        tasks: How many there are.
+    """
+
+    ended: int
+    tasks: int
+
+
+def stage_progress(spark: SparkSession) -> StageProgress | None:
+    """Return how far the running stages are.
+
+    Returns:
+        None where no stage runs, and over Spark Connect, where only the driver knows.
+    """
+    if is_connect(spark):
+        return None
+    tracker = spark.sparkContext.statusTracker()
+    found = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    stages = [stage for stage in found if stage is not None]
+    if not stages:
+        return None
+    ended = sum(stage.numCompletedTasks for stage in stages)
+    return StageProgress(ended, sum(stage.numTasks for stage in stages))

@@ -1,12 +1,14 @@
-"""Where the sources of a query stand."""
+"""Positions of a query's sources: versions of tables and ends of logs."""
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
+    ChangeKind,
     DefinitionPosition,
     OffsetPosition,
     Position,
@@ -14,35 +16,118 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.execution.errors import BusySourcesError, SourceNotFoundError
+from dbt.adapters.spark_mt.execution.errors import (
+    BusySourcesError,
+    SourceNotFoundError,
+    SourceWithoutTimeError,
+)
 from dbt.adapters.spark_mt.execution.ports import StartPosition
-from dbt.adapters.spark_mt.planning.windows import ChangeKind
-from dbt.adapters.spark_mt.resolution.analysis import Source, SourceKind
-from dbt.adapters.spark_mt.spark.source_changes import RangeReader, SourceRange
-from dbt.adapters.spark_mt.spark.streams.kafka_offsets import KAFKA
-from dbt.adapters.spark_mt.spark.streams.logs import LogReader
-from dbt.adapters.spark_mt.spark.table_details import NoTable
+from dbt.adapters.spark_mt.execution.table_format import VersionRange
+from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
+from dbt.adapters.spark_mt.resolution.source_columns import field_names
+from dbt.adapters.spark_mt.spark.binding import current_columns
+from dbt.adapters.spark_mt.spark.catalog import NoTable
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.streams.files import FilesSource
+from dbt.adapters.spark_mt.spark.streams.kafka import KAFKA, KafkaSource
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition
-    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
+    from dbt.adapters.spark_mt.definition.source_columns import FieldName
+    from dbt.adapters.spark_mt.execution.table_format import TableLog
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetail, TableDetails
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-    from dbt.adapters.spark_mt.spark.table_details import TableDetail, TableDetails
+
+
+class LogReader:
+    """Asks Kafka, each time in a session that is closed again.
+
+    Args:
+        sessions: Opens them.
+    """
+
+    def __init__(self, sessions: PrivateSessions) -> None:
+        self._sessions = sessions
+
+    def ends(self, names: Collection[TableName]) -> dict[str, Position]:
+        """Return where logs end; unknown of a table whose own options let it end elsewhere.
+
+        Raises:
+            SourceNotFoundError: A table, a topic or the broker cannot be reached.
+        """
+        found: dict[str, Position] = {}
+        for name in names:
+            with self._kafka(name) as source:
+                followed = source.is_followable
+                found[str(name)] = source.latest() if followed else UnknownPosition()
+        return found
+
+    def earliest(self, name: TableName) -> OffsetPosition | None:
+        """Return where a log begins now; None where its own options let it begin elsewhere."""
+        with self._kafka(name) as source:
+            found = source.earliest() if source.is_followable else None
+        return found if isinstance(found, OffsetPosition) else None
+
+    def first_change_after(self, name: TableName, position: OffsetPosition) -> int | None:
+        """Return the time of the first record behind a position, None where there is none.
+
+        Milliseconds since the epoch, UTC; None as well where the format tells no times.
+        """
+        if position.format != KAFKA:
+            return None
+        with self._kafka(name) as source:
+            return source.first_change_after(position)
+
+    def is_readable(self, name: TableName, position: OffsetPosition) -> bool:
+        """Whether all that lies behind a position is still there, as far as anybody can tell."""
+        if position.format != KAFKA:
+            return False
+        with self._kafka(name) as source:
+            return source.is_readable(position)
+
+    def changes(self, name: TableName, after: FollowedPosition, upto: OffsetPosition) -> ChangeKind:
+        """Return what happened to a log between two positions."""
+        if isinstance(after, OffsetPosition) and after.format != upto.format:
+            return ChangeKind.REPLACED
+        with self._sessions.open() as session:
+            if upto.format == KAFKA:
+                return KafkaSource(session.spark, name).kind(after, upto)
+            return FilesSource(session.spark, name, upto.format).kind(after, upto)
+
+    def position_at(self, name: TableName, format_: str, instant_ms: int) -> StartPosition:
+        """Return the position of the first records with a time at or after an instant.
+
+        Raises:
+            SourceWithoutTimeError: The format tells no times.
+        """
+        if format_ != KAFKA:
+            raise SourceWithoutTimeError(source=name, format=format_)
+        with self._kafka(name) as source:
+            return source.position_at(instant_ms)
+
+    @contextmanager
+    def _kafka(self, name: TableName) -> Iterator[KafkaSource]:
+        with self._sessions.open() as session:
+            yield KafkaSource(session.spark, name)
+
 
 _ATTEMPTS = 20
-_NOT_HELD = "its Delta log no longer holds version {}"
+_NOT_HELD = "its log no longer holds version {}"
 _PROBES = 15
 """How many commits of a log are looked at in one job, in search of an instant."""
 
 
 class SparkSourceReader:
-    """Reads positions from Delta's logs and Kafka's, fingerprints of views and functions."""
+    """Reads positions from logs of tables and of Kafka, fingerprints of views and functions."""
 
-    def __init__(self, log: DeltaLog, details: TableDetails, sessions: PrivateSessions) -> None:
-        self._log = log
+    def __init__(
+        self, tables: SparkTables, details: TableDetails, sessions: PrivateSessions
+    ) -> None:
+        self._tables = tables
+        self._log = tables.log
         self._details = details
         self._sessions = sessions
         self._logs = LogReader(sessions)
@@ -65,7 +150,7 @@ class SparkSourceReader:
         return fixed | self._settled(dict.fromkeys(versioned), dict.fromkeys(logs))
 
     def newest(self, source: TableName) -> VersionedPosition:
-        """Return the newest version of a Delta table.
+        """Return the newest version of a table.
 
         Raises:
             SourceNotFoundError: It is gone.
@@ -73,22 +158,16 @@ class SparkSourceReader:
         return self.at_version(source, self._newest(source))
 
     def at_version(self, source: TableName, version: int) -> VersionedPosition:
-        """Return the position that a version of a Delta table is, `BEFORE_ALL` before the first.
+        """Return the position that a version of a table is, `BEFORE_ALL` before the first.
 
         Raises:
             SourceNotFoundError: The table is gone, or its log no longer holds the version.
         """
         return position_in(self._log, source, self.location(source), version)
 
-    def first_change_after(self, source: TableName, position: FollowedPosition) -> int | None:
-        """Return when the first commit after `position` was made, or None if there is none."""
-        if isinstance(position, OffsetPosition):
-            return self._logs.first_change_after(source, position)
-        location = self._detail(source).location
-        read = position.version if self.is_readable(source, position) else -1
-        later = self._log.next_after(location, read)
-        commit = None if later is None else self._log.commit(location, later)
-        return None if commit is None else commit.timestamp_ms
+    def first_record_after(self, source: TableName, position: OffsetPosition) -> int | None:
+        """Return the time of the first record of a log behind a position; None without one."""
+        return self._logs.first_change_after(source, position)
 
     def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
         """Whether the source still has the very version that `position` names, or all behind it."""
@@ -97,9 +176,39 @@ class SparkSourceReader:
         commit = self._log.commit(self._detail(source).location, position.version)
         return commit is not None and commit.identity == position.identity
 
+    def columns(self, source: TableName, at: VersionedPosition) -> tuple[FieldName, ...] | None:
+        """Return the columns of a version; None where it cannot be read any more."""
+        if not self.is_readable(source, at):
+            return None
+        with self._sessions.open() as session:
+            place = {str(source): FORMAT.at(source.sql, at.version)}
+            found = current_columns(session.spark, place)
+        return field_names(found[str(source)]) if found else None
+
+    def is_current(self, source: Source, position: Position) -> bool:
+        """Whether a source surely stands where a position says, as cheaply as possible.
+
+        For a table that are looks at three files.
+        """
+        if isinstance(position, DefinitionPosition):
+            text = self._details.definition_text(source.name, source.kind)
+            return text is not None and _fingerprint(text) == position
+        if not isinstance(position, VersionedPosition):
+            return False
+        detail = self._details.of(source.name)
+        return (
+            not isinstance(detail, NoTable)
+            and self._log.is_newest(detail.location, position.version)
+            and self.is_readable(source.name, position)
+        )
+
     def earliest(self, source: TableName) -> FollowedPosition | None:
         """Return where a topic of Kafka begins now; None for any other source."""
         return self._logs.earliest(source) if self._detail(source).format == KAFKA else None
+
+    def identity(self, source: TableName) -> str:
+        """Return the format's own identity of a table."""
+        return self._details.identity(source)
 
     def location(self, source: TableName) -> str:
         """Return where a table lives.
@@ -120,16 +229,16 @@ class SparkSourceReader:
             return self._logs.changes(source, after, upto)
         if isinstance(after, OffsetPosition):
             return ChangeKind.REPLACED
-        range_ = SourceRange(source, self.location(source), after, upto)
+        range_ = VersionRange(source, self.location(source), after, upto)
         if not (range_.is_empty or after == BEFORE_ALL or self.is_readable(source, after)):
             return self._why_unreadable(range_)
         with self._sessions.open() as session:
-            return RangeReader(session.spark, self._log).kind(range_)
+            return self._tables.changes(session.spark).kind(range_)
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
         """Return the position right before the first commit made at or after an instant."""
         detail = self._detail(source)
-        if not detail.is_delta:
+        if not detail.is_versioned:
             return self._logs.position_at(source, detail.format, instant_ms)
         location = detail.location
         versions = self._log.versions(location)
@@ -150,7 +259,7 @@ class SparkSourceReader:
             end = late[0] if late else end
         return first
 
-    def _why_unreadable(self, range_: SourceRange) -> ChangeKind:
+    def _why_unreadable(self, range_: VersionRange) -> ChangeKind:
         """Its log was cleaned up so far, or this is another table of the same name."""
         versions = self._log.versions(range_.location)
         cleaned = bool(versions) and range_.after.version < versions[0]
@@ -188,7 +297,7 @@ class SparkSourceReader:
     def _newest(self, name: TableName) -> int:
         newest = self._log.newest(self._detail(name).location)
         if newest < 0:
-            raise SourceNotFoundError(source=name, problem="its Delta log is empty")
+            raise SourceNotFoundError(source=name, problem="its log is empty")
         return newest
 
     def _detail(self, name: TableName) -> TableDetail:
@@ -200,9 +309,9 @@ class SparkSourceReader:
 
 
 def position_in(
-    log: DeltaLog, source: TableName | str, location: str, version: int
+    log: TableLog, source: TableName | str, location: str, version: int
 ) -> VersionedPosition:
-    """Return the position that a version of a Delta table is, `BEFORE_ALL` before the first.
+    """Return the position that a version of a table is, `BEFORE_ALL` before the first.
 
     Args:
         log: Reads logs.
@@ -224,4 +333,8 @@ def position_in(
 def _fixed_position(source: Source) -> Position:
     if source.kind is SourceKind.UNVERSIONED:  # those of logs are looked up
         return UnknownPosition()
-    return DefinitionPosition(hashlib.sha256(source.definition_text.encode()).hexdigest()[:32])
+    return _fingerprint(source.definition_text)
+
+
+def _fingerprint(definition: str) -> DefinitionPosition:
+    return DefinitionPosition(hashlib.sha256(definition.encode()).hexdigest()[:32])

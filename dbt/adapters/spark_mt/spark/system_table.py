@@ -1,28 +1,183 @@
-"""The one Delta table per catalog that rows about tables and refreshes are appended to."""
+"""System tables of a catalog: their layouts, their rows and the view of jobs."""
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.identifier import quote, quote_text
-from dbt.adapters.spark_mt.execution.holds import KEPT_MS, SILENCE_MS
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
+from dbt.adapters.spark_mt.definition.job import JobKind
+from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, SILENCE_MS
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import Row, SparkSession
 
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
 
     Value = str | int | bool | None
+    Aside = Callable[[Callable[[], None]], object]
+
 
 SCHEMA = "materialized_table_system"
-TABLE = "registry"
+RETAINED_MS = 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A system table.
+
+    Args:
+        table: Its name in the system schema.
+        columns: Types by name.
+        superseded: Returns the statement that deletes the rows that no reader needs, from the
+            table's full name and the current instant in milliseconds since the epoch, UTC.
+        make_view: Makes the views over it, in a catalog.
+    """
+
+    table: str
+    columns: Mapping[str, str]
+    superseded: Callable[[str, int], str]
+    make_view: Callable[[SparkSession, str], None]
+
+    def name(self, catalog: str) -> str:
+        """Return the full name, quoted."""
+        return f"{quote(catalog)}.{SCHEMA}.{self.table}"
+
+    def table_name(self, catalog: str) -> TableName:
+        """Return the full name."""
+        return TableName(self.table, SCHEMA, catalog)
+
+
+def create(spark: SparkSession, catalog: str, layout: Layout) -> None:
+    """Make schema, table and views; others may do the same at this moment."""
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")
+    try:
+        with unlogged():
+            _create_table(spark, catalog, layout)
+            layout.make_view(spark, catalog)
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        failure = failure_of(error)
+        if not (failure.is_conflict or failure.is_existing_table):  # others make it as well
+            raise
+
+
+def complete(spark: SparkSession, catalog: str, layout: Layout) -> bool:
+    """Add the columns that an older release's table lacks; whether there were any."""
+    name = layout.name(catalog)
+    there = {field.name.lower() for field in spark.table(name).schema.fields}
+    missing = [f"{quote(n)} {t}" for n, t in layout.columns.items() if n not in there]
+    if missing:
+        spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(missing)})")
+        layout.make_view(spark, catalog)
+    return bool(missing)
+
+
+def keep_small(tables: SparkTables, spark: SparkSession, catalog: str, layout: Layout) -> None:
+    """Remove files that no reader needs, and keep few commits of an older table, too."""
+    name = layout.table_name(catalog)
+    rows = spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
+    there = {row["key"]: row["value"] for row in rows}
+    wanted = tables.format.system_properties
+    others = {key: value for key, value in wanted.items() if there.get(key) != value}
+    if others:
+        tables.set_properties(spark, name, others)
+    tables.vacuum(spark, name, RETAINED_MS)
+
+
+def _create_table(spark: SparkSession, catalog: str, layout: Layout) -> None:
+    """Make the table; where its directory is there already, wait for who makes it, or take it over.
+
+    The format may fill the directory before the catalog has the table, and a process that was
+    killed in between leaves it behind.
+    """
+    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in layout.columns.items())
+    statement = f"CREATE TABLE IF NOT EXISTS {layout.name(catalog)}"
+    try:
+        properties = ", ".join(
+            f"{quote_text(key)} = {quote_text(value)}"
+            for key, value in FORMAT.system_properties.items()
+        )
+        spark.sql(f"{statement} ({columns}) USING {FORMAT.name} TBLPROPERTIES ({properties})")
+    except Exception as error:
+        if not (is_spark_error(error) and failure_of(error).is_taken_directory):
+            raise
+        location = failure_of(error).parameter("tableLocation")
+        if not _appears(spark, catalog, layout):
+            spark.sql(f"{statement} USING {FORMAT.name} LOCATION {quote_text(location)}")
+
+
+def _appears(spark: SparkSession, catalog: str, layout: Layout) -> bool:
+    """Whether somebody else's table is there within two seconds."""
+    for _ in range(20):
+        if spark.catalog.tableExists(layout.name(catalog)):
+            return True
+        time.sleep(0.1)
+    return False
+
+
 VIEW = "jobs"
+REGISTRY, LEASES = "registry", "leases"
+_SILENCE = f"IF(latest.job_kind = '{JobKind.CONTINUOUS.value}', {HOST_SILENCE_MS}, {SILENCE_MS})"
+_HELD = """
+LEFT JOIN (
+  SELECT max_by(struct(*), struct(seq, recorded_at_ms, status)) AS lease FROM {leases}
+) ON lease.status = 'HELD' AND latest.job_kind = 'CONTINUOUS'
+  AND lease.owner_host = latest.owner_host AND lease.owner_pid = latest.owner_pid
+  AND lease.owner_process = latest.owner_process
+"""
+"""The manager that holds the catalog is heard of by heartbeats, which are no rows. So a stream is
+RUNNING here until its manager gives the lease up, or loses it."""
+_QUERY = f"""
+SELECT latest.job_id AS job_id, concat_ws('.', latest.schema_name, latest.table_name) AS `table`,
+  latest.job_kind AS kind,
+  CASE WHEN latest.status = 'RUNNING' AND {{gone}} AND latest.recorded_at_ms < now_ms - {_SILENCE}
+    THEN 'FAILED' ELSE latest.status END AS status,
+  timestamp_millis(latest.started_at_ms) AS start_time,
+  timestamp_millis(latest.ended_at_ms) AS end_time,
+  latest.rows AS `rows`, latest.error AS error, latest.trigger AS trigger,
+  latest.owner_user AS owner_user, latest.owner_host AS owner_host, latest.owner_pid AS owner_pid,
+  timestamp_millis(latest.recorded_at_ms) AS heard_at
+FROM (
+  SELECT max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING')) AS latest,
+    unix_millis(current_timestamp()) AS now_ms
+  FROM {{registry}} WHERE kind = 'JOB' GROUP BY job_id
+) {{held}}
+WHERE latest.recorded_at_ms >= now_ms - {KEPT_MS}
+"""
+
+
+def make_jobs_view(spark: SparkSession, catalog: str) -> None:
+    """Make the view; only Spark's own catalog surely has views.
+
+    A catalog has the table of leases once it had a manager.
+    """
+    if catalog != "spark_catalog":
+        return
+    schema = f"{quote(catalog)}.{SCHEMA}"
+    if not spark.catalog.tableExists(f"{schema}.{REGISTRY}"):
+        return
+    managed = spark.catalog.tableExists(f"{schema}.{LEASES}")
+    query = _QUERY.format(
+        registry=f"{schema}.{REGISTRY}",
+        gone="lease IS NULL" if managed else "true",
+        held=_HELD.format(leases=f"{schema}.{LEASES}") if managed else "",
+    )
+    spark.sql(f"CREATE OR REPLACE VIEW {schema}.{VIEW} AS {query}")
+
+
+TABLE = "registry"
 COLUMNS = {
     "kind": "STRING",
     "schema_name": "STRING",
@@ -54,50 +209,46 @@ COLUMNS = {
     "facts": "STRING",
 }
 """All rows have all columns; `kind` says whether a row is about a TABLE, a JOB, a MANAGER, or the
-refresh HANDLER of a table."""
+refresh HANDLER of a table. `lag_seconds` is always NULL: a stored lag is not true later."""
 COMPACT_EVERY = 64
+_LOGGER = logging.getLogger(__name__)
+_VACUUM_EVERY = 4
 _ATTEMPTS = 5
-_DIRECTORY_THERE = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
-_TAKEN = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
 _CHEAP = {
-    "spark.databricks.delta.history.metricsEnabled": "false",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.databricks.delta.stats.collect": "false",
+    **FORMAT.confs.small_commits,
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
 }
 """A commit of a few rows then takes half the time; nobody needs the statistics of such files."""
-_MANAGERS_KEPT_MS = 24 * 3600 * 1000
-"""Words of managers matter for minutes; those of the last term for ever, as Delta never lets a term
-pass again."""
-_LAST_TERM = "SELECT coalesce(max(seq), 0) FROM {table} WHERE kind = 'MANAGER'"
-_WITHOUT_SUPERSEDED = """
-MERGE INTO {table} AS old USING (
-  SELECT kind, schema_name, table_name, max(struct(recorded_at_ms, generation, seq)) AS newest
-  FROM {table} WHERE kind IN ('TABLE', 'HANDLER') GROUP BY ALL
+_ORDER = (
+    "struct(IF({of}.kind = 'MANAGER', {of}.seq, 0), {of}.recorded_at_ms, "
+    "coalesce({of}.status <> 'RUNNING', true), {of}.generation, {of}.seq)"
+)
+_KEPT_ORDER, _OLD_ORDER = _ORDER.replace("{of}", "each"), _ORDER.replace("{of}", "old")
+_SUPERSEDED = f"""
+MERGE INTO {{table}} AS old USING (
+  SELECT kind, schema_name, table_name, job_id, max({_KEPT_ORDER}) AS newest
+  FROM {{table}} AS each WHERE kind IN ('TABLE', 'HANDLER', 'JOB', 'MANAGER') GROUP BY ALL
 ) AS kept
-ON old.kind = kept.kind AND old.schema_name = kept.schema_name
-  AND old.table_name = kept.table_name
-  AND struct(old.recorded_at_ms, old.generation, old.seq) < kept.newest
+ON old.kind = kept.kind AND old.schema_name <=> kept.schema_name
+  AND old.table_name <=> kept.table_name AND old.job_id <=> kept.job_id
+  AND ({_OLD_ORDER} < kept.newest OR old.kind = 'JOB' AND old.recorded_at_ms < {{old}})
 WHEN MATCHED THEN DELETE
 """
-_JOBS_VIEW = f"""
-SELECT latest.job_id AS job_id, concat_ws('.', latest.schema_name, latest.table_name) AS `table`,
-  latest.job_kind AS kind,
-  CASE WHEN latest.status = 'RUNNING' AND latest.recorded_at_ms < now_ms - {SILENCE_MS}
-    THEN 'FAILED' ELSE latest.status END AS status,
-  timestamp_millis(latest.started_at_ms) AS start_time,
-  timestamp_millis(latest.ended_at_ms) AS end_time,
-  latest.rows AS `rows`, latest.error AS error, latest.trigger AS trigger,
-  latest.owner_user AS owner_user, latest.owner_host AS owner_host, latest.owner_pid AS owner_pid,
-  timestamp_millis(latest.recorded_at_ms) AS heard_at
-FROM (
-  SELECT max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING')) AS latest,
-    unix_millis(current_timestamp()) AS now_ms
-  FROM {{table}} WHERE kind = 'JOB' GROUP BY job_id
-)
-WHERE latest.recorded_at_ms >= now_ms - {KEPT_MS}
-"""
+"""Of each table, handler and job the newest row stays; of the leases that an older release wrote
+into this table, the one with the last term."""
+
+
+def _superseded(name: str, now_ms: int) -> str:
+    return _SUPERSEDED.format(table=name, old=now_ms - KEPT_MS)
+
+
+def at_once(action: Callable[[], None]) -> None:
+    """Run an action in the caller's thread."""
+    action()
+
+
+REGISTRY_LAYOUT = Layout(TABLE, COLUMNS, _superseded, make_jobs_view)
 
 
 class SystemTable:
@@ -105,39 +256,51 @@ class SystemTable:
 
     Args:
         spark: The user's session, for reading.
+        tables: Commits to tables.
         sessions: Private sessions of the log's own: interrupting a statement must not interrupt
             what is told about it.
-        compact_every: After how many commits the small files are merged, and rows about old jobs
-            go.
+        layout: Which table.
+        compact_every: After how many commits the small files are merged, and rows that no reader
+            needs are deleted.
+        aside: Runs that; a manager has a thread for it, a statement does it before it ends.
     """
 
     def __init__(
         self,
         spark: SparkSession,
+        tables: SparkTables,
         sessions: PrivateSessions,
+        layout: Layout = REGISTRY_LAYOUT,
         compact_every: int = COMPACT_EVERY,
+        aside: Aside = at_once,
     ) -> None:
         self._spark = spark
+        self._tables = tables
         self._sessions = sessions
+        self._layout = layout
         self._compact_every = compact_every
+        self._aside = aside
+        self._compactions = 0
 
-    def append(
-        self, catalog: str, rows: Sequence[Mapping[str, Value]], now_ms: int, mark: str = ""
-    ) -> None:
+    def append(self, catalog: str, rows: Sequence[Mapping[str, Value]], now_ms: int) -> int:
         """Append rows in one commit; a column that a row leaves out is NULL.
 
         Args:
             catalog: Whose table.
             rows: By column.
             now_ms: The current instant, milliseconds since the epoch, UTC.
-            mark: What the commit's file says about the rows, to be found without reading them.
+
+        Returns:
+            The version of the commit; -1 where Spark does not tell it.
         """
-        statement = _insertion(catalog, rows)
+        statement = self._insertion(catalog, rows)
         with self._cheap_session() as session:
-            write = partial(session.commit, mark, None, partial(session.spark.sql, statement))
+            insert = partial(session.spark.sql, statement)
+            write = partial(self._tables.commit, session.spark, "", None, insert)
             version = self._append(session, catalog, write)
-            if version and version % self._compact_every == 0:
-                _compact(session.spark, catalog, now_ms)
+        if version and version % self._compact_every == 0:
+            self._aside(partial(self._compact, catalog, version, now_ms))
+        return -1 if version is None else version
 
     def append_once(self, catalog: str, row: Mapping[str, Value], fence: str, number: int) -> bool:
         """Append a row unless one was appended under this number of the fence, or a higher one.
@@ -145,10 +308,10 @@ class SystemTable:
         Returns:
             Whether it was appended; of several that try at once, a single one succeeds.
         """
-        statement = _insertion(catalog, [row])
+        statement = self._insertion(catalog, [row])
         with self._cheap_session() as session:
             insert = partial(session.spark.sql, statement)
-            write = partial(session.commit, "", number, insert, fence)
+            write = partial(self._tables.commit, session.spark, "", number, insert, fence)
             return self._append(session, catalog, write) is not None
 
     @contextmanager
@@ -160,16 +323,17 @@ class SystemTable:
 
     def rows(self, catalog: str, query: str) -> list[Row]:
         """Run a query over `{table}`; without the table there are no rows."""
-        statement = query.format(table=_name(catalog))
+        statement = query.format(table=self._layout.name(catalog))
         try:
-            return self._spark.sql(statement).collect()
+            with unlogged():
+                return self._spark.sql(statement).collect()
         except Exception as error:
             if not is_spark_error(error):
                 raise
             if failure_of(error).is_missing_table:
                 return []
             with self._sessions.open() as session:
-                if not _completed(session.spark, catalog):
+                if not complete(session.spark, catalog, self._layout):
                     raise
         return self._spark.sql(statement).collect()
 
@@ -181,112 +345,47 @@ class SystemTable:
         attempts: int = _ATTEMPTS,
     ) -> int | None:
         try:
-            return commit()
+            with unlogged():
+                return commit()
         except Exception as error:
             ours = attempts > 1 and is_spark_error(error)
-            if not (ours and _mended(session.spark, catalog, error)):
+            if not (ours and self._mended(session.spark, catalog, error)):
                 raise
         return self._append(session, catalog, commit, attempts - 1)
 
-
-def _mended(spark: SparkSession, catalog: str, error: Exception) -> bool:
-    """Whether what made an append fail is gone now."""
-    failure = failure_of(error)
-    if failure.is_missing_table:
-        _create(spark, catalog)
-        return True
-    return failure.is_conflict or _completed(spark, catalog)
-
-
-def _create(spark: SparkSession, catalog: str) -> None:
-    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")
-    try:
-        _create_table(spark, catalog)
-        _create_view(spark, catalog)
-    except Exception as error:
-        if not is_spark_error(error):
-            raise
+    def _mended(self, spark: SparkSession, catalog: str, error: Exception) -> bool:
+        """Whether what made an append fail is gone now."""
         failure = failure_of(error)
-        if not (failure.is_conflict or failure.main_condition in _TAKEN):  # others make it as well
-            raise
-
-
-def _create_table(spark: SparkSession, catalog: str) -> None:
-    """Make the table; where its directory is there already, wait for who makes it, or take it over.
-
-    Delta fills the directory before the catalog knows the table, and who was killed in between
-    leaves it behind.
-    """
-    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in COLUMNS.items())
-    statement = f"CREATE TABLE IF NOT EXISTS {_name(catalog)}"
-    properties = (
-        "TBLPROPERTIES ('delta.checkpointInterval' = '100', "
-        "'delta.logRetentionDuration' = 'interval 1 day', "
-        "'delta.deletedFileRetentionDuration' = 'interval 1 day')"
-    )
-    try:
-        spark.sql(f"{statement} ({columns}) USING delta {properties}")
-    except Exception as error:
-        if not (is_spark_error(error) and failure_of(error).main_condition == _DIRECTORY_THERE):
-            raise
-        location = failure_of(error).parameter("tableLocation")
-        if not _appears(spark, catalog):
-            spark.sql(f"{statement} USING delta LOCATION {quote_text(location)}")
-
-
-def _appears(spark: SparkSession, catalog: str) -> bool:
-    """Whether somebody else's table is there within two seconds."""
-    for _ in range(20):
-        if spark.catalog.tableExists(_name(catalog)):
+        if failure.is_missing_table:
+            create(spark, catalog, self._layout)
             return True
-        time.sleep(0.1)
-    return False
+        return failure.is_conflict or complete(spark, catalog, self._layout)
 
+    def _compact(self, catalog: str, version: int, now_ms: int) -> None:
+        """Delete superseded rows and merge files; another process may do the same meanwhile."""
+        name = self._layout.name(catalog)
+        try:
+            with self._cheap_session() as session:
+                session.spark.sql(self._layout.superseded(name, now_ms))
+                self._tables.compact(session.spark, self._layout.table_name(catalog))
+                # By version for statements, whose processes end before the fourth compaction. By
+                # count for a manager: compaction takes versions too, so that the versions of its
+                # appends may never be multiples of the interval.
+                self._compactions += 1
+                by_version = version % (_VACUUM_EVERY * self._compact_every) == 0
+                if by_version or self._compactions % _VACUUM_EVERY == 0:
+                    keep_small(self._tables, session.spark, catalog, self._layout)
+        except Exception as error:  # noqa: BLE001 - the rows are written; the next time does it
+            if not (is_spark_error(error) and failure_of(error).is_conflict):
+                _LOGGER.warning("%s was not compacted: %s", name, problem_of(error))
 
-def _create_view(spark: SparkSession, catalog: str) -> None:
-    """Make the view for people; only Spark's own catalog surely has views."""
-    if catalog == "spark_catalog":
-        query = _JOBS_VIEW.format(table=_name(catalog))
-        spark.sql(f"CREATE OR REPLACE VIEW {quote(catalog)}.{SCHEMA}.{VIEW} AS {query}")
+    def _insertion(self, catalog: str, rows: Sequence[Mapping[str, Value]]) -> str:
+        columns = ", ".join(map(quote, self._layout.columns))
+        values = ", ".join(self._values(row) for row in rows)
+        return f"INSERT INTO {self._layout.name(catalog)} ({columns}) VALUES {values}"
 
-
-def _completed(spark: SparkSession, catalog: str) -> bool:
-    """Add the columns that an older release's table lacks; whether there were any."""
-    there = {field.name.lower() for field in spark.table(_name(catalog)).schema.fields}
-    missing = [f"{quote(n)} {t}" for n, t in COLUMNS.items() if n not in there]
-    if missing:
-        spark.sql(f"ALTER TABLE {_name(catalog)} ADD COLUMNS ({', '.join(missing)})")
-        _create_view(spark, catalog)
-    return bool(missing)
-
-
-def _compact(spark: SparkSession, catalog: str, now_ms: int) -> None:
-    """Merge the small files; somebody else who does the same at this moment is welcome to."""
-    old, silent = now_ms - KEPT_MS, now_ms - _MANAGERS_KEPT_MS
-    try:
-        last_term = spark.sql(_LAST_TERM.format(table=_name(catalog))).collect()[0][0]
-        spark.sql(
-            f"DELETE FROM {_name(catalog)} WHERE (kind = 'JOB' AND recorded_at_ms < {old}) "
-            f"OR (kind = 'MANAGER' AND recorded_at_ms < {silent} AND seq < {last_term})"
-        )
-        spark.sql(_WITHOUT_SUPERSEDED.format(table=_name(catalog)))
-        spark.sql(f"OPTIMIZE {_name(catalog)}")
-    except Exception as error:
-        if not (is_spark_error(error) and failure_of(error).is_conflict):
-            raise
-
-
-def _name(catalog: str) -> str:
-    return f"{quote(catalog)}.{SCHEMA}.{TABLE}"
-
-
-def _insertion(catalog: str, rows: Sequence[Mapping[str, Value]]) -> str:
-    values = ", ".join(_values(row) for row in rows)
-    return f"INSERT INTO {_name(catalog)} ({', '.join(map(quote, COLUMNS))}) VALUES {values}"
-
-
-def _values(row: Mapping[str, Value]) -> str:
-    return "(" + ", ".join(_literals(row.get(column) for column in COLUMNS)) + ")"
+    def _values(self, row: Mapping[str, Value]) -> str:
+        return "(" + ", ".join(_literals(row.get(each) for each in self._layout.columns)) + ")"
 
 
 def _literals(values: Iterable[Value]) -> Iterable[str]:

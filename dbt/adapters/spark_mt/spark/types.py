@@ -1,19 +1,25 @@
-"""PySpark's data types as canonical DDL text.
+"""Spark's data types as canonical DDL text, and scheduled times as Spark reads timestamps.
 
-Upper-case keywords, `DECIMAL(10,2)` without a space, `STRUCT<a: INT, b: ARRAY<STRING>>` with one;
-nullability and comments of nested fields are left out: a materialized table's are all nullable.
+Types have upper-case keywords, `DECIMAL(10,2)` without a space and `STRUCT<a: INT, b:
+ARRAY<STRING>>` with one. Nullability and comments of nested fields are left out: a materialized
+table's are all nullable.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.definition.identifier import quote
+from dbt.adapters.spark_mt.definition.columns import Column, quote, quote_text
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
+
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+
 
 _CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
 _CHAR = re.compile(r"(?:var)?char\(\d+\)")
@@ -48,3 +54,41 @@ def columns_of(schema: StructType) -> tuple[Column, ...]:
 
 def _field_name(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else quote(name)
+
+
+class InvalidScheduleTimeError(MaterializedTableError):
+    """A scheduled time cannot be read by its pattern."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_SCHEDULE_TIME"
+    text = "The scheduled time '{time}' cannot be read as '{pattern}': {problem}"
+    remedy = (
+        "Give the time in the table's stored time zone, in the format of scheduleTimeFormat, which "
+        "is a datetime pattern of Spark. Nothing was refreshed."
+    )
+
+
+def read_schedule_time(sessions: PrivateSessions, text: str, pattern: str, zone: str) -> datetime:
+    """Return the instant that a text means.
+
+    Args:
+        sessions: Private sessions.
+        text: The time.
+        pattern: Its Spark datetime pattern.
+        zone: The time zone in which it holds.
+
+    Raises:
+        InvalidScheduleTimeError: The text does not fit the pattern, or Spark knows no such pattern.
+    """
+    query = f"SELECT unix_millis(to_timestamp({quote_text(text)}, {quote_text(pattern)})) AS at"
+    with sessions.open() as session:
+        session.spark.conf.set("spark.sql.session.timeZone", zone)
+        session.spark.conf.set("spark.sql.ansi.enabled", "true")
+        try:
+            with unlogged():
+                at_ms = session.spark.sql(query).collect()[0]["at"]
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+            problem = failure_of(error).message
+            raise InvalidScheduleTimeError(time=text, pattern=pattern, problem=problem) from error
+    return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)

@@ -1,1 +1,1 @@
-"""The statement language: nodes, parser, renderer and routing; `parse(render(x)) == x`."""
+"""The statement language: nodes, parser and renderer, with `parse(render(x)) == x`."""

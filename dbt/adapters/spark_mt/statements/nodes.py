@@ -1,18 +1,14 @@
-"""The statements of semantics section 2, as frozen values."""
+"""Statements about materialized tables as frozen values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import AskedDefinition, Pairs
-    from dbt.adapters.spark_mt.definition.freshness import Freshness
-    from dbt.adapters.spark_mt.definition.identifier import TableName
-    from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-    from dbt.adapters.spark_mt.definition.start_mode import StartMode
-    from dbt.adapters.spark_mt.definition.state_retention import StateRetention
 
 
 class CreateForm(Enum):
@@ -25,17 +21,12 @@ class CreateForm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE [OR ALTER | OR REPLACE] MATERIALIZED TABLE [IF NOT EXISTS] name … AS query.
-
-    `query_offset` is where the query begins in the statement, in characters; it does not count
-    when nodes are compared.
-    """
+    """CREATE [OR ALTER | OR REPLACE] MATERIALIZED TABLE [IF NOT EXISTS] name … AS query."""
 
     form: CreateForm
     name: TableName
     asked: AskedDefinition
     if_not_exists: bool = False
-    query_offset: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +61,18 @@ class Refresh:
 
 
 @dataclass(frozen=True, slots=True)
-class SetFreshness:
-    """ALTER … SET FRESHNESS = …; None stands for RESET FRESHNESS."""
+class SetClause:
+    """ALTER … SET clause; RESET clause if the value is None.
+
+    Args:
+        name: The table.
+        field: The field of the clause in `AskedDefinition`.
+        value: Its new value.
+    """
 
     name: TableName
-    freshness: Freshness | None
-
-
-@dataclass(frozen=True, slots=True)
-class SetRefreshMode:
-    """ALTER … SET REFRESH_MODE = …."""
-
-    name: TableName
-    refresh_mode: LogicalRefreshMode
+    field: str
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +92,18 @@ class ResetOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class SetComment:
-    """ALTER … SET COMMENT 'text'."""
-
-    name: TableName
-    comment: str
-
-
-@dataclass(frozen=True, slots=True)
 class AlterQuery:
-    """ALTER … [WITH (…)] [SET START_MODE = …] [SET STATE_RETENTION = …] AS query."""
+    """ALTER … [WITH (…)] [SET clause …] AS query.
+
+    Args:
+        name: The table.
+        asked: The query, and the clauses of the statement.
+        options: The run options.
+    """
 
     name: TableName
-    query: str
+    asked: AskedDefinition
     options: Pairs = ()
-    start_mode: StartMode | None = None
-    state_retention: StateRetention | None = None
-    query_offset: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +112,6 @@ class AddQuery:
 
     name: TableName
     query: str
-    query_offset: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +174,9 @@ Statement = (
     | Suspend
     | Resume
     | Refresh
-    | SetFreshness
-    | SetRefreshMode
+    | SetClause
     | SetOptions
     | ResetOptions
-    | SetComment
     | AlterQuery
     | AddQuery
     | DropTable
@@ -206,14 +188,5 @@ Statement = (
     | Explain
 )
 
-PLANNED = (
-    CreateTable,
-    AlterQuery,
-    AddQuery,
-    SetFreshness,
-    SetRefreshMode,
-    SetOptions,
-    ResetOptions,
-    SetComment,
-)
+PLANNED = (CreateTable, AlterQuery, AddQuery, SetClause, SetOptions, ResetOptions)
 """The statements that change a definition, of which a plan can be made."""

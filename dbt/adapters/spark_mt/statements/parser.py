@@ -1,23 +1,373 @@
-"""From a statement's text to its node."""
+"""Parser of CREATE, DROP, SHOW, DESC and EXPLAIN, and routing of statements.
+
+Routing decides which statements are about materialized tables. All others go to Spark byte for
+byte.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.statements.alter_parser import read_alter
-from dbt.adapters.spark_mt.statements.create_parser import read_create
-from dbt.adapters.spark_mt.statements.cursor import Cursor
-from dbt.adapters.spark_mt.statements.show_parser import (
-    read_describe,
-    read_drop,
-    read_explain,
-    read_show,
+from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, Constraint, PrimaryKey
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.statements.advice import (
+    computed_advice,
+    constraint_advice,
+    watermark_option,
 )
+from dbt.adapters.spark_mt.statements.alter_parser import read_alter
+from dbt.adapters.spark_mt.statements.body import (
+    Part,
+    PartList,
+    expect_end,
+    parts_of,
+    read_clauses,
+    read_query,
+)
+from dbt.adapters.spark_mt.statements.clauses import CLAUSES, Place
+from dbt.adapters.spark_mt.statements.errors import (
+    EnforcedKeyError,
+    IfNotExistsFormError,
+    MixedColumnListError,
+    RepeatedClauseError,
+    UnsupportedColumnOptionError,
+    UnsupportedConstraintError,
+    UnsupportedExplainError,
+    WatermarkClauseError,
+)
+from dbt.adapters.spark_mt.statements.lexer import (
+    Cursor,
+    Token,
+    TokenKind,
+    read_parts,
+    read_table_name,
+    refuse_temporary,
+    skip_blank,
+)
+from dbt.adapters.spark_mt.statements.nodes import (
+    AlterQuery,
+    CreateForm,
+    CreateTable,
+    DescribeJob,
+    DescribeTable,
+    DropTable,
+    Explain,
+    ShowCreate,
+    ShowJobs,
+    ShowTables,
+)
+from dbt.adapters.spark_mt.statements.values import read_column_names, refuse_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.statements.nodes import Statement
+
+
+_CONSTRAINT_WORDS = frozenset({"PRIMARY", "UNIQUE", "FOREIGN", "REFERENCES", "CHECK", "CONSTRAINT"})
+_BEHIND_TYPE = frozenset(
+    {"NOT", "NULL", "COMMENT", "DEFAULT", "GENERATED", "METADATA", "MASK", *_CONSTRAINT_WORDS}
+)
+_OPENING = "(<["
+_CLOSING = ")>]"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnList:
+    """What is between the parentheses after the table's name."""
+
+    columns: tuple[ColumnSpec, ...]
+    constraints: tuple[Constraint, ...]
+
+
+def read_column_list(cursor: Cursor) -> ColumnList:
+    """Read `( item, … )`.
+
+    Raises:
+        StatementSyntaxError: An item is wrong, a name is repeated, or forms are mixed.
+    """
+    columns: list[tuple[ColumnSpec, Token]] = []
+    constraints: list[Constraint] = []
+
+    def read(cursor: Cursor) -> None:
+        token = cursor.peek()
+        if cursor.at("WATERMARK", "FOR"):
+            raise cursor.error(WatermarkClauseError, option=watermark_option(cursor, 0))
+        if not _at_constraint(cursor):
+            columns.append((_read_column(cursor), token))
+            return
+        constraint = _read_constraint(cursor)
+        if isinstance(constraint, PrimaryKey) and _has_key(constraints):
+            raise cursor.error(RepeatedClauseError, token, clause="PRIMARY KEY")
+        constraints.append(constraint)
+
+    cursor.items(read)
+    refuse_duplicates(cursor, [(column.name, token) for column, token in columns], "column")
+    _refuse_mixture(cursor, columns)
+    return ColumnList(tuple(column for column, _ in columns), tuple(constraints))
+
+
+def _has_key(constraints: list[Constraint]) -> bool:
+    return any(isinstance(constraint, PrimaryKey) for constraint in constraints)
+
+
+def _refuse_mixture(cursor: Cursor, columns: list[tuple[ColumnSpec, Token]]) -> None:
+    bare = [(column.name, token) for column, token in columns if column.type is None]
+    typed = [(column.name, token) for column, token in columns if column.type is not None]
+    if bare and typed:
+        names = {
+            "bare": ", ".join(name for name, _ in bare),
+            "typed": ", ".join(name for name, _ in typed),
+        }
+        raise cursor.error(MixedColumnListError, bare[0][1], **names)
+
+
+def _at_constraint(cursor: Cursor) -> bool:
+    """Whether a constraint comes next and not a column with a constraint's keyword as its name."""
+    named = cursor.at("CONSTRAINT") and cursor.peek(2).keyword in _CONSTRAINT_WORDS
+    key = cursor.at("PRIMARY", "KEY") or cursor.at("FOREIGN", "KEY")
+    return named or key or any(cursor.at(w, "(") for w in ("CHECK", "UNIQUE"))
+
+
+def _read_constraint(cursor: Cursor) -> Constraint:
+    instead = constraint_advice(cursor)
+    name = cursor.name("a constraint's name") if cursor.accept("CONSTRAINT") else None
+    if cursor.accept("PRIMARY", "KEY"):
+        columns = read_column_names(cursor)
+        if not cursor.accept("NOT", "ENFORCED"):
+            raise cursor.error(EnforcedKeyError)
+        return PrimaryKey(columns, name)
+    if cursor.accept("CHECK"):
+        return Check(_read_condition(cursor), name)
+    raise cursor.error(UnsupportedConstraintError, instead=instead)
+
+
+def _read_condition(cursor: Cursor) -> str:
+    """Read `( expression )`, byte for byte without what surrounds it."""
+    cursor.expect("(")
+    first = cursor.peek()
+    depth = 1
+    while not (cursor.at_end() or cursor.at(";")):
+        depth += {"(": 1, ")": -1}.get(cursor.peek().text, 0)
+        if depth == 0:
+            break
+        cursor.next()
+    if not cursor.at(")") or cursor.peek() is first:
+        raise cursor.expected(
+            what="a condition" if cursor.peek() is first else "a closing parenthesis"
+        )
+    last = cursor.previous
+    cursor.next()
+    return cursor.text_between(first, last)
+
+
+def _read_column(cursor: Cursor) -> ColumnSpec:
+    name = cursor.name("a column's name")
+    if cursor.at(",") or cursor.at(")"):
+        return ColumnSpec(name)
+    if cursor.at("AS"):
+        raise _unsupported_option(cursor, name)
+    return _read_column_options(cursor, name, _read_type(cursor))
+
+
+def _read_column_options(cursor: Cursor, name: str, type_: str) -> ColumnSpec:
+    not_null, comment = False, None
+    while not (cursor.at(",") or cursor.at(")") or cursor.at_end()):
+        token = cursor.peek()
+        if cursor.accept("NOT"):
+            cursor.expect("NULL")
+            repeated, not_null = not_null, True
+        elif cursor.accept("COMMENT"):
+            repeated, comment = comment is not None, cursor.string("a comment")
+        elif token.keyword in _CONSTRAINT_WORDS:
+            instead = constraint_advice(cursor, name)
+            raise cursor.error(UnsupportedConstraintError, instead=instead)
+        else:
+            raise _unsupported_option(cursor, name)
+        if repeated:
+            raise cursor.error(RepeatedClauseError, token, clause=token)
+    return ColumnSpec(name, type_, not_null, comment)
+
+
+def _unsupported_option(cursor: Cursor, column: str) -> UnsupportedColumnOptionError:
+    """Return the error about what follows a column, with the value that it gives."""
+    option = cursor.next()
+    if option.keyword == "GENERATED":
+        cursor.accept("ALWAYS")
+        cursor.accept("AS")
+    first = last = cursor.peek()
+    depth = 0
+    while not cursor.at_end() and not (depth == 0 and cursor.peek().text in (",", ")")):
+        last = cursor.next()
+        depth += {"(": 1, ")": -1}.get(last.text, 0)
+    gives = option.keyword in ("AS", "GENERATED", "DEFAULT") and last is cursor.previous
+    expression = cursor.text_between(first, last) if gives and first is not cursor.peek() else ""
+    instead = computed_advice(option.keyword, expression, column)
+    return cursor.error(UnsupportedColumnOptionError, option, instead=instead)
+
+
+def _read_type(cursor: Cursor) -> str:
+    """Read a type such as `STRUCT<a: INT, b: ARRAY<STRING>>`, byte for byte; Spark checks it."""
+    first = cursor.peek()
+    if first.kind is not TokenKind.WORD or first.keyword in _BEHIND_TYPE:
+        raise cursor.expected(what="a column's type, a comma or a closing parenthesis")
+    depth = 0
+    while not (cursor.at_end() or cursor.at(";")):
+        token = cursor.peek()
+        if depth == 0 and (token.text in (",", ")") or token.keyword in _BEHIND_TYPE):
+            break
+        if token.kind is TokenKind.SIGN:
+            depth += sum((c in _OPENING) - (c in _CLOSING) for c in token.text)
+        if depth < 0:
+            break
+        cursor.next()
+    if depth != 0:
+        raise cursor.expected(what="a type whose brackets are closed")
+    return cursor.text_between(first, cursor.previous)
+
+
+def _create_parts() -> PartList:
+    columns = Part("items", ("(",), read_column_list, title="(column, …)", keep=True)
+    places = {place: [c for c in CLAUSES if c.place is place] for place in Place}
+    parts = [part for place in Place for clause in places[place] for part in parts_of(clause)]
+    # The FLIPs put either pair after WITH and never combine them.
+    orders = (
+        (Place.HEAD, Place.REFRESH, Place.EVOLUTION),
+        (Place.HEAD, Place.EVOLUTION, Place.REFRESH),
+    )
+    fields = (tuple(c.field for place in order for c in places[place]) for order in orders)
+    return PartList((columns, *parts), tuple((columns.field, *order) for order in fields))
+
+
+CREATE_PARTS = _create_parts()
+
+
+def read_create(cursor: Cursor) -> CreateTable:
+    """Read the statement from CREATE on.
+
+    Raises:
+        StatementSyntaxError: It does not follow the grammar.
+    """
+    form = _read_form(cursor)
+    if_not_exists = _read_if_not_exists(cursor, form)
+    name = read_table_name(cursor)
+    values: dict[str, Any] = read_clauses(cursor, CREATE_PARTS)
+    items = values.pop("items", ColumnList((), ()))
+    query = read_query(cursor)
+    asked = AskedDefinition(query, columns=items.columns, constraints=items.constraints, **values)
+    return CreateTable(form, name, asked, if_not_exists)
+
+
+def _read_form(cursor: Cursor) -> CreateForm:
+    cursor.expect("CREATE")
+    form = CreateForm.CREATE
+    if cursor.accept("OR"):
+        form = CreateForm(f"CREATE OR {cursor.choice('CREATE OR …', ('ALTER', 'REPLACE'))}")
+    cursor.statement = f"{form.value} MATERIALIZED TABLE"
+    refuse_temporary(cursor, ", or create a temporary view, which stores no rows")
+    cursor.expect("MATERIALIZED", "TABLE")
+    return form
+
+
+def _read_if_not_exists(cursor: Cursor, form: CreateForm) -> bool:
+    token = cursor.peek()
+    given = cursor.accept("IF", "NOT", "EXISTS")
+    if given and form is not CreateForm.CREATE:
+        raise cursor.error(IfNotExistsFormError, token, form=form.value)
+    return given
+
+
+def read_drop(cursor: Cursor) -> DropTable:
+    """Read `DROP MATERIALIZED TABLE [IF EXISTS] name`."""
+    cursor.statement = "DROP MATERIALIZED TABLE"
+    cursor.expect("DROP")
+    refuse_temporary(cursor)
+    cursor.expect("MATERIALIZED", "TABLE")
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = read_table_name(cursor)
+    expect_end(cursor)
+    return DropTable(name, if_exists)
+
+
+def read_show(cursor: Cursor) -> ShowTables | ShowCreate | ShowJobs:
+    """Read the statement from SHOW on."""
+    cursor.statement = "SHOW"
+    cursor.expect("SHOW")
+    if cursor.accept("JOBS"):
+        expect_end(cursor)
+        return ShowJobs()
+    if cursor.accept("CREATE"):
+        return _read_show_create(cursor)
+    return _read_show_tables(cursor)
+
+
+def read_describe(cursor: Cursor) -> DescribeTable | DescribeJob:
+    """Read the statement from DESC on."""
+    cursor.statement = cursor.next().keyword
+    if cursor.accept("JOB"):
+        job = DescribeJob(cursor.string("a job's id"))
+        expect_end(cursor)
+        return job
+    extended = cursor.accept("EXTENDED")
+    cursor.expect("MATERIALIZED", "TABLE")
+    cursor.statement = f"{cursor.statement} MATERIALIZED TABLE"
+    # A table may be called extended: then nothing, or a dot, follows it.
+    if cursor.at("EXTENDED") and cursor.peek(1).kind in (TokenKind.WORD, TokenKind.QUOTED):
+        cursor.next()
+        extended = True
+    name = read_table_name(cursor)
+    expect_end(cursor)
+    return DescribeTable(name, extended)
+
+
+def read_explain(cursor: Cursor) -> Explain:
+    """Read the statement from EXPLAIN on.
+
+    Raises:
+        StatementSyntaxError: What is explained changes no definition, or is wrong itself.
+    """
+    cursor.statement = "EXPLAIN"
+    cursor.expect("EXPLAIN")
+    if cursor.at("CREATE"):
+        return Explain(read_create(cursor))
+    token = cursor.peek()
+    if cursor.at("ALTER"):
+        statement = read_alter(cursor)
+        if isinstance(statement, AlterQuery):
+            return Explain(statement)
+        cursor.statement = "EXPLAIN"
+    what = "ALTER without AS query" if token.keyword == "ALTER" else token
+    raise cursor.error(UnsupportedExplainError, token, what=what)
+
+
+def _read_show_create(cursor: Cursor) -> ShowCreate:
+    or_alter = cursor.accept("OR")
+    if or_alter:
+        cursor.expect("ALTER")
+    cursor.statement = f"SHOW CREATE {'OR ALTER ' if or_alter else ''}MATERIALIZED TABLE"
+    cursor.expect("MATERIALIZED", "TABLE")
+    name = read_table_name(cursor)
+    expect_end(cursor)
+    return ShowCreate(name, or_alter)
+
+
+def _read_show_tables(cursor: Cursor) -> ShowTables:
+    cursor.statement = "SHOW MATERIALIZED TABLES"
+    cursor.expect("MATERIALIZED", "TABLES")
+    schema: tuple[str, ...] = ()
+    if cursor.accept("FROM") or cursor.accept("IN"):
+        schema = read_parts(cursor, 2, "a schema's name")
+    negated = cursor.accept("NOT")
+    pattern = None
+    if negated or cursor.at("LIKE"):
+        cursor.expect("LIKE")
+        pattern = cursor.string("a pattern")
+    expect_end(cursor)
+    return ShowTables(schema, pattern, negated)
+
 
 _READERS: dict[str, Callable[[Cursor], Statement]] = {
     "CREATE": read_create,
@@ -31,12 +381,12 @@ _READERS: dict[str, Callable[[Cursor], Statement]] = {
 
 
 def parse(sql: str) -> Statement:
-    """Read one statement about materialized tables (semantics 2).
+    """Read one statement about materialized tables.
 
-    `routing.parse_statement` tells first whether a text is such a statement.
+    `parse_statement` decides first whether a text is such a statement.
 
     Args:
-        sql: The statement; comments before it and a semicolon behind it do not count.
+        sql: The statement; comments before it and a semicolon after it do not count.
 
     Raises:
         StatementSyntaxError: The text does not follow the grammar.
@@ -46,3 +396,74 @@ def parse(sql: str) -> Statement:
     if read is None:
         raise cursor.expected(what=" or ".join(_READERS))
     return read(cursor)
+
+
+_MENTION = re.compile(r"materialized|\bjobs?\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_MOST_WORDS = 9
+_TABLE = r"(?:GLOBAL )?(?:TEMP |TEMPORARY )?MATERIALIZED TABLE\b"
+_CREATE = rf"CREATE (?:OR \w+ )?{_TABLE}"
+_OURS = re.compile(
+    "|".join(
+        (
+            _CREATE,
+            rf"(?:ALTER|DROP) {_TABLE}",
+            r"SHOW CREATE (?:OR ALTER )?MATERIALIZED TABLE\b",
+            r"SHOW MATERIALIZED TABLES?\b",
+            r"SHOW JOBS\b",
+            r"DESC(?:RIBE)? (?:EXTENDED )?MATERIALIZED TABLE\b",
+            r"DESC(?:RIBE)? JOB (?:R )?['\"]",
+            rf"EXPLAIN (?:\w+ )?(?:{_CREATE}|(?:ALTER|DROP) {_TABLE})",
+        )
+    )
+)
+
+
+def parse_statement(sql: str) -> Statement | None:
+    """Read a statement if it is about materialized tables.
+
+    Args:
+        sql: Any SQL, comments before it included.
+
+    Returns:
+        The statement; None where it is Spark's, also when it cannot be read at all.
+
+    Raises:
+        StatementSyntaxError: It is ours and does not follow the grammar.
+    """
+    return parse(sql) if is_ours(sql) else None
+
+
+def is_ours(sql: str) -> bool:
+    """Decide by its first words whether a statement is about materialized tables.
+
+    Only the words are looked at: a text that does not mention the keywords costs one search, and
+    no text is ever tokenized here.
+    """
+    return _MENTION.search(sql) is not None and _OURS.match(_head(sql)) is not None
+
+
+def _head(sql: str) -> str:
+    """Return the first words in upper case with one blank between, and the sign after them."""
+    words: list[str] = []
+    offset = skip_blank(sql, 0)
+    while len(words) < _MOST_WORDS and (match := _WORD.match(sql, offset)):
+        words.append(match[0].upper())
+        offset = skip_blank(sql, match.end())
+    return " ".join([*words, sql[offset : offset + 1]])
+
+
+def parse_name(text: str) -> TableName:
+    """Return the table that a name in a statement would mean.
+
+    Args:
+        text: A name of one to three parts, in backticks where it needs them.
+
+    Raises:
+        StatementSyntaxError: It is no name.
+        TypeError: It is more than a name.
+    """
+    parsed = parse_statement(f"DROP MATERIALIZED TABLE {text}")
+    if not isinstance(parsed, DropTable):
+        raise TypeError(text)
+    return parsed.name

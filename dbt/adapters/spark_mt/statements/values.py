@@ -1,36 +1,43 @@
-"""The values of clauses: intervals, modes, lists of options and of names."""
+"""Values of clauses, read from a statement."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
-from dbt.adapters.spark_mt.definition.start_mode import (
+from dbt.adapters.spark_mt.definition.freshness import (
+    Freshness,
+    FreshnessTooLongError,
+    InvalidFreshnessError,
+    InvalidFreshnessUnitError,
+    TimeUnit,
+)
+from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
+    InvalidStartModeError,
+    InvalidStateRetentionError,
+    LogicalRefreshMode,
     StartInterval,
     StartMode,
     StartModeType,
+    StateRetention,
+    StateRetentionType,
 )
-from dbt.adapters.spark_mt.definition.state_retention import StateRetention, StateRetentionType
-from dbt.adapters.spark_mt.statements.cursor import did_you_mean
 from dbt.adapters.spark_mt.statements.errors import (
+    AT,
+    EXCERPT,
     DuplicateNameError,
-    FreshnessSyntaxError,
-    FreshnessUnitSyntaxError,
     IntervalFormError,
     MissingEqualsError,
-    StartModeSyntaxError,
-    StateRetentionSyntaxError,
+    StatementSyntaxError,
 )
-from dbt.adapters.spark_mt.statements.tokens import Token, TokenKind
+from dbt.adapters.spark_mt.statements.lexer import Cursor, Token, TokenKind, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.definition.definition import Pairs
-    from dbt.adapters.spark_mt.statements.cursor import Cursor
+
 
 _UNITS = tuple(unit.name for unit in IntervalUnit)
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
@@ -38,13 +45,48 @@ _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+)\s+([A-Za-z]+)\s*")
 _NO_INTERVAL = "literal must be an interval for FROM_NOW and RESUME_OR_FROM_NOW modes"
 
 
-def read_equals(cursor: Cursor, clause: str) -> None:
-    """Read the equals sign of a clause."""
-    if not cursor.accept("="):
-        words = 3 if cursor.at("INTERVAL") else 1
-        value = cursor.text_between(cursor.peek(), cursor.peek(words - 1))
-        suggestion = f"{clause} = {value}"
-        raise cursor.error(MissingEqualsError, clause=clause, suggestion=suggestion)
+class FreshnessSyntaxError(StatementSyntaxError, InvalidFreshnessError):
+    """FRESHNESS holds no positive whole number, or one that is too large."""
+
+    condition = InvalidFreshnessError.condition
+    text = AT + InvalidFreshnessError.text + EXCERPT
+    remedy = (
+        "Write a whole number from 1 to 2147483647, without a sign, such as INTERVAL '3' MINUTE."
+    )
+
+
+class FreshnessTooLongSyntaxError(StatementSyntaxError, FreshnessTooLongError):
+    """FRESHNESS is longer than the longest one."""
+
+    condition = FreshnessTooLongError.condition
+    text = AT + FreshnessTooLongError.text + EXCERPT
+    remedy = FreshnessTooLongError.remedy
+
+
+class FreshnessUnitSyntaxError(StatementSyntaxError, InvalidFreshnessUnitError):
+    """FRESHNESS has a unit that no schedule knows, such as MONTH."""
+
+    condition = InvalidFreshnessUnitError.condition
+    text = AT + InvalidFreshnessUnitError.text + EXCERPT
+    remedy = (
+        "{suggestion}MONTH and YEAR are units of START_MODE only; 30 days are INTERVAL '30' DAY."
+    )
+
+
+class StartModeSyntaxError(StatementSyntaxError, InvalidStartModeError):
+    """START_MODE's keyword and argument do not fit together."""
+
+    condition = InvalidStartModeError.condition
+    text = AT + InvalidStartModeError.text + EXCERPT
+    remedy = InvalidStartModeError.remedy
+
+
+class StateRetentionSyntaxError(StatementSyntaxError, InvalidStateRetentionError):
+    """STATE_RETENTION names operators where it cannot."""
+
+    condition = InvalidStateRetentionError.condition
+    text = AT + InvalidStateRetentionError.text + EXCERPT
+    remedy = "Leave the operators out, or write STATE_RETENTION = PTF_ONLY({found} …)."
 
 
 def read_options(cursor: Cursor) -> Pairs:
@@ -56,9 +98,9 @@ def read_options(cursor: Cursor) -> Pairs:
         token = cursor.peek()
         key = cursor.string("an option's key")
         if not cursor.accept("="):
-            raise cursor.error(
-                MissingEqualsError, clause=token, suggestion=f"{token} = {cursor.peek()}"
-            )
+            value = cursor.peek() if cursor.peek().kind is TokenKind.STRING else "'value'"
+            suggestion = f"{token} = {value}"
+            raise cursor.error(MissingEqualsError, clause=token, suggestion=suggestion)
         pairs.append((key, cursor.string("an option's value")))
         keys.append((key, token))
 
@@ -82,9 +124,9 @@ def read_column_names(cursor: Cursor) -> tuple[str, ...]:
 
 
 def refuse_duplicates(cursor: Cursor, names: Sequence[tuple[str, Token]], what: str) -> None:
-    """Refuse a list in which names stand twice, spelt the same.
+    """Refuse a list in which names are repeated, spelt the same.
 
-    Names that differ in case only are the resolver's business: Spark's settings decide.
+    The resolver compares names that differ in case only, by the settings of Spark.
 
     Raises:
         DuplicateNameError: With all of them.
@@ -102,8 +144,7 @@ def refuse_duplicates(cursor: Cursor, names: Sequence[tuple[str, Token]], what: 
 
 
 def read_freshness(cursor: Cursor) -> Freshness:
-    """Read `= INTERVAL 'n' unit` with one of the units that schedules know."""
-    read_equals(cursor, "FRESHNESS")
+    """Read `INTERVAL 'n' unit` with one of the units of a schedule."""
     if not cursor.at("INTERVAL"):
         raise cursor.expected(what="INTERVAL 'n' unit")
     token, count, unit = _read_interval(cursor)
@@ -111,21 +152,25 @@ def read_freshness(cursor: Cursor) -> Freshness:
     if singular not in TimeUnit.__members__:
         suggestion = did_you_mean(unit.keyword, tuple(TimeUnit.__members__))
         known = "" if singular in _UNITS else suggestion
+        if not unit.text.isalpha():
+            known = "A freshness has one unit, without a precision. "
         raise cursor.error(FreshnessUnitSyntaxError, unit, unit=unit, suggestion=known)
-    if not _is_positive(count):
-        raise cursor.error(FreshnessSyntaxError, token, value=count)
-    return Freshness(int(count), TimeUnit[singular])
+    try:
+        return Freshness.of(count, singular)
+    except FreshnessTooLongError as error:
+        whole = _span(cursor, token, unit)
+        raise cursor.error(FreshnessTooLongSyntaxError, whole, **error.parameters) from error
+    except InvalidFreshnessError as error:
+        raise cursor.error(FreshnessSyntaxError, token, value=count) from error
 
 
 def read_refresh_mode(cursor: Cursor) -> LogicalRefreshMode:
-    """Read `= CONTINUOUS | FULL | AUTOMATIC`."""
-    read_equals(cursor, "REFRESH_MODE")
+    """Read `CONTINUOUS | FULL | AUTOMATIC`."""
     return LogicalRefreshMode[cursor.choice("REFRESH_MODE", tuple(LogicalRefreshMode.__members__))]
 
 
 def read_start_mode(cursor: Cursor) -> StartMode:
     """Read one of the six forms of START_MODE."""
-    read_equals(cursor, "START_MODE")
     keyword = cursor.peek()
     kind = StartModeType[cursor.choice("START_MODE", tuple(StartModeType.__members__))]
     if kind.fallback is StartModeType.FROM_TIMESTAMP:
@@ -141,8 +186,7 @@ def read_start_mode(cursor: Cursor) -> StartMode:
 
 
 def read_state_retention(cursor: Cursor) -> StateRetention:
-    """Read `= ALL | NONE | PTF_ONLY[('operator', …)]`."""
-    read_equals(cursor, "STATE_RETENTION")
+    """Read `ALL | NONE | PTF_ONLY[('operator', …)]`."""
     values = tuple(StateRetentionType.__members__)
     kind = StateRetentionType[cursor.choice("STATE_RETENTION", values)]
     if not cursor.at("("):
@@ -185,13 +229,13 @@ def _start_mode_error(
 
 
 def _read_interval(cursor: Cursor) -> tuple[Token, str, Token]:
-    """Read `INTERVAL 'n' unit`; return the number's token, the number, and the unit's token."""
+    """Read `INTERVAL 'n' unit`; return the number's token, the number, and the unit's token.
+
+    A sign before the number belongs to it, and `DAY TO HOUR` or `DAY(2)` is one unit: the clauses
+    refuse both by their own rules.
+    """
     cursor.expect("INTERVAL")
-    token = cursor.peek()
-    if token.kind is TokenKind.NUMBER and cursor.peek(1).kind is TokenKind.WORD:
-        suggestion = f"INTERVAL '{token}' {cursor.peek(1)}"
-        raise cursor.error(IntervalFormError, suggestion=suggestion)
-    count = cursor.string("a whole number")
+    token, count = _read_count(cursor)
     unit = cursor.peek()
     with_unit = _NUMBER_AND_UNIT.fullmatch(count)
     if with_unit and unit.keyword.removesuffix("S") not in _UNITS:
@@ -199,7 +243,42 @@ def _read_interval(cursor: Cursor) -> tuple[Token, str, Token]:
         raise cursor.error(IntervalFormError, token, suggestion=suggestion)
     if unit.kind is not TokenKind.WORD or unit.keyword == "AS":
         raise cursor.expected(what=f"a unit: {', '.join(_UNITS)}")
-    return token, count.strip(), cursor.next()
+    return token, count.strip(), _read_unit(cursor)
+
+
+def _read_count(cursor: Cursor) -> tuple[Token, str]:
+    """Read the number of an interval, with the sign that Spark and Flink allow before it."""
+    first = cursor.peek()
+    sign = cursor.next().text if first.text in ("-", "+") else ""
+    token = cursor.peek()
+    is_bare = token.kind is TokenKind.NUMBER and cursor.peek(1).kind is TokenKind.WORD
+    text = cursor.next().text if is_bare else cursor.string("a whole number")
+    whole = _span(cursor, first, token)
+    if sign == "-":
+        return whole, f"-{text}"
+    if sign or is_bare:
+        suggestion = f"INTERVAL '{text}' {cursor.peek()}"
+        raise cursor.error(IntervalFormError, whole, suggestion=suggestion)
+    return whole, text
+
+
+def _read_unit(cursor: Cursor) -> Token:
+    """Read a unit, or what Spark and Flink take in its place: `DAY TO HOUR`, `DAY(2)`."""
+    first = cursor.next()
+    while True:
+        if cursor.at("TO") and cursor.peek(1).kind is TokenKind.WORD:
+            words = 2
+        elif cursor.at("(") and cursor.peek(2).text == ")":
+            words = 3
+        else:
+            return _span(cursor, first, cursor.previous)
+        for _ in range(words):
+            cursor.next()
+
+
+def _span(cursor: Cursor, first: Token, last: Token) -> Token:
+    """Return several tokens as one, for an error that underlines all of them."""
+    return Token(first.kind, cursor.text_between(first, last), first.start)
 
 
 def _is_positive(count: str) -> bool:

@@ -1,1 +1,1 @@
-"""Sources and streams of Structured Streaming."""
+"""Sources and queries of Structured Streaming."""

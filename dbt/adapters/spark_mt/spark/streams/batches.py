@@ -1,43 +1,196 @@
-"""One batch of a stream as one fenced commit, with the positions behind it."""
+"""Batches of a stream and the checkpoints that note them.
+
+Each batch is one fenced commit with the positions that it reached. The end of a batch in its
+sources is read from the offsets that Spark wrote into the checkpoint before it.
+"""
 
 from __future__ import annotations
 
-import secrets
+import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.identifier import quote
+from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
 from dbt.adapters.spark_mt.definition.table_state import LastRefresh
-from dbt.adapters.spark_mt.execution.hosting_errors import CheckpointLostError
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.step_facts import facts_of
-from dbt.adapters.spark_mt.execution.streams import BatchDone
-from dbt.adapters.spark_mt.planning.batches import WriteBatch
-from dbt.adapters.spark_mt.planning.guard import guarded
-from dbt.adapters.spark_mt.spark.commits import fenced
+from dbt.adapters.spark_mt.execution.commit_metadata import facts_of
+from dbt.adapters.spark_mt.execution.errors import CheckpointLostError
+from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
+from dbt.adapters.spark_mt.planning.constraints import guarded
+from dbt.adapters.spark_mt.planning.steps import WriteBatch
+from dbt.adapters.spark_mt.spark.catalog import NoTable
+from dbt.adapters.spark_mt.spark.commit import WriteErrors, fenced
 from dbt.adapters.spark_mt.spark.private_session import PrivateSession
-from dbt.adapters.spark_mt.spark.table_details import NoTable
-from dbt.adapters.spark_mt.spark.write_errors import WriteErrors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
-    from dbt.adapters.spark_mt.execution.history import Commit
+    from dbt.adapters.spark_mt.execution.table_history import Commit
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
-    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
-    from dbt.adapters.spark_mt.spark.streams.checkpoints import Checkpoint, Checkpoints
-    from dbt.adapters.spark_mt.spark.streams.ends import BatchEnds
-    from dbt.adapters.spark_mt.spark.table_details import TableDetails
+    from dbt.adapters.spark_mt.resolution.settings import Settings
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
+    from dbt.adapters.spark_mt.spark.streams.sources import StreamSource
+
+
+_DIRECTORY = ".materialized-table-checkpoints"
+PASSING = "stream-"
+"""How the names of checkpoints begin in which no later stream goes on."""
+_ABANDONED_MS = 7 * 24 * 3600 * 1000
+_HEADER_LINES = 2
+"""In front of an entry's offsets: the version of its format, and the batch's own metadata."""
+_NOTHING = "-"
+"""Stands for a source that has no offset yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The checkpoint of one stream.
+
+    Args:
+        path: Its directory.
+        name: How commits call it.
+        is_kept: Whether a later stream goes on in it.
+    """
+
+    path: str
+    name: str
+    is_kept: bool
+
+    def facts(self, batch: int) -> StreamFacts:
+        """Return how a commit calls a batch."""
+        return StreamFacts(self.name, batch)
+
+
+class Checkpoints:
+    """Finds and removes checkpoints: `<root>/<table id>/<name>`.
+
+    Args:
+        spark: A classic session.
+        files: Its file systems.
+        settings: Reads the settings in force.
+    """
+
+    def __init__(
+        self, spark: SparkSession, files: DriverFiles, settings: Callable[[], Settings]
+    ) -> None:
+        self._spark = spark
+        self._files = files
+        self._settings = settings
+
+    def of(self, table_id: str, name: str, *, is_kept: bool) -> Checkpoint:
+        """Return a table's checkpoint, whether it is there or not."""
+        return Checkpoint(f"{self._of_table(table_id)}/{name}", name, is_kept)
+
+    def can_resume(self, table_id: str, stream: StreamFacts) -> bool:
+        """Whether a checkpoint has a batch, and no later one that is complete."""
+        path = self.of(table_id, stream.checkpoint, is_kept=True).path
+        if stream.batch < 0:
+            return not _numbers(self._files.names(f"{path}/commits"))
+        complete = _numbers(self._files.names(f"{path}/commits"))
+        begun = _numbers(self._files.names(f"{path}/offsets"))
+        return stream.batch in begun and max(complete, default=-1) <= stream.batch
+
+    def offsets(self, checkpoint: Checkpoint, batch: int) -> list[Any]:
+        """Return the offsets behind a batch, in the order of the plan's sources; None for none."""
+        text = self._files.read(f"{checkpoint.path}/offsets/{batch}")
+        lines = text.splitlines()[_HEADER_LINES:]
+        return [None if line == _NOTHING else json.loads(line) for line in lines]
+
+    def remove(self, checkpoint: Checkpoint) -> None:
+        """Remove one."""
+        self._files.delete(checkpoint.path)
+
+    def remove_others(self, table_id: str, name: str = "") -> None:
+        """Remove all checkpoints of a table but one, or all."""
+        directory = self._of_table(table_id)
+        others = [other for other in self._files.names(directory) if other != name]
+        for other in others:
+            self._files.delete(f"{directory}/{other}")
+        if not name and others:
+            self._files.delete(directory)
+
+    def remove_abandoned(self, table_id: str, now_ms: int) -> None:
+        """Remove what streams without state left behind whose process was killed.
+
+        A stream that goes on notes every batch; one that notes none for a week begins anew if its
+        checkpoint goes, and loses nothing by it.
+
+        Args:
+            table_id: The table.
+            now_ms: The current instant, milliseconds since the epoch, UTC.
+        """
+        directory = self._of_table(table_id)
+        for name in self._files.names(directory):
+            path = f"{directory}/{name}"
+            if name.startswith(PASSING) and now_ms - self._noted_ms(path) > _ABANDONED_MS:
+                self._files.delete(path)
+
+    def _noted_ms(self, path: str) -> int:
+        found = (self._files.modified_ms(each) for each in (f"{path}/offsets", path))
+        return max((at for at in found if at is not None), default=0)
+
+    def _of_table(self, table_id: str) -> str:
+        asked = self._settings().checkpoint_location
+        warehouse = self._spark.conf.get("spark.sql.warehouse.dir") or "spark-warehouse"
+        return f"{(asked or f'{warehouse}/{_DIRECTORY}').rstrip('/')}/{table_id}"
+
+
+def _numbers(names: list[str]) -> set[int]:
+    return {int(name) for name in names if name.isdigit()}
+
+
+class BatchEnds:
+    """Reads the positions after the batches of one stream.
+
+    Args:
+        opened: The sources, in the query's order.
+    """
+
+    def __init__(self, opened: Mapping[str, StreamSource]) -> None:
+        self._opened = opened
+        tables = [name for name, source in opened.items() if source.is_versioned]
+        several = tables if len(tables) > 1 else []
+        self._by_identity = {opened[name].identity(): name for name in several}
+
+    def positions(self, offsets: Sequence[Any]) -> Positions:
+        """Return the positions that an entry of the log of offsets means.
+
+        A table with versions is known by its identity there, a topic by its name. Of several
+        sources of other formats the first is the first in the query.
+
+        Raises:
+            OffsetInsideCommitError: The batch read a part of a commit.
+            SourceNotFoundError: A version that it read is no longer in a source's log.
+        """
+        found: dict[str, Position] = {}
+        for offset in offsets:
+            if offset is None:
+                continue
+            name = self._name(offset, [each for each in self._opened if each not in found])
+            found[name] = self._opened[name].position_of(json.dumps(offset))
+        return found
+
+    def are_of(self, positions: Positions) -> bool:
+        """Whether positions before a batch are those of the tables that it was read from."""
+        return all(
+            source.is_of(positions[name])
+            for name, source in self._opened.items()
+            if name in positions
+        )
+
+    def _name(self, offset: object, left: list[str]) -> str:
+        named = ((name, self._opened[name].identity_in(offset)) for name in left)
+        name, identity = next((name, found) for name, found in named if found is not None)
+        return self._by_identity.get(identity, name)
+
 
 _BATCH = "__materialized_table_batch"
 _NO_BATCH = -1
-_MERGE_CONFS = {"spark.databricks.delta.merge.materializeSource": "auto"}
-"""Delta keeps the rows of a batch while it merges them, and refuses those that we keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +212,7 @@ class BatchWriter:
     """Writes batches into tables.
 
     Args:
-        log: Reads Delta logs.
+        tables: Commits to tables.
         details: What the catalog says about tables.
         checkpoints: Reads checkpoints.
         now_ms: The current instant, milliseconds since the epoch, UTC.
@@ -67,14 +220,14 @@ class BatchWriter:
 
     def __init__(
         self,
-        log: DeltaLog,
+        tables: SparkTables,
         details: TableDetails,
         checkpoints: Checkpoints,
         now_ms: Callable[[], int],
     ) -> None:
-        self._errors = WriteErrors(log, details)
+        self._errors = WriteErrors(tables, details)
         self._details = details
-        self._log = log
+        self._tables = tables
         self._checkpoints = checkpoints
         self._now_ms = now_ms
 
@@ -125,23 +278,21 @@ class BatchWriter:
         with self._errors.explaining(session, step) as attempt:
             attempt.content = f"SELECT * FROM {_BATCH}"
             moved = positions != table.positions
-            statement = self._statement(session, step, attempt.content, moved=moved)
-            told = facts_of(step, secrets.token_hex(8))
-            version = fenced(session, table.name, told, lambda: session.spark.sql(statement))
+            write = self._write(session, step, attempt.content, moved=moved)
+            told = facts_of(step)
+            version = fenced(self._tables, session, table.name, told, write)
         return self._done(table, step, version)
 
-    def _statement(
+    def _write(
         self, session: PrivateSession, step: WriteBatch, content: str, *, moved: bool
-    ) -> str:
+    ) -> Callable[[], None]:
         definition = step.definition
         rows = guarded(content, definition.resolved)
-        key = step.run.engine.key if step.run.engine else ()
-        if not key:
-            return f"INSERT INTO {definition.name.sql}\n{rows}"
-        if not moved:
-            return f"INSERT INTO {definition.name.sql}\n{_none_of(rows)}"
-        session.configure(_MERGE_CONFS)
-        return _upsert(definition, rows, key)
+        key = step.run.choice.key
+        if key and moved:
+            return partial(self._tables.upsert, session.spark, definition, rows, key)
+        rows = _none_of(rows) if key else rows
+        return partial(self._tables.append, session.spark, definition.name, rows)
 
     def _done(self, table: StoredTable, step: WriteBatch, version: int) -> BatchDone:
         now, run = self._now_ms(), step.run
@@ -178,24 +329,10 @@ class BatchWriter:
         detail = self._details.of(table.name)
         if isinstance(detail, NoTable):
             return None
-        return self._log.commit(detail.location, version)
+        return self._tables.log.commit(detail.location, version)
 
 
 def _none_of(rows: str) -> str:
     """A batch that only moves the watermark changes no group; a MERGE of nothing costs a join."""
     failure = "raise_error('groups changed although no source did')"
     return f"SELECT * FROM (\n{rows}\n) WHERE CASE WHEN true THEN {failure} ELSE true END"
-
-
-def _upsert(definition: StoredDefinition, rows: str, key: tuple[str, ...]) -> str:
-    """Rows of a batch take the place of those that have the same key."""
-    columns = [quote(column.name) for column in definition.resolved.columns]
-    same = " AND ".join(f"t.{quote(column)} <=> s.{quote(column)}" for column in key)
-    changed = ", ".join(f"t.{column} = s.{column}" for column in columns)
-    listed = ", ".join(columns)
-    values = ", ".join(f"s.{column}" for column in columns)
-    return (
-        f"MERGE INTO {definition.name.sql} AS t USING (\n{rows}\n) AS s ON {same}\n"
-        f"WHEN MATCHED THEN UPDATE SET {changed}\n"
-        f"WHEN NOT MATCHED THEN INSERT ({listed}) VALUES ({values})"
-    )

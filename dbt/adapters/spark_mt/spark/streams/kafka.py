@@ -1,46 +1,171 @@
-"""A table of the catalog over topics of Kafka."""
+"""Kafka source: tables over topics, their offsets, and probes of where a log begins and ends."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, OffsetPosition
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind, OffsetPosition
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.ports import StartPosition
-from dbt.adapters.spark_mt.planning.windows import ChangeKind
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.streams.kafka_offsets import (
-    EARLIEST,
-    KAFKA,
-    Offsets,
-    assignment,
-    completed,
-    holds,
-    kafka_position,
-    kind_between,
-    offsets_of,
-    parse,
-    position_of,
-    reaches_back,
-    render,
-)
-from dbt.adapters.spark_mt.spark.streams.options import (
-    NO_LIMITS,
-    has_any,
-    only,
-    table_options,
-    without,
-)
-from dbt.adapters.spark_mt.spark.streams.probe import Ends, NoAnswerError, ends_of
+from dbt.adapters.spark_mt.spark.catalog import NO_LIMITS, has_any, only, table_options, without
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.identifier import TableName
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.positions import Position
+
+
+KAFKA = "kafka"
+EARLIEST = -2
+"""Stands for the oldest record that a partition still has."""
+
+Partition = tuple[str, int]
+"""A topic and the number of one of its partitions."""
+Offsets = dict[Partition, int]
+
+
+def kafka_position(offset: str) -> OffsetPosition:
+    """Return the position that an offset of Spark's names; `null` is that of no partitions."""
+    return position_of(parse(offset))
+
+
+def position_of(offsets: Mapping[Partition, int]) -> OffsetPosition:
+    """Return offsets as a position."""
+    return OffsetPosition(KAFKA, render(offsets))
+
+
+def offsets_of(position: OffsetPosition) -> Offsets:
+    """Return the offsets that a position names."""
+    return parse(position.offset)
+
+
+def parse(text: str) -> Offsets:
+    """Read Spark's JSON: topic, then partition, then offset."""
+    document = json.loads(text) or {}
+    return {
+        (topic, int(number)): int(offset)
+        for topic, partitions in document.items()
+        for number, offset in partitions.items()
+    }
+
+
+def render(offsets: Mapping[Partition, int]) -> str:
+    """Write canonical JSON: sorted keys, no blanks."""
+    document: dict[str, dict[str, int]] = {}
+    for (topic, number), offset in offsets.items():
+        document.setdefault(topic, {})[str(number)] = offset
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def assignment(offsets: Mapping[Partition, int]) -> str:
+    """Name exactly these partitions, as the option `assign` takes them."""
+    document: dict[str, list[int]] = {}
+    for topic, number in sorted(offsets):
+        document.setdefault(topic, []).append(number)
+    return json.dumps(document, separators=(",", ":"))
+
+
+def completed(offsets: Mapping[Partition, int], known: Mapping[Partition, int]) -> Offsets:
+    """Let partitions that are known and not named begin at their oldest record."""
+    return {**dict.fromkeys(known, EARLIEST), **offsets}
+
+
+def kind_between(
+    after: Mapping[Partition, int], upto: Mapping[Partition, int], oldest: Mapping[Partition, int]
+) -> ChangeKind:
+    """Tell what happened to a log between two of its positions.
+
+    Args:
+        after: What was read.
+        upto: Up to where it shall be read.
+        oldest: The oldest record of each partition now.
+
+    Returns:
+        REPLACED where a partition counts from anew, GONE where records between the two positions
+        are no longer there.
+    """
+    if any(upto[partition] < read for partition, read in after.items() if partition in upto):
+        return ChangeKind.REPLACED
+    begins = {partition: after.get(partition, 0) for partition in upto}
+    unread = [partition for partition, begin in begins.items() if begin < upto[partition]]
+    lost = [p for p in unread if p not in oldest or oldest[p] > begins[p]]
+    if lost or not after.keys() <= upto.keys():
+        return ChangeKind.GONE
+    return ChangeKind.ADDED if unread else ChangeKind.NONE
+
+
+def holds(position: Mapping[Partition, int], oldest: Offsets, newest: Offsets) -> bool:
+    """Whether a log can be gone on from a position: no record behind it is missing."""
+    return all(
+        partition in newest and oldest[partition] <= offset <= newest[partition]
+        for partition, offset in position.items()
+    )
+
+
+def reaches_back(start: Mapping[Partition, int], oldest: Mapping[Partition, int]) -> bool:
+    """Whether a log still has what lay right before `start`, or never had anything there."""
+    return all(
+        offset > oldest.get(partition, 0) or oldest.get(partition, 0) == 0
+        for partition, offset in start.items()
+    )
+
+
+_CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
+_REMOVED = "spark.sql.streaming.forceDeleteTempCheckpointLocation"
+
+
+_PATIENCE_S = 60
+
+
+class NoAnswerError(Exception):
+    """A log could be asked, and said nothing for a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Two offsets, each as JSON in the words of the source.
+
+    Args:
+        start: Where the stream would begin.
+        end: Where the log ended at that moment.
+    """
+
+    start: str
+    end: str
+
+
+def ends_of(private: SparkSession, frame: DataFrame) -> Ends:
+    """Start a stream that may take no rows, and return what its progress says of its only source.
+
+    The first batch of such a stream ends where it starts. 0.3 s, and no checkpoint is left.
+
+    Args:
+        private: The session of `frame`, whose confs for checkpoints are changed.
+        frame: A stream of one source whose reader is limited to nothing per batch.
+
+    Raises:
+        pyspark.errors.StreamingQueryException: The source cannot be reached.
+        NoAnswerError: It did not answer in time.
+    """
+    private.conf.unset(_CHECKPOINTS)  # a directory of Spark's own is used, and removed
+    private.conf.set(_REMOVED, "true")
+    query = frame.writeStream.format("noop").trigger(availableNow=True).start()
+    if not query.awaitTermination(_PATIENCE_S):
+        query.stop()
+        raise NoAnswerError
+    progress = query.lastProgress
+    if progress is None:
+        return Ends("null", "null")
+    source = progress["sources"][0]
+    return Ends(source["endOffset"], source["latestOffset"])
+
 
 _TIMES = ("startingTimestamp", "startingOffsetsByTimestamp")
 _STARTS = (*_TIMES, "startingOffsets", "startingOffsetsByTimestampStrategy")
@@ -63,6 +188,8 @@ class KafkaSource:
         spark: A private session, to which the frames belong.
         name: The table's full name.
     """
+
+    is_versioned = False
 
     def __init__(self, spark: SparkSession, name: TableName) -> None:
         self._spark = spark
@@ -99,6 +226,19 @@ class KafkaSource:
         )
         start, oldest = parse(asked.start), offsets_of(self.earliest())
         return StartPosition(position_of(start), is_complete=reaches_back(start, oldest))
+
+    def identity(self) -> str:
+        """Return nothing: offsets name topics, not tables."""
+        return ""
+
+    def identity_in(self, offset: object) -> str | None:
+        """Return nothing for offsets of topics; None for those of another kind."""
+        is_ours = isinstance(offset, dict) and all(isinstance(p, dict) for p in offset.values())
+        return "" if is_ours else None
+
+    def is_of(self, position: Position) -> bool:  # noqa: ARG002 - offsets do not tell
+        """Whether a position is one of this topic, as far as offsets tell."""
+        return True
 
     def position_of(self, offset: str) -> OffsetPosition:
         """Return what an entry in the offsets of a checkpoint means."""
@@ -190,7 +330,8 @@ class KafkaSource:
     def _ends(self, **start: str) -> Ends:
         options = without(self._options, (*_STARTS, *_ENDS, *_LIMITS))
         try:
-            return ends_of(self._spark, self._stream({**options, **start, **_NOTHING}))
+            with unlogged():
+                return ends_of(self._spark, self._stream({**options, **start, **_NOTHING}))
         except NoAnswerError as error:
             problem = "it gave no answer within a minute"
             raise SourceNotFoundError(source=self._name, problem=problem) from error

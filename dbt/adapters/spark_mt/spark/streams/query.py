@@ -1,36 +1,65 @@
-"""A definition's query over streams: its followed sources are streams, all others tables."""
+"""Streaming query of a definition: sources as streams, and `transformWithState`."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.execution.hosting_errors import StreamNotStartedError
-from dbt.adapters.spark_mt.resolution.content import content_query
-from dbt.adapters.spark_mt.resolution.process_functions import PROCESS_FUNCTION, process_call
-from dbt.adapters.spark_mt.resolution.run_options import RATE_LIMITS, session_confs
-from dbt.adapters.spark_mt.spark.pinning import Pins, pin_query
-from dbt.adapters.spark_mt.spark.streams.only_streams import stand_ins_of
-from dbt.adapters.spark_mt.spark.streams.options import only
-from dbt.adapters.spark_mt.spark.streams.processing import processed_query
-from dbt.adapters.spark_mt.spark.streams.source import stream_source
+from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
+from dbt.adapters.spark_mt.resolution.columns import content_query
+from dbt.adapters.spark_mt.resolution.options import RATE_LIMITS, session_confs
+from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION, process_call
+from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from dbt.adapters.spark_mt.spark.catalog import only
+from dbt.adapters.spark_mt.spark.query_rows import Pins, pin_query, raise_if_unfit
+from dbt.adapters.spark_mt.spark.streams.sources import stand_ins_of, stream_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Position
+    from dbt.adapters.spark_mt.definition.watermark import ProcessFunction
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
-    from dbt.adapters.spark_mt.resolution.analysis import Source
-    from dbt.adapters.spark_mt.resolution.engines import Engine
+    from dbt.adapters.spark_mt.query.analyzer import Source
     from dbt.adapters.spark_mt.resolution.settings import Settings
-    from dbt.adapters.spark_mt.spark.delta_log import DeltaLog
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession
+    from dbt.adapters.spark_mt.spark.query_relations import StandIns
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-    from dbt.adapters.spark_mt.spark.stand_ins import StandIns
-    from dbt.adapters.spark_mt.spark.streams.source import StreamSource
+    from dbt.adapters.spark_mt.spark.streams.sources import StreamableTables, StreamSource
+    from dbt.adapters.spark_mt.strategies.strategy import Choice
+
+
+_VIEW = "__materialized_table_processed"
+_NO_TIME = "none"
+"""No timers and no time to live: rows and state follow from the input alone."""
+
+
+def processed_query(spark: SparkSession, query: str, function: ProcessFunction) -> str:
+    """Return a query for the rows that a processor makes of a streaming query's.
+
+    The processor's module is sent to the workers as it is here: they need not have it.
+
+    Args:
+        spark: A session of the caller's own, in which the query has its meaning.
+        query: The input.
+        function: The processor, its keys and its columns.
+    """
+    from pyspark import cloudpickle
+
+    processor = function.processor()
+    module = sys.modules[type(processor).__module__]
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in function.output.items())
+    rows = spark.sql(query).groupBy(*map(quote, function.keys))
+    made = rows.transformWithState(processor, columns, OutputMode.APPEND.value, _NO_TIME)
+    made.createOrReplaceTempView(_VIEW)
+    return f"SELECT * FROM {_VIEW}"
+
 
 _FOLLOWED, _LOOKED_UP = "__materialized_table_stream_", "__materialized_table_lookup_"
 _STATE_STORE = "spark.sql.streaming.stateStore."
@@ -53,10 +82,10 @@ class StreamQueries:
     """Opens definitions as streaming frames."""
 
     def __init__(
-        self, sources: SparkSourceReader, log: DeltaLog, settings: Callable[[], Settings]
+        self, sources: SparkSourceReader, tables: StreamableTables, settings: Callable[[], Settings]
     ) -> None:
         self._sources = sources
-        self._log = log
+        self._tables = tables
         self._settings = settings
 
     def open(
@@ -71,34 +100,26 @@ class StreamQueries:
         Args:
             session: To which the frame belongs, in the definition's context.
             definition: The query.
-            run: Tells the engine, and the other sources.
+            run: Tells the choice, and the other sources.
             after: Positions behind which the followed sources are read; from the beginning of those
                 that are not named.
 
         Raises:
             StreamNotStartedError: The query cannot be opened as a stream.
         """
-        engine = run.engine
-        if engine is None:
-            raise ValueError(run)
+        choice = run.choice
         _configure(session, definition)
-        opened = {name: self._source(session, definition, run, name) for name in engine.followed}
+        opened = {name: self._source(session, definition, run, name) for name in choice.followed}
         views: dict[str, str] = {}
         limits = only(dict(definition.run_options), RATE_LIMITS)
         for number, (name, source) in enumerate(opened.items()):
             rows = source.stream(after.get(name), limits)
-            frame = _watermarked(rows, engine, name)
+            frame = _watermarked(rows, choice, name)
             views[name] = f"{_FOLLOWED}{number}"
             frame.createOrReplaceTempView(views[name])
-        views |= _looked_up(session, run, engine)
-        resolved = definition.resolved
-        stand_ins = _stand_ins(run, views)
-        pins = Pins(dict.fromkeys(views, 0), views, streams=True, stand_ins=stand_ins)
-        pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
-        if pinned.text is None:
-            raise StreamNotStartedError(table=definition.name, problem=pinned.reason)
-        body = self._made(session, definition, pinned.text)
-        return session.spark.sql(content_query(resolved, body)), opened
+        views |= _looked_up(session, run, choice)
+        body = self._made(session, definition, _over(session, definition, run, views))
+        return session.spark.sql(content_query(definition.resolved, body)), opened
 
     def _made(self, session: PrivateSession, definition: StoredDefinition, query: str) -> str:
         """The rows of a query, or what the table's process function makes of them."""
@@ -113,11 +134,31 @@ class StreamQueries:
         self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun, name: str
     ) -> StreamSource:
         found = _found(run, name)
-        source = stream_source(session.spark, found.name, found.format, self._sources, self._log)
+        source = stream_source(session.spark, found.name, found.format, self._sources, self._tables)
         if source is None:
             problem = f"{name}, a {found.format} table, is no source of streams"
             raise StreamNotStartedError(table=definition.name, problem=problem)
         return source
+
+
+def _over(
+    session: PrivateSession, definition: StoredDefinition, run: RefreshRun, views: dict[str, str]
+) -> str:
+    """The query over views of its sources."""
+    resolved = definition.resolved
+    pins = Pins(
+        dict.fromkeys(views, 0),
+        views,
+        streams=True,
+        stand_ins=_stand_ins(run, views),
+        recorded=resolved.source_columns,
+    )
+    pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
+    if pinned.text is None:
+        raise StreamNotStartedError(table=definition.name, problem=pinned.reason)
+    if PROCESS_FUNCTION not in dict(resolved.asked.options):
+        raise_if_unfit(definition, pinned.columns)
+    return pinned.text
 
 
 def _configure(session: PrivateSession, definition: StoredDefinition) -> None:
@@ -126,19 +167,19 @@ def _configure(session: PrivateSession, definition: StoredDefinition) -> None:
     session.configure(session_confs(definition.run_options))
 
 
-def _watermarked(frame: DataFrame, engine: Engine, name: str) -> DataFrame:
-    for source, mark in engine.watermarks:
+def _watermarked(frame: DataFrame, choice: Choice, name: str) -> DataFrame:
+    for source, mark in choice.watermarks:
         if source == name:
             late_ms = int(mark.delay.total_seconds() * 1000)
             frame = frame.withWatermark(mark.column, f"{late_ms} milliseconds")
     return frame
 
 
-def _looked_up(session: PrivateSession, run: RefreshRun, engine: Engine) -> dict[str, str]:
+def _looked_up(session: PrivateSession, run: RefreshRun, choice: Choice) -> dict[str, str]:
     """Views that show other tables as they are when a batch reads them."""
     views = {}
     for number, (name, position) in enumerate(sorted(run.positions.items())):
-        if name not in engine.followed and isinstance(position, VersionedPosition):
+        if name not in choice.followed and isinstance(position, VersionedPosition):
             views[name] = f"{_LOOKED_UP}{number}"
             table = session.spark.table(_found(run, name).name.sql)
             table.createOrReplaceTempView(views[name])

@@ -1,31 +1,216 @@
-"""Runs streams of tables in the driver's own process: each batch is one fenced commit."""
+"""Runner of streams in the driver's process.
+
+The first batch of a stream can fill a table, so that content and state are created together.
+"""
 
 from __future__ import annotations
 
+import traceback
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
+from threading import Lock
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from dbt.adapters.spark_mt.execution.hosting_errors import StreamNotStartedError
+from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
+from dbt.adapters.spark_mt.planning.constraints import guarded
+from dbt.adapters.spark_mt.resolution.columns import null_column
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.streams.batches import BatchContext
-from dbt.adapters.spark_mt.spark.streams.checkpoints import PASSING
-from dbt.adapters.spark_mt.spark.streams.ends import BatchEnds
-from dbt.adapters.spark_mt.spark.streams.stream import BatchQuery
+from dbt.adapters.spark_mt.spark.private_session import PrivateSession
+from dbt.adapters.spark_mt.spark.streams.batches import (
+    PASSING,
+    BatchContext,
+    BatchEnds,
+    BatchWriter,
+    Checkpoints,
+)
+from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
-    from dbt.adapters.spark_mt.definition.commit_facts import StreamFacts
-    from dbt.adapters.spark_mt.definition.positions import Position
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, StreamFacts
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
-    from dbt.adapters.spark_mt.execution.streams import BatchDone, StreamTask
+    from dbt.adapters.spark_mt.execution.ports import BatchDone, StreamTask
+    from dbt.adapters.spark_mt.planning.steps import Fill, RefreshRun
+    from dbt.adapters.spark_mt.resolution.settings import Settings
+    from dbt.adapters.spark_mt.spark.catalog import TableDetails
+    from dbt.adapters.spark_mt.spark.commit import WriteErrors
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-    from dbt.adapters.spark_mt.spark.streams.parts import StreamParts
+    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.streams.batches import Checkpoint
+    from dbt.adapters.spark_mt.spark.streams.sources import StreamableTables
+
+    OnBatch = Callable[[DataFrame, int], None]
+    Write = Callable[[PrivateSession, Fill, CommitFacts, str], int]
+
+
+_WAITING_S = 1
+
+
+class _StoppedError(Exception):
+    """A batch that begins while its stream is being stopped."""
+
+
+class BatchQuery:
+    """A query whose batches run in a thread of Spark's, everything else in the caller's.
+
+    Args:
+        on_batch: Called with each batch and its number.
+        output_mode: Which rows a batch hands over, in Spark's words.
+        resources: Closed when the query has ended.
+    """
+
+    def __init__(self, on_batch: OnBatch, output_mode: str, resources: ExitStack) -> None:
+        self._on_batch: OnBatch | None = on_batch
+        self._output_mode = output_mode
+        self._resources = resources
+        self._between_batches = Lock()
+        self._is_stopping = False
+        self._query: StreamingQuery | None = None
+        self._failed: Exception | None = None
+
+    def start(self, frame: DataFrame, checkpoint: str, name: str, every_ms: int | None) -> None:
+        """Start the query.
+
+        Args:
+            frame: Its rows, as a stream.
+            checkpoint: Its directory.
+            name: How Spark shows it.
+            every_ms: From one batch to the next; None to read what is there and end.
+        """
+        writer = frame.writeStream.foreachBatch(self._run).outputMode(self._output_mode)
+        writer = writer.queryName(name).option("checkpointLocation", checkpoint)
+        if every_ms is None:
+            self._query = writer.trigger(availableNow=True).start()
+        else:
+            self._query = writer.trigger(processingTime=f"{every_ms} milliseconds").start()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it goes on."""
+        query = self._query
+        return query is not None and query.isActive
+
+    @property
+    def is_in_batch(self) -> bool:
+        """Whether a batch is being written."""
+        return self._between_batches.locked()
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why it ended by itself: what a batch raised, or else what Spark says."""
+        query = self._query
+        if self._failed is not None or query is None or self._is_stopping:
+            return self._failed
+        return query.exception()
+
+    @property
+    def looked_at_ms(self) -> int:
+        """When the newest trigger that has ended began, milliseconds since the epoch, UTC."""
+        query = self._query
+        progress = None if query is None else query.lastProgress
+        if not progress:
+            return 0
+        began = datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00"))
+        return int(began.timestamp() * 1000)
+
+    def wait(self) -> None:
+        """Wait until it has ended by itself; a failure is told by `failure`."""
+        try:
+            while (query := self._query) is not None and query.isActive:
+                query.awaitTermination(_WAITING_S)
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+
+    def stop(self) -> None:
+        """End it: a batch that has begun ends first.
+
+        Spark waits for a batch that begins meanwhile, so that must not wait for us: it finds that
+        the stream is about to stop.
+        """
+        self._is_stopping = True
+        with self._between_batches:
+            pass
+        if self._query is not None:
+            self._query.stop()
+        self._release()
+        self._resources.close()
+
+    def _release(self) -> None:
+        """Drop everything by which the callback of `foreachBatch` reaches the query.
+
+        The query refers to the callback across the two processes of Py4J, and the callback to the
+        query. No garbage collector sees that cycle: the query with its sessions, its sources and
+        the files that they listed would stay until the driver ends.
+        """
+        self._query = None
+        self._on_batch = None
+        if self._failed is not None:
+            _clear_frames(self._failed)
+
+    def _run(self, frame: DataFrame, number: int) -> None:
+        with self._between_batches:
+            if self._is_stopping or self._on_batch is None:
+                raise _StoppedError
+            try:
+                self._on_batch(frame, number)
+            except Exception as error:
+                self._failed = error
+                raise
+
+
+def _clear_frames(error: BaseException) -> None:
+    """Drop the local variables of the frames that an error went through.
+
+    PySpark keeps the error of a callback, and the frames hold the rows of the batch.
+    """
+    chained: BaseException | None = error
+    seen: set[int] = set()
+    while chained is not None and id(chained) not in seen:
+        seen.add(id(chained))
+        traceback.clear_frames(chained.__traceback__)
+        chained = chained.__cause__ or chained.__context__
+
+
+@dataclass(frozen=True, slots=True)
+class StreamParts:
+    """Readers and writers that every stream of a session shares."""
+
+    checkpoints: Checkpoints
+    queries: StreamQueries
+    writer: BatchWriter
+
+
+def stream_parts(
+    spark: SparkSession,
+    reading: tuple[SparkSourceReader, StreamableTables, TableDetails],
+    settings: Callable[[], Settings],
+    now_ms: Callable[[], int],
+) -> StreamParts:
+    """Put the parts together.
+
+    Args:
+        spark: A classic session.
+        reading: Positions of sources, tables with versions, and what the catalog has.
+        settings: Reads the settings in force.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+    """
+    sources, tables, details = reading
+    checkpoints = Checkpoints(spark, DriverFiles(spark), settings)
+    writer = BatchWriter(tables, details, checkpoints, now_ms)
+    queries = StreamQueries(sources, tables, settings)
+    return StreamParts(checkpoints, queries, writer)
+
 
 OUTPUT_MODES = {OutputMode.APPEND: "append", OutputMode.UPDATE: "update"}
 
@@ -67,10 +252,10 @@ class SparkStreamRunner:
             session = stack.enter_context(self._sessions.open(definition.resolved.context))
             try:
                 frame, opened = parts.queries.open(session, definition, task.run, _after(task))
-                ends = BatchEnds(task.run, opened, parts.sources, parts.details, parts.log)
+                ends = BatchEnds(opened)
                 context = BatchContext(task.run, checkpoint, ends)
                 stream = SparkStream(task, context, parts, stack.pop_all())
-                stream.start(frame)
+                stream.follow(frame)
             except Exception as error:
                 if not is_spark_error(error):
                     raise
@@ -80,8 +265,8 @@ class SparkStreamRunner:
         return stream
 
 
-class SparkStream:
-    """A stream that was started.
+class SparkStream(BatchQuery):
+    """A stream that was started: each of its batches is a commit.
 
     Args:
         task: What it has to do.
@@ -93,47 +278,18 @@ class SparkStream:
     def __init__(
         self, task: StreamTask, context: BatchContext, parts: StreamParts, resources: ExitStack
     ) -> None:
-        mode = task.run.engine.output_mode if task.run.engine else None
+        super().__init__(self._commit, _mode(task.run), resources)
         self._task = task
         self._context = context
         self._parts = parts
-        self._query = BatchQuery(self._on_batch, OUTPUT_MODES[mode or OutputMode.APPEND], resources)
         self.done: BatchDone | None = None
 
-    def start(self, frame: DataFrame) -> None:
+    def follow(self, frame: DataFrame) -> None:
         """Start the query."""
         name = str(self._task.table.name)
-        self._query.start(frame, self._context.checkpoint.path, name, self._task.every_ms)
+        self.start(frame, self._context.checkpoint.path, name, self._task.every_ms)
 
-    @property
-    def is_active(self) -> bool:
-        """Whether it goes on."""
-        return self._query.is_active
-
-    @property
-    def is_in_batch(self) -> bool:
-        """Whether a batch is being written."""
-        return self._query.is_in_batch
-
-    @property
-    def failure(self) -> Exception | None:
-        """Why it ended by itself."""
-        return self._query.failure
-
-    @property
-    def looked_at_ms(self) -> int:
-        """When it began to look the last time that it has committed what it found."""
-        return self._query.looked_at_ms
-
-    def wait(self) -> None:
-        """Wait until it has ended by itself."""
-        self._query.wait()
-
-    def stop(self) -> None:
-        """End it between two batches."""
-        self._query.stop()
-
-    def _on_batch(self, frame: DataFrame, number: int) -> None:
+    def _commit(self, frame: DataFrame, number: int) -> None:
         before = self.done
         table = before.table if before else self._table
         done = self._parts.writer.write(frame, number, self._context, table)
@@ -147,6 +303,11 @@ class SparkStream:
         return replace(self._task.table, stream=self._task.resumes)
 
 
+def _mode(run: RefreshRun) -> str:
+    """Which rows a batch hands over, as Spark calls it."""
+    return OUTPUT_MODES[run.choice.output_mode or OutputMode.APPEND]
+
+
 def _after(task: StreamTask) -> dict[str, Position]:
     """Positions behind which sources are read; those of a kept checkpoint are in it."""
     if task.resumes is not None and task.resumes.batch >= 0:
@@ -156,3 +317,128 @@ def _after(task: StreamTask) -> dict[str, Position]:
         baseline = task.table.definition.baseline
         return dict(baseline.positions) if baseline else {}
     return {name: known[name] for name in task.followed if name in known}
+
+
+_BATCH = "__materialized_table_first_batch"
+_ONE_BATCH = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+"""A batch that only closes windows would come after the commit that fills the table."""
+_NO_BATCH = -1
+
+
+class _FilledError(Exception):
+    """The table is filled; further batches belong to whoever goes on in the checkpoint."""
+
+
+class StreamFiller:
+    """Runs a new stream until its first batch, which is the commit that fills the table.
+
+    Args:
+        sessions: Opens the session in which the stream runs.
+        parts: What streams are made of.
+        errors: Explains failures.
+    """
+
+    def __init__(self, sessions: PrivateSessions, parts: StreamParts, errors: WriteErrors) -> None:
+        self._sessions = sessions
+        self._parts = parts
+        self.errors = errors
+
+    def fill(self, step: Fill, facts: CommitFacts, write: Write) -> tuple[int, Positions]:
+        """Fill a table from the beginning of its sources, or from where the step counts them.
+
+        The checkpoint is new; the one before is removed once the commit stands.
+
+        Args:
+            step: What to fill.
+            facts: What the commit says, but for positions and batch.
+            write: Makes the commit from a query in a session.
+
+        Returns:
+            The version of the commit, and up to where its rows reflect the sources.
+
+        Raises:
+            MaterializedTableError: The table keeps its rows, and the stream before its checkpoint.
+        """
+        definition = step.definition
+        name = f"{step.seq:06}-{step.run.refresh_id[:8]}"
+        checkpoint = self._parts.checkpoints.of(definition.table_id, name, is_kept=True)
+        first = _FirstBatch(self, step, facts, write, checkpoint)
+        try:
+            version, positions = first.committed(self._sessions, self._parts)
+        except BaseException:
+            self._parts.checkpoints.remove(checkpoint)
+            raise
+        self._parts.checkpoints.remove_others(definition.table_id, name)
+        return version, positions
+
+    def write_first(self, frame: DataFrame, step: Fill, facts: CommitFacts, write: Write) -> int:
+        """Make the commit from the rows of a batch."""
+        session = PrivateSession(frame.sparkSession)
+        frame.createOrReplaceTempView(_BATCH)
+        with self.errors.explaining(session, step) as attempt:
+            attempt.content = f"SELECT * FROM {_BATCH}"
+            rows = guarded(attempt.content, step.definition.resolved)
+            return write(session, step, facts, rows)
+
+    def write_none(
+        self, session: PrivateSession, step: Fill, facts: CommitFacts, write: Write
+    ) -> int:
+        """Make the commit where the sources have nothing yet."""
+        with self.errors.explaining(session, step):
+            return write(session, step, facts, _no_rows(step.definition))
+
+
+class _FirstBatch:
+    def __init__(
+        self,
+        filler: StreamFiller,
+        step: Fill,
+        facts: CommitFacts,
+        write: Write,
+        checkpoint: Checkpoint,
+    ) -> None:
+        self._filler = filler
+        self._step = step
+        self._facts = facts
+        self._write = write
+        self._checkpoint = checkpoint
+        self._done: tuple[int, Positions] | None = None
+
+    def committed(self, sessions: PrivateSessions, parts: StreamParts) -> tuple[int, Positions]:
+        step, run = self._step, self._step.run
+        with ExitStack() as stack:
+            session = stack.enter_context(sessions.open(step.definition.resolved.context))
+            session.configure(_ONE_BATCH)
+            after = dict(step.since or ())
+            frame, opened = parts.queries.open(session, step.definition, run, after)
+            ends = BatchEnds(opened)
+            context = BatchContext(run, self._checkpoint, ends)
+
+            def on_batch(rows: DataFrame, number: int) -> None:
+                if self._done is not None:
+                    raise _FilledError
+                positions = parts.writer.positions(context, number)
+                facts = self._told(positions, number)
+                version = self._filler.write_first(rows, step, facts, self._write)
+                self._done = version, positions
+
+            query = BatchQuery(on_batch, _mode(run), ExitStack())
+            stack.callback(query.stop)
+            with self._filler.errors.explaining(session, step):
+                query.start(frame, self._checkpoint.path, str(step.definition.name), None)
+                query.wait()
+                if self._done is None and query.failure is not None:
+                    raise query.failure
+            if self._done is not None:
+                return self._done
+            facts = self._told(run.positions, _NO_BATCH)
+            return self._filler.write_none(session, step, facts, self._write), run.positions
+
+    def _told(self, positions: Positions, number: int) -> CommitFacts:
+        stream = self._checkpoint.facts(number)
+        return replace(self._facts, positions=positions, stream=stream)
+
+
+def _no_rows(definition: StoredDefinition) -> str:
+    columns = ", ".join(null_column(column) for column in definition.resolved.columns)
+    return f"SELECT {columns} WHERE false"

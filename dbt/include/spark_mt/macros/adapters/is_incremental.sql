@@ -1,4 +1,4 @@
-{#- dbt's own macro knows tables only. An incremental model that was a materialized table goes on with
+{#- dbt's own macro knows tables only. An incremental model that was a materialized table continues with
    its rows, and must not read them all from its sources again. -#}
 {% macro is_incremental() %}
   {%- if not execute or model.config.materialized != 'incremental' or should_full_refresh() -%}

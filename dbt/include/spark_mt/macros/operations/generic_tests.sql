@@ -1,5 +1,5 @@
 {#- Tests for models of materialization materialized_table, in a model's data_tests. They fail with
-   one row for each problem; `failures` says for how many it stands. -#}
+   one row for each problem; `failures` is how many it counts for. -#}
 
 {#- It lags behind its sources by no more than `within` ("10 minutes"), by default its freshness. -#}
 {% test materialized_table_fresh(model, within=none) %}

@@ -1,4 +1,15 @@
-{#- The statements that define a materialized table; `settings` are its validated config. -#}
+{#- The statements that define a materialized table; `settings` are its validated config.
+
+   `decision` is what `adapter.decide_materialization` returns: which statement, for which relation. -#}
+{%- macro materialized_table_statement(decision, settings, sql) -%}
+  {%- if decision.replaces -%}
+    {{ create_or_replace_materialized_table(decision.target, settings, sql) }}
+  {%- else -%}
+    {{ create_or_alter_materialized_table(decision.target, settings, sql) }}
+  {%- endif -%}
+{%- endmacro -%}
+
+
 {%- macro create_or_alter_materialized_table(relation, settings, sql) -%}
 create or alter materialized table {{ adapter.full_name(relation) }}
 {{ materialized_table_definition(relation, settings, sql) }}
@@ -18,11 +29,10 @@ create or replace materialized table {{ adapter.full_name(relation) }}
   materialized_table_names('partitioned by', settings.partitioned_by),
   materialized_table_names('cluster by', settings.clustered_by),
   materialized_table_options(settings.options),
-  'freshness = ' ~ settings.freshness if settings.freshness,
-  'refresh_mode = ' ~ settings.refresh_mode if settings.refresh_mode,
-  'start_mode = ' ~ settings.start_mode if settings.start_mode,
-  'state_retention = ' ~ settings.state_retention if settings.state_retention,
 ] -%}
+{%- for keyword, value in settings.clauses -%}
+  {%- do clauses.append(keyword ~ ' = ' ~ value) -%}
+{%- endfor -%}
 {%- for clause in clauses | map('trim') | select -%}
 {{ clause }}
 {% endfor -%}

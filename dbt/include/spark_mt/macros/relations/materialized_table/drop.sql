@@ -16,13 +16,13 @@
 {%- endmacro -%}
 
 
-{#- Whether the model's incremental can go on with a materialized table that it was before. -#}
+{#- Whether dbt's incremental continues with the rows of the materialized table before. -#}
 {%- macro is_to_be_released() -%}
   {{ return(config.get('file_format') in (none, 'delta') and not should_full_refresh()) }}
 {%- endmacro -%}
 
 
-{#- dbt's incremental goes on with the table where it can: rows, files and history stay. -#}
+{#- Release the materialized table for dbt's incremental: rows, files and history stay. -#}
 {%- macro release_materialized_table_in_the_way() -%}
   {%- set existing_relation = load_relation(this) -%}
   {%- if existing_relation is none or not existing_relation.is_materialized_table -%}

@@ -1,0 +1,470 @@
+"""Config of a `materialized_table` model: its keys, their validation and its clauses.
+
+dbt validates no config of an adapter, so a misspelt key would be ignored without this check. All
+violations of a config are reported in one error, before anything is changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dbt.adapters.spark_mt.definition.columns import quote, quote_text
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
+from dbt.adapters.spark_mt.definition.modes import Wait
+from dbt.adapters.spark_mt.resolution.durations import parse_duration, parse_timestamp
+from dbt.adapters.spark_mt.resolution.errors import did_you_mean
+from dbt.adapters.spark_mt.resolution.query_options import WATERMARK, parse_watermarks
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.statements.clauses import CLAUSES, ConfigKey
+from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
+from dbt.adapters.spark_mt.statements.nodes import CreateTable
+from dbt.adapters.spark_mt.statements.parser import parse_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.execution.operations import RefreshPolicy
+    from dbt.adapters.spark_mt.statements.clauses import Clause
+
+
+_Word = TypeVar("_Word", bound=str)
+
+
+CONFIG_KEYS = (
+    *(clause.config for clause in CLAUSES if clause.config is not None),
+    ConfigKey("primary_key", "none", "A column or a list of columns.", ("unique_key",)),
+    ConfigKey(
+        "watermark",
+        "none",
+        "How late rows of a source may come: `ts DELAY OF INTERVAL 10 SECONDS`, "
+        "`{column: ts, delay: 10 seconds}` (with `source: s.orders` where several have the "
+        "column), or a list of these. The option `watermark` below.",
+    ),
+    ConfigKey(
+        "on_configuration_change",
+        "apply",
+        "What to do when the config changed but the query did not: `apply`, `continue` or `fail`.",
+    ),
+    ConfigKey(
+        "refresh_on_run",
+        "auto",
+        "`auto` leaves the table to a refresh manager that keeps it fresh, and brings it up to "
+        "date when sources moved where there is none; `always` recomputes it; `never` leaves it to "
+        "others once it is filled.",
+    ),
+    ConfigKey(
+        "wait",
+        "none",
+        "What to wait for where a refresh manager keeps the table: `started` until it has taken "
+        "the table over, `fresh` until the rows reflect what the sources have now, so that tests "
+        "and models downstream read it. For five minutes at most, or `{until: fresh, at_most: 10 "
+        "minutes}`; then the model fails. Without a manager the run itself refreshes.",
+    ),
+    ConfigKey(
+        "adopt",
+        "false",
+        f"`true` takes an existing plain {FORMAT.title} table of the model's name over without "
+        "rewriting it: it keeps its rows, files and history. Its columns must be those of the "
+        "query, or the first of them. Its rows are trusted to be what the query has now, with "
+        "`{as_of: "
+        "'2026-11-01 00:00:00'}` at that time; a refresh that computes the whole table ends that. "
+        "Without effect on a table that is a materialized one already.",
+    ),
+)
+
+_DBT_KEYS = """
+access alias catalog contract database docs enabled event_time freshness full_refresh group
+materialized meta packages persist_docs post-hook post_hook pre-hook pre_hook quoting schema
+static_analysis tags grants file_format location_root
+"""
+DBT_KEYS = frozenset(_DBT_KEYS.split())
+"""Keys of dbt and dbt-spark that mean for us what they always mean."""
+
+FOREIGN_KEYS = {
+    **dict.fromkeys(("incremental_strategy", "on_schema_change"), "incremental"),
+    **dict.fromkeys(("merge_update_columns", "merge_exclude_columns"), "incremental"),
+    **dict.fromkeys(("incremental_predicates", "predicates"), "incremental"),
+    **dict.fromkeys(("begin", "batch_size", "lookback", "concurrent_batches"), "microbatch"),
+    **dict.fromkeys(("strategy", "updated_at", "check_cols", "hard_deletes"), "snapshot"),
+    **dict.fromkeys(("clustered_by", "buckets", "sql_header"), "table"),
+}
+"""Keys of other materializations, and of which."""
+
+SYNONYMS = {synonym: key.name for key in CONFIG_KEYS for synonym in key.synonyms}
+KNOWN_KEYS = frozenset({key.name for key in CONFIG_KEYS}) | SYNONYMS.keys() | DBT_KEYS
+
+
+_QUERY = "SELECT 1"
+_PERIODS = {"count", "period"}
+_MARK = {"column", "delay", "source"}
+_NO_ZONE = timezone(timedelta(0), "the session's")
+
+
+def read_freshness(value: Any) -> str:  # noqa: ANN401 - whatever the YAML holds
+    """Read a text, `{count, period}` or `{build_after: {count, period}}` into an interval.
+
+    Raises:
+        InvalidFreshnessError: It is none of these.
+    """
+    if isinstance(value, dict) and set(value) >= {"build_after"}:
+        value = value["build_after"]
+    if isinstance(value, dict) and _PERIODS <= set(value) <= _PERIODS | {"updates_on"}:
+        return Freshness.of(str(value["count"]), str(value["period"])).sql
+    if not isinstance(value, str):
+        raise InvalidFreshnessError(value=value)
+    return Freshness.parse(value).sql
+
+
+def read_word(known: Collection[_Word]) -> Callable[[Any], _Word]:
+    """A reader of one of `known`, in any case."""
+
+    def read(value: Any) -> _Word:  # noqa: ANN401
+        word = str(getattr(value, "value", value)).lower()
+        found = next((each for each in known if each == word), None)
+        if found is None:
+            listed = ", ".join(sorted(known))
+            hint = did_you_mean(word, known)
+            raise InvalidValueError(detail=f"is one of {listed}, but was: {value!r}.{hint}")
+        return found
+
+    return read
+
+
+def read_names(value: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Read a column's name or a list of them.
+
+    Raises:
+        InvalidValueError: It is neither.
+    """
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n for n in names):
+        raise InvalidValueError(
+            detail=f"is a column's name or a list of names, but was: {value!r}."
+        )
+    return tuple(names)
+
+
+def read_options(value: Any) -> Pairs:  # noqa: ANN401
+    """Read a mapping of option keys to plain values.
+
+    Raises:
+        InvalidValueError: It is none, or a value is a list or a mapping.
+    """
+    plain = isinstance(value, dict) and not any(
+        isinstance(v, dict | list) or v is None for v in value.values()
+    )
+    if not plain:
+        raise InvalidValueError(detail=f"is a mapping of keys to texts, but was: {value!r}.")
+    return tuple((str(key), _option_text(each)) for key, each in value.items())
+
+
+def read_watermark(value: Any) -> str:  # noqa: ANN401
+    """Read a text, `{column, delay}` with or without `source`, or a list of these, as an option.
+
+    Raises:
+        InvalidValueError: It is none of these.
+    """
+    marks = value if isinstance(value, list | tuple) else [value]
+    text = "; ".join(_mark(each) for each in marks)
+    parse_watermarks(text)
+    return text
+
+
+def _mark(value: object) -> str:
+    if isinstance(value, str):
+        return value.strip().removesuffix(";")
+    if not isinstance(value, dict) or not {"column", "delay"} <= set(value) <= _MARK:
+        detail = f"is a text or {{column: ts, delay: 10 seconds}}, but was: {value!r}."
+        raise InvalidValueError(detail=detail)
+    source = f"{value['source']}: " if value.get("source") else ""
+    return f"{source}{_identifier(str(value['column']))} DELAY OF {value['delay']}"
+
+
+def _identifier(column: str) -> str:
+    return column if column.isidentifier() else quote(column)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a run waits for where a manager keeps the table.
+
+    Args:
+        until: For what.
+        at_most_s: For how many seconds at most.
+    """
+
+    until: Wait = Wait.NONE
+    at_most_s: float = 300.0
+
+
+NOT_AT_ALL = Waiting()
+
+
+def read_wait(value: Any) -> Waiting:  # noqa: ANN401
+    """Read `none`, `started`, `fresh`, or `{until: fresh, at_most: 10 minutes}`.
+
+    Raises:
+        InvalidValueError: It is none of these.
+    """
+    word = read_word([each.value for each in Wait])
+    if value is False:
+        return NOT_AT_ALL
+    if not isinstance(value, dict):
+        return Waiting(Wait(word(value)))
+    if not {"until"} <= set(value) <= {"until", "at_most"}:
+        detail = f"is a word or {{until: fresh, at_most: 10 minutes}}, but was: {value!r}."
+        raise InvalidValueError(detail=detail)
+    bound = parse_duration(str(value["at_most"])) if "at_most" in value else None
+    if bound is not None and bound <= timedelta():
+        raise InvalidValueError(detail=f"at_most is a positive duration, but was: {value!r}.")
+    seconds = NOT_AT_ALL.at_most_s if bound is None else bound.total_seconds()
+    return Waiting(Wait(word(value["until"])), seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """Whether a plain table that has the model's name is taken over.
+
+    Args:
+        as_of: The instant whose state of the sources its rows reflect, without a zone in the
+            session's; None for now.
+    """
+
+    wanted: bool = False
+    as_of: datetime | None = None
+
+
+STAYS = Adopt()
+"""What has the model's name stays what it is, or is replaced."""
+
+
+def read_adopt(value: Any) -> Adopt:  # noqa: ANN401
+    """Read true, false or `{as_of: <timestamp>}`.
+
+    Raises:
+        InvalidValueError: It is none of these.
+    """
+    if isinstance(value, bool):
+        return Adopt(value)
+    if not isinstance(value, dict) or set(value) != {"as_of"}:
+        raise InvalidValueError(
+            detail=f"is true, false or {{as_of: <timestamp>}}, but was: {value!r}."
+        )
+    return Adopt(wanted=True, as_of=_instant(value["as_of"]))
+
+
+def _instant(value: object) -> datetime:
+    """A timestamp as YAML or a text holds it; naive where it names no zone."""
+    if isinstance(value, datetime):
+        return value
+    instant = parse_timestamp(str(value), _NO_ZONE)
+    return instant.replace(tzinfo=None) if instant.tzinfo is _NO_ZONE else instant
+
+
+def read_clause(clause: Clause) -> Callable[[Any], str]:
+    """A reader of a clause, by the parser of statements."""
+
+    def read(value: Any) -> str:  # noqa: ANN401
+        text = _of_mapping(value) if isinstance(value, dict) else str(value)
+        try:
+            parsed = parse_statement(
+                f"CREATE MATERIALIZED TABLE t {clause.keyword} = {text} AS {_QUERY}"
+            )
+        except StatementSyntaxError as error:
+            raise InvalidValueError(detail=str(error).partition("\n")[0]) from error
+        return _value_of(parsed, clause, value)
+
+    return read
+
+
+def _value_of(parsed: object, clause: Clause, value: object) -> str:
+    """The clause's value, provided that it is all that the text held."""
+    asked = parsed.asked if isinstance(parsed, CreateTable) else None
+    found = None if asked is None else clause.asked(asked)
+    if found is None or asked != replace(AskedDefinition(_QUERY), **{clause.field: found}):
+        raise InvalidValueError(detail=f"was not understood: {value!r}.")
+    return clause.sql(found)
+
+
+def _of_mapping(value: Mapping[str, Any]) -> str:
+    """`{from_timestamp: ...}` and `{from_now: 7 days}` as text."""
+    if len(value) != 1:
+        raise InvalidValueError(detail=f"has one key as a mapping, but was: {dict(value)!r}.")
+    form, argument = next(iter(value.items()))
+    if str(form).lower().endswith("from_timestamp"):
+        return f"{form}(TIMESTAMP {quote_text(str(argument))})"
+    if str(argument).strip().lower().startswith("interval"):
+        return f"{form}({argument})"
+    count, _, unit = str(argument).strip().partition(" ")
+    return f"{form}(INTERVAL {quote_text(count)} {unit})"
+
+
+def _option_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_T = TypeVar("_T")
+_FILE_FORMATS = (FORMAT.name,)
+_REFRESH_MODES = ("automatic", "continuous", "full")
+_REFRESH_ON_RUN: tuple[RefreshPolicy, ...] = ("auto", "always", "never")
+_ON_CHANGE = ("apply", "continue", "fail")
+
+
+class InvalidConfigError(MaterializedTableError):
+    """A model's config cannot be used."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_CONFIG"
+    text = "The config of model {model} cannot be used:"
+    remedy = (
+        "Nothing was changed. docs/configuration.md lists the keys with their values; keys of your "
+        "own belong under `meta`."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """A valid config.
+
+    Args:
+        clauses: Keyword and SQL text of the clauses with an equals sign that are given.
+    """
+
+    clauses: Pairs = ()
+    partitioned_by: tuple[str, ...] = ()
+    clustered_by: tuple[str, ...] = ()
+    options: Pairs = ()
+    primary_key: tuple[str, ...] = ()
+    refresh_on_run: RefreshPolicy = "auto"
+    on_configuration_change: str = "apply"
+    adopt: Adopt = STAYS
+    wait: Waiting = NOT_AT_ALL
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads keys one by one and keeps what is wrong with each."""
+
+    values: Mapping[str, Any]
+    own: Collection[str]
+    violations: list[str] = field(default_factory=list)
+
+    def read(self, key: str, convert: Callable[[Any], _T], default: _T) -> _T:
+        """The converted value of a key or of its synonym; `default` where it is not set.
+
+        What the model itself says wins over what it inherits under another name.
+        """
+        given = {k: v for k in _spellings(key) if (v := self.values.get(k)) is not None}
+        given = {k: v for k, v in given.items() if k in self.own} or given
+        converted = {self._convert(name, value, convert, default) for name, value in given.items()}
+        if len(converted) > 1:
+            self.violations.append(f"{' and '.join(given)} mean the same and differ.")
+        return next(iter(converted), default)
+
+    def _convert(self, key: str, value: object, convert: Callable[[Any], _T], default: _T) -> _T:
+        try:
+            return convert(value)
+        except InvalidValueError as error:
+            self.violations.append(f"{key}: {_plain(error)}")
+            return default
+
+
+def validate_config(model: str, values: Mapping[str, Any], own: Collection[str]) -> ModelSettings:
+    """Check a model's config as a whole.
+
+    Args:
+        model: The model's name, for the error.
+        values: Everything that was set for the model, at whatever level.
+        own: The keys that were set on the model itself. Others are inherited from the project,
+            which may hold them for other models: what we do not know there is only warned about.
+
+    Raises:
+        InvalidConfigError: With every violation.
+    """
+    set_values = {key: value for key, value in values.items() if value is not None}
+    strange = {key: _strange(key, set_values) for key in set_values if key not in KNOWN_KEYS}
+    reader = _Reader(set_values, own, [text for key, text in strange.items() if key in own])
+    warnings = tuple(text for key, text in strange.items() if key not in own)
+    settings = _read_settings(reader, warnings + _ineffective(set_values))
+    if settings.partitioned_by and settings.clustered_by:
+        reader.violations.append("partition_by and cluster_by exclude each other.")
+    if reader.violations:
+        raise InvalidConfigError(model=model, violations=reader.violations)
+    return settings
+
+
+def _read_settings(reader: _Reader, warnings: tuple[str, ...]) -> ModelSettings:
+    reader.read("file_format", read_word(_FILE_FORMATS), "")
+    return ModelSettings(
+        clauses=tuple(_clauses(reader)),
+        partitioned_by=reader.read("partition_by", read_names, ()),
+        clustered_by=reader.read("cluster_by", read_names, ()),
+        options=_options(reader),
+        primary_key=reader.read("primary_key", read_names, ()),
+        refresh_on_run=reader.read(
+            "refresh_on_run", read_word(_REFRESH_ON_RUN), _REFRESH_ON_RUN[0]
+        ),
+        on_configuration_change=reader.read(
+            "on_configuration_change", read_word(_ON_CHANGE), "apply"
+        ),
+        adopt=reader.read("adopt", read_adopt, STAYS),
+        wait=reader.read("wait", read_wait, NOT_AT_ALL),
+        warnings=warnings,
+    )
+
+
+_READERS: dict[str, Callable[[Any], str]] = {
+    "freshness": read_freshness,
+    "refresh_mode": lambda value: read_word(_REFRESH_MODES)(value).upper(),
+}
+"""Clauses whose config has forms that their SQL text has not, by field."""
+
+
+def _clauses(reader: _Reader) -> Iterator[tuple[str, str]]:
+    for clause in CLAUSES:
+        if clause.example and clause.config is not None:
+            read = _READERS.get(clause.field) or read_clause(clause)
+            if text := reader.read(clause.config.name, read, ""):
+                yield clause.keyword, text
+
+
+def _options(reader: _Reader) -> Pairs:
+    """The options, and the keys that stand for one."""
+    none: Pairs = ()
+    options = reader.read("options", read_options, none)
+    watermark = reader.read(WATERMARK, read_watermark, "")
+    if watermark and WATERMARK in dict(options):
+        reader.violations.append(f"{WATERMARK} is given by itself and among the options.")
+    return (*options, (WATERMARK, watermark)) if watermark else options
+
+
+def _spellings(key: str) -> tuple[str, ...]:
+    """A key and its synonyms."""
+    return (key, *(synonym for synonym, name in SYNONYMS.items() if name == key))
+
+
+def _strange(key: str, values: Mapping[str, Any]) -> str:
+    if key in FOREIGN_KEYS:
+        return f"{key}: belongs to the materialization {FOREIGN_KEYS[key]}, it has no effect here."
+    known = (k for k in KNOWN_KEYS if k not in values)
+    return f"{key}: is no config of a materialized table.{did_you_mean(key, known)}"
+
+
+def _ineffective(values: Mapping[str, Any]) -> tuple[str, ...]:
+    warnings = []
+    if values.get("grants"):
+        warnings.append("grants: Spark has no GRANT; they were not applied.")
+    if values.get("location_root"):
+        warnings.append("location_root: a materialized table lies where its schema lies.")
+    return tuple(warnings)
+
+
+def _plain(error: InvalidValueError) -> str:
+    """The error's text without its condition, for a place inside another error."""
+    text = str(error)
+    return text.removeprefix(f"[{error.condition}] ").replace("\n", " ")

@@ -1,0 +1,370 @@
+"""Materialization of a model as a materialized table: the decision, its plan and its response.
+
+`decide` is the one decision. `dbt run` carries it out, and `plan_materialized_tables` reports it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.logging import AdapterLogger
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+from dbt.adapters.spark_mt.execution.errors import NotMaterializedError
+from dbt.adapters.spark_mt.execution.results import (
+    Action,
+    KeptConfiguration,
+    RefreshResult,
+    StatementOutcome,
+)
+from dbt.adapters.spark_mt.handle import Materialize
+from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
+from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
+
+if TYPE_CHECKING:
+    from dbt.adapters.base.relation import BaseRelation
+
+    from dbt.adapters.spark_mt.adapter.config import ModelSettings
+    from dbt.adapters.spark_mt.api import MaterializedTables
+    from dbt.adapters.spark_mt.relation import SparkMTRelation
+
+
+STAGED, BACKUP = "__dbt_staged", "__dbt_backup"
+logger = AdapterLogger("SparkMT")
+
+
+class Method(Enum):
+    """How a run brings a relation in line with its model."""
+
+    ALTER = "alter"
+    """CREATE OR ALTER; creates the table if there is none."""
+    REPLACE = "replace"
+    """CREATE OR REPLACE, for a full refresh."""
+    ADOPT = "adopt"
+    """CREATE OR ALTER that takes a plain table over with its rows."""
+    SWAP = "swap"
+    """CREATE OR ALTER of a staged table, which then takes the name of a view or plain table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a run does for a model.
+
+    Args:
+        method: How.
+        relation: The model's materialized table.
+        target: The relation that the statement names: the staged one for a swap.
+        existing: What has the model's name now; None if nothing has.
+        validates: Whether the statement is only checked (`--empty` and `--sample`), because the
+            query that dbt renders then is not the model's.
+    """
+
+    method: Method
+    relation: SparkMTRelation
+    target: SparkMTRelation
+    existing: SparkMTRelation | None
+    validates: bool = False
+
+    @property
+    def replaces(self) -> bool:
+        """Whether the statement is CREATE OR REPLACE."""
+        return self.method is Method.REPLACE
+
+    @property
+    def adopts(self) -> bool:
+        """Whether a plain table is adopted."""
+        return self.method is Method.ADOPT
+
+    @property
+    def stand_in(self) -> SparkMTRelation | None:
+        """The view that a check creates in place of a missing table.
+
+        Downstream models can then run. The next run without the flag replaces it.
+        """
+        if self.validates and (self.existing is None or self.existing.is_view):
+            return self.relation.as_view()
+        return None
+
+    @property
+    def result(self) -> SparkMTRelation:
+        """The relation that is there after the run."""
+        if self.validates:
+            return self.stand_in or self.existing or self.relation
+        return self.relation
+
+
+def decide(
+    relation: SparkMTRelation,
+    existing: SparkMTRelation | None,
+    settings: ModelSettings,
+    *,
+    full_refresh: bool,
+    validates: bool = False,
+) -> Decision:
+    """Decide what a run does for a model.
+
+    Args:
+        relation: The model's relation.
+        existing: What has its name now, with the type that it really has.
+        settings: The model's validated config.
+        full_refresh: Whether the run replaces what is there.
+        validates: Whether the statement is only checked.
+
+    Raises:
+        NotMaterializedError: A plain table has the name. It may hold history that no query
+            rebuilds, so only `adopt` and a full refresh take its place.
+    """
+    ours = relation.as_table()
+    if existing is None or existing.is_materialized_table:
+        method = Method.REPLACE if full_refresh else Method.ALTER
+        return Decision(method, ours, ours, existing, validates)
+    if settings.adopt.wanted and existing.is_table and not full_refresh:
+        return Decision(Method.ADOPT, ours, ours, existing, validates)
+    if not (existing.is_view or full_refresh or validates):
+        raise NotMaterializedError(table=name_of(relation), kind="plain table")
+    return Decision(Method.SWAP, ours, ours.with_suffix(STAGED), existing, validates)
+
+
+class ConfigurationChangedError(MaterializedTableError):
+    """The configuration of a model changed whose `on_configuration_change` is `fail`."""
+
+    condition = "MATERIALIZED_TABLE_CONFIGURATION_CHANGED"
+    text = (
+        "Configuration changes were identified and `on_configuration_change` was set to `fail` for "
+        "`{table}`:"
+    )
+    remedy = (
+        "Set on_configuration_change to apply or continue, or take the change back; nothing is "
+        "changed, the query included."
+    )
+
+
+def settled(
+    tables: MaterializedTables, decision: Decision, statement: str, settings: ModelSettings
+) -> KeptConfiguration:
+    """Apply `on_configuration_change`, which governs every aspect but the query.
+
+    Raises:
+        ConfigurationChangedError: The configuration changed, and the policy is `fail`.
+    """
+    policy = settings.on_configuration_change
+    if policy == "apply" or decision.method is not Method.ALTER or decision.existing is None:
+        return KeptConfiguration(statement)
+    kept = tables.keep_configuration(statement)
+    if kept.left and policy == "fail":
+        raise ConfigurationChangedError(table=name_of(decision.relation), violations=kept.left)
+    return kept
+
+
+def check_swap(tables: MaterializedTables, decision: Decision, query: str) -> None:
+    """Refuse a query that reads the relation whose place the table would take.
+
+    Raises:
+        SelfReferenceError: It does.
+    """
+    name = name_of(decision.relation)
+    if decision.method is Method.SWAP and tables.reads(query, name):
+        raise SelfReferenceError(table=name, path=f"{name} reads {name}")
+
+
+def plan_decision(
+    tables: MaterializedTables,
+    decision: Decision,
+    statement: str,
+    settings: ModelSettings,
+    query: str,
+) -> tuple[PlanSummary, tuple[str, ...]]:
+    """Tell what carrying a decision out would do; nothing is changed.
+
+    Args:
+        tables: The tables of the connection.
+        decision: The decision.
+        statement: Its rendered statement.
+        settings: The model's validated config.
+        query: The model's compiled SQL.
+
+    Returns:
+        The plan, and notes on it.
+
+    Raises:
+        MaterializedTableError: The run would refuse it.
+    """
+    check_swap(tables, decision, query)
+    kept = settled(tables, decision, statement, settings)
+    as_of = settings.adopt.as_of if decision.adopts else None
+    summary = tables.plan(kept.statement, adopting=decision.adopts, as_of=as_of)
+    if decision.method is Method.SWAP and decision.existing is not None:
+        summary = replace(summary, table=str(name_of(decision.relation)))
+        if summary.verdict is not Verdict.REFUSED:
+            is_view = decision.existing.is_view
+            kind = "view" if is_view else "plain table with its rows and history"
+            verdict = Verdict.CREATED if is_view else Verdict.REBUILT
+            summary = replace(summary, verdict=verdict, loses=(f"the {kind}",))
+    notes = (f"left by on_configuration_change = continue: {change}" for change in kept.left)
+    return summary, tuple(notes)
+
+
+def run_decision(
+    adapter: Any,  # noqa: ANN401 - ours; importing its class here would be a cycle
+    decision: Decision,
+    statement: str,
+    settings: ModelSettings,
+    query: str,
+) -> MaterializedTableResponse:
+    """Carry a decision out, and bring the rows up to date as the model's config asks.
+
+    Args:
+        adapter: The adapter, with a connection.
+        decision: The decision.
+        statement: Its rendered statement.
+        settings: The model's validated config.
+        query: The model's compiled SQL.
+
+    Raises:
+        FailFastError: The configuration changed, and `on_configuration_change` is `fail`.
+        DbtDatabaseError: The statement is not valid or failed.
+    """
+    relation, as_of = decision.relation, settings.adopt.as_of if decision.adopts else None
+    with adapter.working(statement) as tables:
+        check_swap(tables, decision, query)
+        if decision.validates:
+            return validated(tables.validate(statement, adopting=decision.adopts, as_of=as_of))
+        try:
+            kept = settled(tables, decision, statement, settings)
+        except ConfigurationChangedError as error:
+            from dbt.exceptions import FailFastError  # noqa: PLC0415 - dbt-core is slow to load
+
+            raise FailFastError(str(error)) from error
+
+    if decision.method is Method.SWAP:
+        adapter.execute(f"drop materialized table if exists {name_of(decision.target).sql}")
+    elif decision.existing is not None and decision.method is not Method.ALTER:
+        logger.debug(f"Applying {decision.method.value.upper()} to: {relation}")
+    how = Materialize(decision.adopts, as_of, settings.refresh_on_run)
+    response: MaterializedTableResponse = adapter.connections.materialize(kept.statement, how)
+    if response.action == Action.ALTERED.value:
+        logger.debug(f"Applying ALTER to: {relation}")
+    if decision.method is Method.SWAP:
+        _swap(adapter, decision)
+    if not response.is_settled:
+        with adapter.working(f"waiting for {relation}") as tables:
+            tables.wait_for(name_of(relation).sql, settings.wait.until, settings.wait.at_most_s)
+    if kept.left:
+        response.warnings.insert(
+            0,
+            "Configuration changes were identified and `on_configuration_change` was set to "
+            f"`continue` for `{relation}`: {'; '.join(kept.left)}",
+        )
+    return response
+
+
+def _swap(adapter: Any, decision: Decision) -> None:  # noqa: ANN401
+    """Give the staged table the name of a view or plain table, which is dropped at the end.
+
+    The staged table has its rows by then. A failure before leaves the view or plain table there.
+    """
+    if (existing := decision.existing) is not None:
+        backup = existing.with_suffix(BACKUP)
+        adapter.drop_relation(backup)
+        adapter.rename_relation(existing, backup)
+        adapter.rename_relation(decision.target, decision.relation)
+        adapter.drop_relation(backup)
+
+
+def name_of(relation: BaseRelation) -> TableName:
+    """The name of a relation."""
+    parts = (relation.database, relation.schema, relation.identifier)
+    return TableName.of(*(part for part in parts if part))
+
+
+@dataclass
+class MaterializedTableResponse(AdapterResponse):
+    """The facts of a materialized table's run.
+
+    Args:
+        action: CREATED, ALTERED, REPLACED, UNCHANGED …; None where only a refresh was asked for.
+        changes: One sentence per change of the definition.
+        refresh_mode: The mode that the table resolved to.
+        refresh: REFRESHED or UP_TO_DATE; None when nothing was refreshed.
+        strategy: How the refresh computed its result.
+        rows: Rows that the refresh wrote.
+        refresh_id: Names the refresh in the table's commits and in SHOW JOBS.
+        positions_from: Source positions before, by source.
+        positions_to: Source positions after.
+        warnings: Sentences that the user should read.
+        status: The table's status: ACTIVATED or SUSPENDED.
+    """
+
+    action: str | None = None
+    changes: list[str] = field(default_factory=list)
+    refresh_mode: str = ""
+    refresh: str | None = None
+    strategy: str | None = None
+    rows: int | None = None
+    refresh_id: str | None = None
+    positions_from: dict[str, str] = field(default_factory=dict)
+    positions_to: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    status: str = ""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the run leaves the rows as they are: of a suspended or just adopted table."""
+        suspended = self.status == RefreshStatus.SUSPENDED.value
+        return suspended or self.action == Action.ADOPTED.value
+
+
+def response_of(outcome: StatementOutcome) -> MaterializedTableResponse:
+    """The response to a statement about materialized tables."""
+    response = MaterializedTableResponse(
+        _message=_message(outcome),
+        action=outcome.action.value if outcome.action else None,
+        changes=list(outcome.changes),
+        refresh_mode=outcome.refresh_mode,
+        warnings=list(outcome.warnings),
+        status=outcome.status,
+    )
+    if (refresh := outcome.refresh) is not None:
+        response.rows_affected = refresh.rows
+        response.refresh = refresh.status.value
+        response.strategy = refresh.strategy
+        response.rows = refresh.rows
+        response.refresh_id = refresh.refresh_id
+        response.positions_from = dict(refresh.positions_from)
+        response.positions_to = dict(refresh.positions_to)
+        response.warnings += [w for w in refresh.warnings if w not in response.warnings]
+    return response
+
+
+def validated(outcome: StatementOutcome) -> MaterializedTableResponse:
+    """The response to a statement that was only checked."""
+    return MaterializedTableResponse(
+        _message="VALIDATED",
+        changes=list(outcome.changes),
+        refresh_mode=outcome.refresh_mode,
+        warnings=list(outcome.warnings),
+    )
+
+
+def _message(outcome: StatementOutcome) -> str:
+    refresh, action = outcome.refresh, outcome.action
+    if outcome.status == RefreshStatus.SUSPENDED.value:
+        changed = f", {_altered(outcome)}" if action is Action.ALTERED else ""
+        return f"{Action.SUSPENDED.value}{changed}"
+    if refresh is None or action not in {None, Action.UNCHANGED, Action.ALTERED}:
+        done = _altered(outcome) if action is Action.ALTERED else action and action.value
+        return done or "OK"
+    refreshed = "UP TO DATE"
+    if refresh.status is not RefreshResult.UP_TO_DATE:
+        refreshed = "REFRESHED" if refresh.rows is None else f"REFRESHED {refresh.rows} rows"
+    return f"{_altered(outcome)}, {refreshed}" if action is Action.ALTERED else refreshed
+
+
+def _altered(outcome: StatementOutcome) -> str:
+    count = len(outcome.changes)
+    return f"ALTERED {count} change{'' if count == 1 else 's'}"

@@ -1,0 +1,252 @@
+"""Python models, run in dbt's process in the session of the dbt connection.
+
+dbt passes the model's file with its own helpers below it (`dbtObj`, `ref`, `config` …) and one line
+that calls the model. The result of that line becomes a temporary view. From there on, the same SQL
+writes a Python model as any other model. What a model prints becomes lines of dbt's log.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import traceback
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock, local
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TextIO
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.events.functions import fire_event
+from dbt_common.events.types import Note
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_mt.adapter.errors import one_line
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.python_frames import (
+    UnsupportedFrameError,
+    activate,
+    create_view,
+    known_module,
+    spark_frame,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import CodeType
+
+    from pyspark.sql import SparkSession
+
+
+class _Lines:
+    """Takes text in pieces and gives it out in lines."""
+
+    def __init__(self, emit: Callable[[str], None]) -> None:
+        self._emit = emit
+        self._rest = ""
+
+    def write(self, text: str) -> None:
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            self._emit(line)
+
+    def close(self) -> None:
+        if self._rest:
+            self.write("\n")
+
+
+class _Router:
+    """Replacement of the standard output, with lines by thread.
+
+    There is one standard output for all models that run at the same time, and for dbt.
+    """
+
+    def __init__(self, stdout: TextIO) -> None:
+        self.stdout = stdout
+        self.users = 0
+        self.by_thread = local()
+
+    def write(self, text: str) -> int:
+        lines = getattr(self.by_thread, "lines", None)
+        if lines is None:
+            return self.stdout.write(text)
+        lines.write(text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stdout, name)
+
+
+_lock = Lock()
+
+
+@contextmanager
+def printed_to(emit: Callable[[str], None]) -> Iterator[None]:
+    """Give what this thread prints in the block to `emit`, line by line."""
+    router = _enter()
+    lines = router.by_thread.lines = _Lines(emit)
+    try:
+        yield
+    finally:
+        lines.close()
+        router.by_thread.lines = None
+        _leave(router)
+
+
+def _enter() -> _Router:
+    with _lock:
+        router = sys.stdout if isinstance(sys.stdout, _Router) else _Router(sys.stdout)
+        router.users += 1
+        sys.stdout = router
+        return router
+
+
+def _leave(router: _Router) -> None:
+    with _lock:
+        router.users -= 1
+        if not router.users and sys.stdout is router:
+            sys.stdout = router.stdout
+
+
+logger = AdapterLogger("SparkMT")
+_NOT_SHOWN = frozenset({"pyspark", "py4j", "spark_mt"})
+
+
+class QueryNeededError(MaterializedTableError):
+    """A Python model asks for a materialization that is a stored query."""
+
+    condition = "MATERIALIZED_TABLE_PYTHON_MODEL"
+    text = (
+        "{model} ({path}) is a Python model, and a {materialized} is a query that Spark runs "
+        "again without dbt. Nothing was changed."
+    )
+    remedy = (
+        "Write the model in SQL. Or let it be `materialized: table` or `incremental`, and select "
+        "from it in a SQL model that is a {materialized}: that costs the storage of the table, and "
+        "what Python computes is as old as the last dbt run."
+    )
+
+
+class PythonModelError(MaterializedTableError):
+    """The code of a Python model raised an exception."""
+
+    condition = "MATERIALIZED_TABLE_PYTHON_MODEL_FAILED"
+    text = "The Python model {model} raised {error}\n{trail}"
+    remedy = "The model's table is as it was. The whole stack is in dbt's log file."
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCode:
+    """A Python model as it runs.
+
+    Args:
+        model: The model's name.
+        unique_id: dbt's name of the node.
+        path: The model's file, as in dbt's messages.
+        text: The code, with every line of the file where it is in the file.
+    """
+
+    model: str
+    unique_id: str
+    path: str
+    text: str
+
+    @classmethod
+    def of(cls, parsed_model: Mapping[str, Any], compiled: str, project_root: Path) -> ModelCode:
+        """Find the lines of the model's file in what dbt made of it.
+
+        dbt strips the file; its lines are found again by the number of blank lines at its start.
+        """
+        path = str(parsed_model["original_file_path"])
+        before, found, after = compiled.partition(parsed_model["raw_code"])
+        text = found + after if found and not before.strip() else compiled
+        blank = _blank_lines(project_root / path)
+        name, unique_id = str(parsed_model["name"]), str(parsed_model["unique_id"])
+        return cls(name, unique_id, path, "\n" * blank + text)
+
+    def compiled(self) -> CodeType:
+        """The code object; tracebacks show the model's own lines."""
+        lines = self.text.splitlines(keepends=True)
+        linecache.cache[self.path] = (len(self.text), None, lines, self.path)
+        return compile(self.text, self.path, "exec", dont_inherit=True)
+
+
+def require_sql(model: Mapping[str, Any], materialized: str) -> None:
+    """Refuse a Python model.
+
+    Raises:
+        QueryNeededError: It is one.
+    """
+    if model["language"] == "python":
+        path = model["original_file_path"]
+        raise QueryNeededError(model=model["name"], path=path, materialized=materialized)
+
+
+def submit(spark: SparkSession, code: ModelCode) -> None:
+    """Run a model's code, and let what goes wrong be dbt's error.
+
+    Raises:
+        DbtRuntimeError: The model raised an exception, or returned no DataFrame.
+    """
+    try:
+        run_python_model(spark, code)
+    except MaterializedTableError as error:
+        raise DbtRuntimeError(str(error)) from error
+
+
+def run_python_model(spark: SparkSession, code: ModelCode) -> None:
+    """Run a model's code, which ends with `to_temp_view(model(...), "name")`.
+
+    The code finds the session as `spark`. What it prints goes to dbt's log.
+
+    Raises:
+        UnsupportedFrameError: The model returned no DataFrame.
+        PythonModelError: It raised an exception.
+    """
+
+    def to_temp_view(returned: object, view: str) -> None:
+        create_view(spark, spark_frame(returned, code.model), view)
+
+    module = ModuleType(code.unique_id)
+    vars(module).update(spark=spark, to_temp_view=to_temp_view, __file__=code.path)
+    try:
+        with printed_to(lambda line: _print(code.model, line)), known_module(module):
+            activate(spark)
+            exec(code.compiled(), vars(module))  # noqa: S102 - a Python model is code to run
+    except UnsupportedFrameError:
+        raise
+    except (Exception, SystemExit) as error:
+        logger.debug("".join(traceback.format_exception(error)))
+        raise PythonModelError(
+            model=code.model, error=_said(error), trail=_trail(error, code.path)
+        ) from error
+
+
+def _print(model: str, line: str) -> None:
+    fire_event(Note(msg=f"{model}: {line}"))
+
+
+def _said(error: BaseException) -> str:
+    if is_spark_error(error):
+        return one_line(failure_of(error))
+    return "".join(traceback.format_exception_only(error)).strip()
+
+
+def _trail(error: BaseException, path: str) -> str:
+    """The calls from the model on, without those inside of PySpark and of this package."""
+    frames = traceback.extract_tb(error.__traceback__)
+    shown = [f for f in frames if _NOT_SHOWN.isdisjoint(Path(f.filename).parts)]
+    its_own = [f for f in shown if f.filename == path]
+    calls_model = len(its_own) > 1 and its_own[0].name == "<module>"
+    start = shown.index(its_own[1 if calls_model else 0]) if its_own else 0
+    return "".join(traceback.format_list(shown[start:])).rstrip("\n")
+
+
+def _blank_lines(file: Path) -> int:
+    """How many lines at the start of a file are blank; 0 for a file that is not here."""
+    if not file.is_file():
+        return 0
+    text = file.read_text(encoding="utf-8")
+    return text[: len(text) - len(text.lstrip())].count("\n")

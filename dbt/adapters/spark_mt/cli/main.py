@@ -1,0 +1,128 @@
+"""Entry point of `spark-mt`, and the command `spark-mt repair`.
+
+Modules of commands load neither PySpark nor dbt before a command needs them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dbt.adapters.spark_mt.__version__ import version
+from dbt.adapters.spark_mt.cli.options import json_option, spark_options
+from dbt.adapters.spark_mt.cli.output import plain, print_error, print_json
+from dbt.adapters.spark_mt.cli.profiles import place_of
+from dbt.adapters.spark_mt.cli.refresh import refresh
+from dbt.adapters.spark_mt.cli.serve import serve, token
+from dbt.adapters.spark_mt.cli.sql import plan, sql
+from dbt.adapters.spark_mt.cli.status import status
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.cli.options import SparkChoice
+
+
+_FAILED = "FAILED"
+
+
+@click.command(short_help="Rebuild the registry from the tables.")
+@spark_options
+@json_option
+def repair(spark: SparkChoice, as_json: bool) -> None:  # noqa: FBT001 - click gives flags by name
+    """Look at every table of the catalog, and correct what its registry says.
+
+    Rows that are missing or wrong are written, those of tables that are gone are taken out; no
+    table is changed. It takes a few tenths of a second per table, plain ones too. A table that
+    cannot be read keeps its row; the command then ends with 1 and names it.
+    """
+    from dbt.adapters.spark_mt.cli.session import open_session  # noqa: PLC0415 - loads PySpark
+
+    with open_session(place_of(spark)) as session:
+        repaired = session.tables.repair()
+    done = [(each.table, each.action.value, each.problem) for each in repaired]
+    if as_json:
+        keys = ("table", "action", "problem")
+        print_json([dict(zip(keys, each, strict=True)) for each in done])
+    failed = [each for each in done if each[1] == _FAILED]
+    if not as_json:
+        for table, action, _ in done:
+            click.echo(plain(f"{action:<13} {table}"))
+        click.echo(f"{len(done) - len(failed)} rows corrected, {len(failed)} failed")
+    for table, _, problem in failed:
+        click.echo(click.style(f"{plain(table)} failed:", fg="red", bold=True), err=True)
+        click.echo(plain(problem), err=True)
+    if failed:
+        click.get_current_context().exit(1)
+
+
+_INTERRUPTED = 130
+
+
+class _Commands(click.Group):
+    """Prints errors of tables and of Spark as they are, without a stack."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - the signature of click
+        """Run a command; what fails ends in exit code 1, an interrupt in 130."""
+        if ctx.params["debug"]:
+            return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            return ctx.exit(_INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:  # noqa: BLE001 - --debug prints the stack
+            _print_failure(error)
+            return ctx.exit(1)
+
+
+def _print_failure(error: Exception) -> None:
+    """Print an error without its stack."""
+    if isinstance(error, MaterializedTableError):
+        print_error(error)
+    elif not _is_printed_spark_error(error):
+        click.echo(f"{type(error).__name__}: {plain(error)}", err=True)
+        click.echo("This is unexpected; --debug before the command shows where.", err=True)
+
+
+def _is_printed_spark_error(error: Exception) -> bool:
+    """Print an error if Spark made it."""
+    if "pyspark" not in sys.modules:
+        return False
+    from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error  # noqa: PLC0415
+
+    if not is_spark_error(error):
+        return False
+    failure = failure_of(error)
+    place = failure.line_and_column
+    where = f" (line {place[0]}, column {place[1]})" if place else ""
+    click.echo(click.style(f"[{failure.condition}]", fg="red", bold=True), nl=False, err=True)
+    click.echo(f" {failure.message}{where}", err=True)
+    return True
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version, prog_name="spark-mt")
+@click.option("--debug", is_flag=True, help="Print the stacks of errors.")
+def commands(debug: bool) -> None:  # noqa: FBT001 - `_Commands` reads it; click gives flags by name
+    """Materialized tables for Apache Spark.
+
+    Commands look for the dbt project here or above and take the confs of Spark from its profile;
+    without one, from --conf. They ask the manager of the same warehouse where there is one.
+    """
+
+
+for _command in (serve, token, status, refresh, plan, sql, repair):
+    commands.add_command(_command)
+
+
+def main() -> None:
+    """The command `spark-mt`."""
+    commands()
+
+
+if __name__ == "__main__":
+    main()

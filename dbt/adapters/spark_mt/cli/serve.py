@@ -1,0 +1,211 @@
+"""`spark-mt serve` starts the refresh manager; `spark-mt token` prints its token."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from dbt.adapters.spark_mt.cli.options import grouped, spark_options, token_file_option, token_of
+from dbt.adapters.spark_mt.cli.profiles import place_of
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.manager.options import DEFAULT_PORT, ServeOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dbt.adapters.spark_mt.cli.options import SparkChoice
+    from dbt.adapters.spark_mt.manager.serve import Serving
+
+
+_PACKAGE = "dbt.adapters.spark_mt"
+_LOOPBACK = "127.0.0.1"
+
+
+class ServeMissingError(MaterializedTableError):
+    """Packages that a manager needs are not installed."""
+
+    condition = "MATERIALIZED_TABLE_SERVE_MISSING"
+    text = "The manager needs packages that are not installed, such as {module}."
+    remedy = "Install them: pip install 'dbt-spark-mt[serve]'."
+
+
+@dataclass(frozen=True, slots=True)
+class AddressChoice:
+    """Where the manager answers; fields as in `ServeOptions`."""
+
+    host: str
+    port: int
+    names: tuple[str, ...]
+    connect: bool
+    connect_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkChoice:
+    """How the manager works; fields as in `ServeOptions`."""
+
+    log_format: str
+    log_level: str
+    tick_seconds: float
+    takeover_after_seconds: float
+    give_up_after: int
+    stop_within_seconds: float
+
+
+_PORT = click.IntRange(0, 65_535)
+_SECONDS = click.FloatRange(min=0, min_open=True)
+
+
+_address_options = grouped(
+    "address",
+    AddressChoice,
+    click.option("--host", default=_LOOPBACK, help="The address to listen at.", show_default=True),
+    click.option(
+        "--port",
+        type=_PORT,
+        default=DEFAULT_PORT,
+        show_default=True,
+        help="The port of page and REST interface; 0 for a free one.",
+    ),
+    click.option(
+        "--name",
+        "names",
+        multiple=True,
+        metavar="HOST",
+        help="A further name under which it answers, as behind a proxy. May be given several "
+        "times.",
+    ),
+    click.option("--connect/--no-connect", default=True, help="Serve Spark Connect as well."),
+    click.option(
+        "--connect-port",
+        type=_PORT,
+        default=0,
+        show_default=True,
+        help="The port of Spark Connect; 0 for a free one.",
+    ),
+)
+
+
+_work_options = grouped(
+    "work",
+    WorkChoice,
+    click.option(
+        "--log-format",
+        type=click.Choice(["console", "json"]),
+        default="console",
+        show_default=True,
+        help="For people, or one JSON object a line.",
+    ),
+    click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="info",
+        show_default=True,
+        help="What to log.",
+    ),
+    click.option(
+        "--tick-seconds",
+        type=_SECONDS,
+        default=5.0,
+        show_default=True,
+        help="The time between two looks at everything.",
+    ),
+    click.option(
+        "--takeover-after",
+        "takeover_after_seconds",
+        type=click.FloatRange(min=30),
+        default=60.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="For how long another manager must be silent before this one takes over.",
+    ),
+    click.option(
+        "--give-up-after",
+        type=click.IntRange(min=0),
+        default=20,
+        show_default=True,
+        metavar="FAILURES",
+        help="Suspend a table after so many failures of the same cause in a row; 0 for never.",
+    ),
+    click.option(
+        "--stop-within",
+        "stop_within_seconds",
+        type=_SECONDS,
+        default=30.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long running refreshes have to end on SIGTERM.",
+    ),
+)
+
+
+@click.command(short_help="Keep every table fresh: the refresh manager.")
+@_address_options
+@token_file_option
+@spark_options
+@_work_options
+def serve(
+    address: AddressChoice, token_file: Path | None, spark: SparkChoice, work: WorkChoice
+) -> None:
+    """Keep every table fresh, until SIGTERM or Ctrl-C.
+
+    Starts Spark in this process, with the confs of the dbt profile; `dbt run` in the same project
+    then works through it. Serves the status page and the REST interface, on loopback only unless
+    there is a token (--token-file, or the environment variable SPARK_MT_TOKEN). A second manager of
+    the same catalog stands by.
+    """
+    secret = token_of(token_file)
+    place = place_of(spark)
+    try:
+        from dbt.adapters.spark_mt.manager import serve as serving  # noqa: PLC0415 - loads engine and server
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(_PACKAGE):
+            raise
+        raise ServeMissingError(module=error.name) from error
+    from dbt.adapters.spark_mt.cli.session import log_folder  # noqa: PLC0415 - loads the engine
+
+    _remove_log_handlers()
+    options = ServeOptions(
+        home=place.home,
+        log_folder=log_folder(place),
+        confs=place.confs,
+        origin=place.origin,
+        catalog=place.catalog,
+        token=secret,
+        **asdict(address),
+        **asdict(work),
+    )
+    click.get_current_context().exit(serving.serve(options, ready=partial(_print_address, options)))
+
+
+def _remove_log_handlers() -> None:
+    """Keep lines of the log from being printed twice: libraries of dbt add a handler of theirs."""
+    root = logging.getLogger()
+    for handler in tuple(root.handlers):
+        if type(handler) is logging.StreamHandler:
+            root.removeHandler(handler)
+
+
+def _print_address(options: ServeOptions, ready: Serving) -> None:
+    """Print where the manager is; a log in JSON has it in a record."""
+    if options.log_format == "json":
+        return
+    click.echo(f"Keeping tables fresh; the status page is {ready.url}, Ctrl-C stops.", err=True)
+    if not options.token:
+        click.echo("The token that its buttons ask for: spark-mt token", err=True)
+
+
+@click.command(short_help="Print the token of the manager.")
+@spark_options
+def token(spark: SparkChoice) -> None:
+    """Print the token of the manager that serves the same warehouse on this machine.
+
+    The status page asks for it before it changes anything.
+    """
+    from dbt.adapters.spark_mt.cli.manager import token_of_manager  # noqa: PLC0415 - late
+
+    click.echo(token_of_manager(spark))

@@ -1,0 +1,1 @@
+"""Clients of Spark and of a running refresh manager."""

@@ -1,0 +1,112 @@
+"""Connection target: a Spark of this process, a server of the user or that of a manager.
+
+The command line connects as dbt does, so this module loads neither dbt nor PySpark.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
+from dbt.adapters.spark_mt.spark.session import embedded_metastore, is_running_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "[::1]"})
+_START_S = 120.0
+_LOOK_EVERY_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class SparkTarget:
+    """The Spark that a process works with.
+
+    Args:
+        why: The reason, a sentence without its end.
+        url: Of Spark Connect, with the token; empty for a Spark of this process.
+        manager: Whose Spark it is, if a manager's.
+        is_fixed: The user named this target; a manager was not looked for.
+    """
+
+    why: str
+    url: str = field(default="", repr=False)
+    manager: Discovered | None = None
+    is_fixed: bool = False
+
+    @property
+    def is_connect(self) -> bool:
+        """Whether Spark is another process."""
+        return bool(self.url)
+
+
+def automatic_target(
+    asked: Mapping[str, str],
+    home: Path,
+    waiting: Callable[[Discovered], None] = lambda _: None,
+    wait_s: float = _START_S,
+) -> SparkTarget:
+    """Take the Spark of the manager that serves the same warehouse; without one, one's own.
+
+    Args:
+        asked: The user's confs, which may say where the metastore is.
+        home: Where the metastore is otherwise.
+        waiting: Told once when the manager is just starting, and is waited for.
+        wait_s: For how many seconds at most.
+    """
+    if is_running_here():
+        return SparkTarget("Spark runs in this process already")
+    metastore = embedded_metastore(asked, home)
+    if metastore is None:
+        return SparkTarget("there is no embedded metastore, beside which a manager could be found")
+    found = _started(discovery.place(metastore), waiting, wait_s)
+    return SparkTarget(found.reason) if isinstance(found, NotFound) else _manager_target(found)
+
+
+def server_url(host: str, port: int, token: str | None, *, use_ssl: bool) -> str:
+    """The Spark Connect URL of a server, with the token in it.
+
+    PySpark shows a token without TLS to a server that is called `localhost` only, and tries TLS
+    with all others, loopback addresses too.
+
+    Args:
+        host: As a name, an address or `sc://name`.
+        port: The port.
+        token: What the server asks for, if it does.
+        use_ssl: Whether the server speaks TLS.
+    """
+    host = host.removeprefix("sc://").rstrip("/")
+    if token and not use_ssl and host in _LOOPBACK:
+        host = "localhost"
+    url = f"sc://{host}:{port}/;use_ssl={str(use_ssl).lower()}"
+    return f"{url};token={quote(token, safe='')}" if token else url
+
+
+def _manager_target(manager: Discovered) -> SparkTarget:
+    who = f"the refresh manager of this warehouse ({manager.owner})"
+    if manager.is_starting:
+        return SparkTarget(f"{who} has not begun to serve Spark Connect")
+    if not discovery.answers(manager):
+        return SparkTarget(f"{who} does not answer at {manager.connect_url}")
+    url = f"{manager.connect_url}/;token={quote(manager.connect_token, safe='')}"
+    return SparkTarget(f"{who} serves Spark Connect at {manager.connect_url}", url, manager)
+
+
+def _started(
+    path: Path, waiting: Callable[[Discovered], None], wait_s: float
+) -> Discovered | NotFound:
+    """Read a manager's file, until what starts has started or is gone."""
+    deadline = time.monotonic() + wait_s
+    found = discovery.read(path)
+    if isinstance(found, Discovered) and found.is_starting:
+        waiting(found)
+    while isinstance(found, Discovered) and found.is_starting and time.monotonic() < deadline:
+        time.sleep(_LOOK_EVERY_S)
+        found = discovery.read(path)
+    return found

@@ -1,0 +1,222 @@
+"""Metadata that every commit of this package carries, as text in the commit."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.positions import decode_positions, encode_positions
+from dbt.adapters.spark_mt.definition.unknown_keys import Unknown, unknown_keys, with_unknown_keys
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.positions import Positions
+
+
+MARK = "materialized-table"
+FORMAT_VERSION = 1
+"""The major version: a release that adds keys leaves it as it is, see docs/formats.md."""
+MOST_FOREIGN = 20
+"""How many changes by others a commit tells on."""
+_OURS = re.compile(rf'\{{"{MARK}":\d')
+"""How every text of ours begins, whole or not."""
+_DAMAGED = "the text is damaged"
+
+
+class UnreadableCommitError(MaterializedTableError):
+    """What a commit of ours says about itself cannot be read, and nothing newer replaces it."""
+
+    condition = "MATERIALIZED_TABLE_UNREADABLE_COMMIT"
+    text = (
+        "The metadata of commit {version} of the materialized table {table} cannot be read: "
+        "{problem}. Nothing was changed."
+    )
+    remedy = (
+        "Upgrade dbt-spark-mt if a newer release wrote it. Otherwise CREATE OR REPLACE "
+        "MATERIALIZED TABLE stores a new definition and computes the whole table again."
+    )
+
+
+class UnreadableFactsError(ValueError):
+    """A commit's user metadata is ours, and of another format, or damaged; its text says which."""
+
+
+class CommitKind(Enum):
+    """What a commit of ours does."""
+
+    CONTENT = "content"
+    """All rows, or those that changes of the sources reach; the definition where it changed."""
+    PARTITION = "partition"
+    """The rows of some partitions; the table's positions stay."""
+    DEFINITION = "definition"
+    """No rows: the definition only."""
+    ADOPTION = "adoption"
+    """No rows: the definition of a table that was a plain one until now; its rows are trusted."""
+    RELEASE = "release"
+    """No rows: the table is a plain one from now on."""
+    FENCE = "fence"
+    """No rows: only a number, above whatever the log may hold that can no longer be read."""
+    PUBLISH = "publish"
+    """Properties or comments that follow from a definition which is committed already."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFacts:
+    """The facts of one commit.
+
+    Args:
+        seq: The fence: one more than that of the commit before; 0 for PUBLISH, which has none.
+        generation: The generation of the definition that is valid from this commit on.
+        definition: The encoded definition, where this commit changes it.
+        positions: Up to where the table's rows reflect the sources after this commit.
+        partition_positions: For PARTITION: up to where those partitions do.
+        refresh: Facts of the refresh that wrote the rows which the table has.
+        stream: Which batch of which stream this is, where a stream wrote it.
+        foreign: Data changes by others that stood in the table before this commit and still do, as
+            (version, operation), oldest first; the newest of many.
+        token: Read by no release; kept as it was stored.
+    """
+
+    table_id: str
+    kind: CommitKind
+    seq: int
+    generation: int
+    definition: str = ""
+    positions: Positions | None = None
+    partition_positions: Positions | None = None
+    refresh: RefreshFacts | None = None
+    stream: StreamFacts | None = None
+    foreign: tuple[tuple[int, str], ...] = ()
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshFacts:
+    """Which refresh wrote a table's rows; `started_at_ms` counts from the epoch, UTC.
+
+    Commits without rows repeat it, so it carries what a newer release stored in addition.
+    """
+
+    refresh_id: str
+    strategy: str
+    trigger: str
+    started_at_ms: int
+    unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFacts:
+    """The batch of a stream that a commit holds.
+
+    Args:
+        checkpoint: The name of the stream's checkpoint below that of the table.
+        batch: Its number in that checkpoint, from 0.
+    """
+
+    checkpoint: str
+    batch: int
+
+
+def encode_commit(facts: CommitFacts) -> str:
+    """Return the facts as the text for a commit's user metadata."""
+    document: dict[str, Any] = {
+        MARK: FORMAT_VERSION,
+        "table": facts.table_id,
+        "kind": facts.kind.value,
+        "seq": facts.seq,
+        "token": facts.token,
+        "generation": facts.generation,
+    }
+    if facts.definition:
+        document["definition"] = facts.definition
+    if facts.positions is not None:
+        document["positions"] = encode_positions(facts.positions)
+    if facts.partition_positions is not None:
+        document["partition_positions"] = encode_positions(facts.partition_positions)
+    if facts.refresh is not None:
+        document["refresh"] = with_unknown_keys(_refresh(facts.refresh), facts.refresh.unknown_keys)
+    if facts.stream is not None:
+        document["stream"] = [facts.stream.checkpoint, facts.stream.batch]
+    if facts.foreign:
+        document["foreign"] = facts.foreign[-MOST_FOREIGN:]
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
+
+
+def decode_commit(text: str | None) -> CommitFacts | None:
+    """Return the facts in a commit's user metadata, or None if the commit is not one of ours.
+
+    Raises:
+        UnreadableFactsError: It is one of ours, of another major version or damaged.
+    """
+    document = _document(text)
+    if document is None:
+        return None
+    if document[MARK] != FORMAT_VERSION:
+        problem = f"its format is {document[MARK]}, and this release reads {FORMAT_VERSION}"
+        raise UnreadableFactsError(problem)
+    try:
+        return _facts(document)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise UnreadableFactsError(_DAMAGED) from error
+
+
+def _facts(document: dict[str, Any]) -> CommitFacts:
+    refresh, stream = document.get("refresh"), document.get("stream")
+    return CommitFacts(
+        table_id=document["table"],
+        kind=CommitKind(document["kind"]),
+        seq=int(document["seq"]),
+        token=document.get("token", ""),
+        generation=int(document["generation"]),
+        definition=document.get("definition", ""),
+        positions=_optional_positions(document.get("positions")),
+        partition_positions=_optional_positions(document.get("partition_positions")),
+        refresh=None if refresh is None else _read_refresh(refresh),
+        stream=None if stream is None else StreamFacts(checkpoint=stream[0], batch=stream[1]),
+        foreign=tuple((change[0], change[1]) for change in document.get("foreign", ())),
+    )
+
+
+def _refresh(refresh: RefreshFacts) -> dict[str, Any]:
+    return {
+        "id": refresh.refresh_id,
+        "strategy": refresh.strategy,
+        "trigger": refresh.trigger,
+        "started_at_ms": refresh.started_at_ms,
+    }
+
+
+def _read_refresh(document: dict[str, Any]) -> RefreshFacts:
+    refresh = RefreshFacts(
+        refresh_id=document["id"],
+        strategy=document["strategy"],
+        trigger=document["trigger"],
+        started_at_ms=document["started_at_ms"],
+    )
+    unknown = unknown_keys(document, _refresh(refresh))
+    return replace(refresh, unknown_keys=unknown) if unknown else refresh
+
+
+def _optional_positions(document: dict[str, Any] | None) -> Positions | None:
+    return None if document is None else decode_positions(document)
+
+
+def _document(text: str | None) -> dict[str, Any] | None:
+    """Return the document of a text of ours, None for a text of others.
+
+    Raises:
+        UnreadableFactsError: The text begins as ours do, and is no JSON.
+    """
+    if not text or MARK not in text:
+        return None
+    try:
+        document = json.loads(text)
+    except ValueError:
+        if _OURS.match(text):
+            raise UnreadableFactsError(_DAMAGED) from None
+        return None
+    is_ours = isinstance(document, dict) and type(document.get(MARK)) is int
+    return document if is_ours else None

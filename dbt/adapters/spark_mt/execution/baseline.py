@@ -1,0 +1,242 @@
+"""Refresh of a table with a baseline: changes of its sources are applied once.
+
+Such a table is never recomputed from the beginning, because that would add rows that its start mode
+excluded. If its sources cannot be followed, it is suspended with the reason.
+
+A table over a log may have rows that the log no longer has. It is recomputed only if a statement
+asks for the beginning explicitly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.positions import FollowedPosition, positions_of
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.errors import (
+    BaselineBrokenError,
+    LogHistoryLostError,
+    PartitionUnderBaselineError,
+    PositionsLostError,
+    SourceHistoryGoneError,
+    SourceMadeAnewError,
+    SourceRewrittenError,
+)
+from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
+from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
+from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
+from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.strategy import (
+    NONE,
+    Cost,
+    RefreshInputs,
+    Request,
+    redefined,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.positions import ChangeKind, Positions, SourcePositions
+    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.ports import StepResult
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
+    from dbt.adapters.spark_mt.strategies.strategy import Choice, Refusal
+
+
+def with_origin(
+    environment: Environment, definition: ResolvedDefinition, run: RefreshRun
+) -> RefreshRun:
+    """Note where the logs begin from which all rows are about to be computed.
+
+    Mode FULL means what the sources hold, whatever that is: nothing is noted there.
+    """
+    if definition.refresh_mode is not RefreshMode.CONTINUOUS:
+        return run
+    logs = (source.name for source in run.sources if source.format in FORMATS_WITH_OFFSETS)
+    begins = ((str(name), environment.sources.earliest(name)) for name in logs)
+    return replace(run, origin=tuple((name, at) for name, at in begins if at is not None))
+
+
+def loss_of(table: StoredTable, run: RefreshRun) -> str:
+    """Say what a table would lose if all of its rows were computed now; empty for nothing.
+
+    Args:
+        table: The table.
+        run: What would compute them, with the places where the logs begin.
+    """
+    now = dict(run.origin)
+    lost = [
+        f"{name} begins at {now[name]}, and the table was filled from {before}"
+        for name, before in table.definition.origin
+        if name in now and not before.reaches(now[name])
+    ]
+    return "; ".join(lost)
+
+
+def losing_nothing(environment: Environment, table: StoredTable, run: RefreshRun) -> RefreshRun:
+    """Let a run compute all rows of a table, unless that loses some.
+
+    Raises:
+        LogHistoryLostError: The table holds rows that its logs have dropped.
+    """
+    run = with_origin(environment, table.definition.resolved, run)
+    if loss := loss_of(table, run):
+        raise LogHistoryLostError(table=table.name, loss=loss)
+    return run
+
+
+def refresh_outcome(
+    name: TableName,
+    run: RefreshRun,
+    found: Found,
+    result: StepResult,
+    environment: Environment,
+) -> RefreshOutcome:
+    """Tell the facts of a refresh that wrote a whole table."""
+    before = found.positions if isinstance(found, StoredTable) else None
+    return RefreshOutcome(
+        refresh_id=run.refresh_id,
+        table=str(name),
+        strategy=run.strategy,
+        status=RefreshResult.REFRESHED,
+        rows=result.rows,
+        partitions=(),
+        positions_from=shown(before),
+        positions_to=shown(result.positions or run.positions),
+        duration_ms=environment.now_ms() - run.started_at_ms,
+    )
+
+
+def shown(positions: Positions | None) -> tuple[tuple[str, str], ...]:
+    """Positions for people, by source."""
+    return tuple(sorted((name, str(position)) for name, position in (positions or {}).items()))
+
+
+def changes_after(
+    environment: Environment, run: RefreshRun, since: SourcePositions
+) -> dict[str, ChangeKind]:
+    """Read what happened to sources between some positions and those of the run."""
+    names = {str(source.name): source.name for source in run.sources}
+    kinds = {}
+    for name, after in since:
+        upto = run.positions.get(name)
+        if isinstance(upto, FollowedPosition):
+            kinds[name] = environment.sources.changes(names[name], after, upto)
+    return kinds
+
+
+def costs_of(table: StoredTable) -> dict[str, Cost]:
+    """Return what the last refresh of a table cost, by its strategy."""
+    last = table.last_refresh
+    if last is None:
+        return {}
+    seconds = max(0, last.committed_at_ms - last.started_at_ms) / 1000
+    return {last.strategy: Cost(seconds, last.rows)}
+
+
+def kept_by_table(table: StoredTable, analyzed: AnalyzedQuery) -> Choice:
+    """Return how a stored table is kept, with the cost of its last refresh."""
+    definition = table.definition
+    inputs = RefreshInputs(Request.KEEP, costs=costs_of(table))
+    return choose(definition.resolved, analyzed, definition.baseline, inputs)
+
+
+def refresh_inputs(
+    environment: Environment, table: StoredTable, run: RefreshRun, request: Request
+) -> RefreshInputs:
+    """Return what the choice of a strategy may read about a table when a refresh begins."""
+    names = {str(source.name): source.name for source in run.sources}
+    streams, stream = environment.streams, table.stream
+
+    def is_readable(since: SourcePositions) -> bool:
+        return all(environment.sources.is_readable(names[name], at) for name, at in since)
+
+    def can_resume() -> bool:
+        if streams is None or stream is None:
+            return False
+        return streams.can_resume(table.definition.table_id, stream)
+
+    return RefreshInputs(
+        request,
+        table.positions,
+        run.positions,
+        partial(changes_after, environment, run),
+        is_readable,
+        can_resume,
+        costs_of(table),
+    )
+
+
+def chosen(
+    environment: Environment,
+    table: StoredTable,
+    analyzed: AnalyzedQuery,
+    run: RefreshRun,
+    request: Request,
+    excluded: Sequence[Refusal] = (),
+) -> RefreshRun:
+    """Return a run with the strategy that it uses, `none` where there is none."""
+    definition = table.definition
+    inputs = refresh_inputs(environment, table, run, request)
+    choice = choose(definition.resolved, analyzed, definition.baseline, inputs, excluded)
+    return replace(run, choice=choice)
+
+
+def chosen_for_partitions(
+    environment: Environment, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun
+) -> RefreshRun:
+    """Return a run that computes some partitions of a table.
+
+    Raises:
+        PartitionUnderBaselineError: The table keeps rows that a partition would lose.
+        BaselineBrokenError: What was added since the baseline is not known any more.
+    """
+    baseline = table.definition.baseline
+    run = chosen(environment, table, analyzed, run, Request.PARTITIONS)
+    if run.choice.strategy != NONE:
+        return run
+    if baseline is not None and baseline.keeps_rows:
+        raise PartitionUnderBaselineError(table=table.name, baseline=baseline.describe())
+    raise broken(environment, table.name, run.choice)
+
+
+def broken(environment: Environment, name: TableName, choice: Choice) -> BaselineBrokenError:
+    """Return the error for a refusal that no other strategy can answer."""
+    final = next((refusal for refusal in choice.refused if refusal.is_final), None)
+    if final is None:
+        return BaselineBrokenError(table=name, problem=choice.reason)
+    reason, format_ = final.reasons[0], environment.format
+    source, after = reason.subject, dict(final.since).get(reason.subject)
+    if reason.code == "POSITIONS_UNKNOWN":
+        return PositionsLostError(table=name, source=source)
+    error: BaselineBrokenError
+    if reason.code == "SOURCE_HISTORY_GONE":
+        retention = f"{format_.log_retention} and {format_.file_retention}"
+        error = SourceHistoryGoneError(table=name, source=source, after=after, retention=retention)
+    elif reason.code == "SOURCE_RECREATED":
+        error = SourceMadeAnewError(table=name, source=source, after=after)
+    else:
+        error = SourceRewrittenError(table=name, source=source, after=after, why=final.alternative)
+    return error
+
+
+def has_moved(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
+    """Whether a source that the table follows stands elsewhere than it stood.
+
+    Tables that are looked up do not count: their rows are those of the moment of each refresh.
+    """
+    if table.positions is None or analyzed.time_dependent:
+        return True
+    if redefined(table.positions, run.positions):
+        return True
+    followed = row_shape(table.definition.resolved, analyzed).followed
+    known = positions_of(followed, table.positions)
+    return known != positions_of(followed, run.positions) or len(known) != len(followed)

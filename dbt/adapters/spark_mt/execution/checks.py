@@ -1,0 +1,461 @@
+"""Health, lag, drift and verification of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from dbt.adapters.spark_mt.changes.drift import Drift, DriftKind, catalog_drift, state_drift
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.positions import (
+    DefinitionPosition,
+    OffsetPosition,
+    Positions,
+    UnknownPosition,
+    VersionedPosition,
+)
+from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Stranger, Unreadable
+from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError, problem_of
+from dbt.adapters.spark_mt.execution.executor import existing_table
+from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, instant, judged
+from dbt.adapters.spark_mt.execution.source_states import TableState
+from dbt.adapters.spark_mt.planning.properties import properties_of
+from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dbt.adapters.spark_mt.definition.positions import Position
+    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.ports import RowDifference
+    from dbt.adapters.spark_mt.execution.source_states import SourceStates, Unread
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
+
+
+class Goal(NamedTuple):
+    """What a definition asks for of a table, by its full name."""
+
+    table: TableName
+    freshness_seconds: int
+    refresh_mode: RefreshMode
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a table is behind its base tables, and how far it may be.
+
+    Lags are stored as the instants of the missing changes: a change that is missing stays missing
+    until the table commits, and its age grows meanwhile.
+
+    Args:
+        table: The full name.
+        freshness_seconds: Its freshness.
+        allowed_seconds: The largest lag at which it is MET. For mode CONTINUOUS that is the
+            freshness. A table in mode FULL is up to its freshness and the duration of a refresh
+            behind by design: that of its last refresh is added.
+        measured_at_ms: Milliseconds since the epoch, UTC, as all times here.
+        is_known: Whether its commits tell which state of the sources its rows reflect.
+        since_ms: When the oldest missing change was made, at whatever level; None without one.
+        own_since_ms: The same for its direct sources only.
+        path: Tables from the first that had to read the oldest missing change to this one, each
+            with the time from which on it could; None where it cannot yet.
+        problem: Why a source could not be looked at, empty if all were: its readers then lack
+            whatever came after their last refresh, as far as can be told.
+    """
+
+    table: str
+    freshness_seconds: int
+    allowed_seconds: float
+    measured_at_ms: int
+    is_known: bool = True
+    since_ms: int | None = None
+    own_since_ms: int | None = None
+    path: tuple[tuple[str, int | None], ...] = ()
+    problem: str = ""
+
+    def seconds_at(self, now_ms: int) -> float | None:
+        """Return the lag to the base tables; None when it is not known."""
+        return self._age(self.since_ms, now_ms)
+
+    def own_seconds_at(self, now_ms: int) -> float | None:
+        """Return the lag to the direct sources; None when it is not known."""
+        return self._age(self.own_since_ms, now_ms)
+
+    def status_at(self, now_ms: int, *, is_active: bool) -> FreshnessStatus:
+        """Judge the lag: the one place that decides whether a table is late.
+
+        Args:
+            now_ms: The instant.
+            is_active: Whether the table is to be refreshed at all.
+        """
+        if not is_active:
+            return FreshnessStatus.NONE
+        seconds = self.seconds_at(now_ms)
+        if seconds is None:
+            return FreshnessStatus.UNKNOWN
+        return FreshnessStatus.MET if seconds <= self.allowed_seconds else FreshnessStatus.LATE
+
+    def stages_at(self, now_ms: int) -> tuple[LagStage, ...]:
+        """Return for which tables the oldest missing change has waited; they add up to the lag."""
+        return tuple(_stages(self.path, now_ms))
+
+    @property
+    def seconds(self) -> int | None:
+        """The lag to the base tables when it was measured, in whole seconds."""
+        return _whole(self.seconds_at(self.measured_at_ms))
+
+    @property
+    def own_seconds(self) -> int | None:
+        """The lag to the direct sources when it was measured, in whole seconds."""
+        return _whole(self.own_seconds_at(self.measured_at_ms))
+
+    @property
+    def stages(self) -> tuple[LagStage, ...]:
+        """Those of `stages_at` when it was measured."""
+        return self.stages_at(self.measured_at_ms)
+
+    def _age(self, since_ms: int | None, now_ms: int) -> float | None:
+        if not self.is_known:
+            return None
+        return 0.0 if since_ms is None else max(0, now_ms - since_ms) / 1000
+
+
+def measure(
+    state: TableState | None,
+    goal: Goal,
+    sources: SourceStates,
+    now_ms: int,
+    complete: Mapping[TableName, int] | None = None,
+) -> Lag:
+    """Measure the lag of a table.
+
+    Args:
+        state: Its newest state; None where its commits tell none.
+        goal: What its definition asks for.
+        sources: Reads what sources have that their readers do not.
+        now_ms: Milliseconds since the epoch, UTC.
+        complete: By table: an instant up to which whoever refreshes it knows that nothing is
+            missing. It counts for sources without versions, and for logs, which are not asked then.
+    """
+    walk, state = _Walk(sources, complete), state or TableState(goal.table, -1, None)
+    oldest = walk.oldest(state)
+    own = min(walk.own(state), default=None)
+    took = state.took_ms / 1000 if goal.refresh_mode is RefreshMode.FULL else 0
+    return Lag(
+        table=str(goal.table),
+        freshness_seconds=goal.freshness_seconds,
+        allowed_seconds=goal.freshness_seconds + took,
+        measured_at_ms=now_ms,
+        is_known=walk.is_known,
+        since_ms=oldest[0].since_ms if oldest else None,
+        own_since_ms=own,
+        path=tuple((str(each.table), each.since_ms) for each in oldest),
+        problem=walk.problem,
+    )
+
+
+class _Missing(NamedTuple):
+    """That a table lacks a change, and since when it could have it; None where it cannot yet."""
+
+    table: TableName
+    since_ms: int | None
+
+
+_Path = tuple[_Missing, ...]
+
+
+class _Walk:
+    """Follows positions down to the base tables; each state of a table is looked at once."""
+
+    def __init__(self, sources: SourceStates, complete: Mapping[TableName, int] | None) -> None:
+        self._sources = sources
+        self._complete = complete
+        self._oldest: dict[tuple[TableName, int], _Path] = {}
+        self.is_known = True
+        self.problem = ""
+
+    def oldest(self, state: TableState) -> _Path:
+        """Return the way of the oldest change that is missing; empty where none is."""
+        key = (state.name, state.version)
+        if key not in self._oldest:
+            paths = [path for path in self._paths(state) if path]
+            self._oldest[key] = min(paths, key=_age_first, default=())
+        return self._oldest[key]
+
+    def own(self, state: TableState) -> Iterator[int]:
+        """Yield since when changes of direct sources are missing."""
+        for source, position in _followed(state):
+            unread = self._unread(source, position)
+            since = self._read_at(state) if unread is None else unread.changed_at_ms
+            if since is not None:
+                yield since
+
+    def _paths(self, state: TableState) -> Iterator[_Path]:
+        if state.positions is None:
+            self.is_known = False
+        for source, position in _followed(state):
+            unread = self._unread(source, position)
+            if unread is None:
+                since = self._read_at(state)
+                self.is_known &= since is not None
+                yield () if since is None else (_Missing(state.name, since),)
+                continue
+            here = _Missing(state.name, unread.changed_at_ms)
+            yield () if here.since_ms is None else (here,)
+            above = self.oldest(unread.state) if unread.state else ()
+            yield (*above, here) if above else ()
+
+    def _unread(self, source: TableName, position: Position) -> Unread | None:
+        """What was not read of a source; None where the source does not tell."""
+        if isinstance(position, UnknownPosition | DefinitionPosition):
+            return None
+        if isinstance(position, OffsetPosition) and (
+            self._complete is not None or position.format not in FORMATS_WITH_OFFSETS
+        ):
+            return None
+        try:
+            return self._sources.unread(source, position)
+        except SourceNotFoundError as error:
+            self.problem = self.problem or problem_of(error)
+            return None
+
+    def _read_at(self, state: TableState) -> int | None:
+        complete = (self._complete or {}).get(state.name) if state.is_newest else None
+        return state.read_at_ms if complete is None else complete
+
+
+def _followed(state: TableState) -> Iterator[tuple[TableName, Position]]:
+    for key, position in sorted((state.positions or {}).items()):
+        if key.lower() not in state.unfollowed and not isinstance(position, DefinitionPosition):
+            yield TableName.of(*key.split(".", 2)), position
+
+
+def _age_first(path: _Path) -> tuple[int, int]:
+    return path[0].since_ms or 0, -len(path)
+
+
+def _stages(path: tuple[tuple[str, int | None], ...], now_ms: int) -> Iterator[LagStage]:
+    """A table has waited until the next one could have the change; the last one waits still."""
+    began = path[0][1] if path else None
+    for (table, _), (_, reached) in pairwise((*path, ("", None))):
+        if began is None:
+            return
+        ended = now_ms if reached is None else min(now_ms, max(began, reached))
+        yield LagStage(table, max(0, ended - began) / 1000)
+        began = ended
+
+
+def _whole(seconds: float | None) -> int | None:
+    return None if seconds is None else int(seconds)
+
+
+_REPLACE = "CREATE OR REPLACE MATERIALIZED TABLE (in dbt --full-refresh) makes it anew"
+
+
+def lag_of(environment: Environment, name: TableName) -> Lag:
+    """Measure the lag of a table now.
+
+    Raises:
+        MaterializedTableError: There is no such table, or a source cannot be looked at.
+    """
+    return table_lag(environment, existing_table(environment, environment.store.full_name(name)))
+
+
+def table_lag(environment: Environment, table: StoredTable) -> Lag:
+    """Measure the lag of a table that was looked at a moment ago.
+
+    Raises:
+        MaterializedTableError: A source cannot be looked at.
+    """
+    resolved = table.definition.resolved
+    goal = Goal(table.name, resolved.freshness.seconds, resolved.refresh_mode)
+    state = environment.states.newest(table.name)
+    return measure(state, goal, environment.states, environment.now_ms())
+
+
+def lag_if_known(environment: Environment, table: StoredTable) -> Lag | None:
+    """Measure the lag of a table; None where a source cannot be looked at."""
+    try:
+        return table_lag(environment, table)
+    except MaterializedTableError:
+        return None
+
+
+def drift_of(environment: Environment, name: TableName) -> tuple[Drift, ...]:
+    """Return what was changed about a table by other means than its definition.
+
+    Nothing is changed by it, also not what a statement before left undone.
+    """
+    full = environment.store.full_name(name)
+    return tuple(_drift(environment, full, environment.store.find(full)))
+
+
+def health_problems(environment: Environment, name: TableName) -> tuple[str, ...]:
+    """Return why a table is not healthy, one sentence each; nothing for a healthy one.
+
+    Healthy is: it is there, ACTIVATED and as its definition says, nothing is left undone, and the
+    last refresh that ended has not failed.
+    """
+    full = environment.store.full_name(name)
+    found = environment.store.find(full)
+    drifts = _drift(environment, full, found)
+    matters = [d for d in drifts if d.kind.matters or d.kind is DriftKind.UNFINISHED]
+    return (*map(str, matters), *_failures(environment, full))
+
+
+def _drift(environment: Environment, name: TableName, found: Found) -> Iterator[Drift]:
+    match found:
+        case StoredTable():
+            yield from state_drift(found)
+            yield from _against_catalog(environment, found)
+        case Damaged():
+            yield Drift(DriftKind.TABLE, f"it was damaged: {found.problem}", _REPLACE)
+        case Unreadable():
+            problem = found.error.parameters.get("problem", found.error.condition)
+            yield Drift(DriftKind.TABLE, f"its definition cannot be read: {problem}", _REPLACE)
+        case Stranger():
+            remedy = "drop it or give the model another name"
+            yield Drift(DriftKind.TABLE, f"a {found.kind} has its name", remedy)
+        case _:
+            remedy = "the next run creates it"
+            yield Drift(DriftKind.TABLE, f"there is no table {name}", remedy)
+
+
+def _against_catalog(environment: Environment, table: StoredTable) -> Iterator[Drift]:
+    definition = table.definition
+    if table.published is not None and table.published != definition:
+        what = "properties or comments do not follow its definition yet"
+        yield Drift(DriftKind.UNFINISHED, what, "the next statement on the table finishes this")
+        return
+    facts = environment.observer.facts(table.name)
+    yield from catalog_drift(definition, properties_of(definition, environment.format), facts)
+
+
+def _failures(environment: Environment, name: TableName) -> Iterator[str]:
+    since = environment.now_ms() - KEPT_MS
+    jobs = environment.conduct.log.jobs(name.catalog or "", since)
+    ours = (judged(job, environment) for job in jobs if job.table == name)
+    last = next((job for job in ours if job.status is not JobStatus.RUNNING), None)
+    if last is not None and last.status is JobStatus.FAILED:
+        yield f"the refresh of {instant(last.started_at_ms)} failed ({last.job_id}): {last.error}"
+
+
+_LOST = (
+    "nobody knows any more which state of its sources the rows reflect (a change while it was "
+    "suspended, a RESTORE to a timestamp, or a log that was cleaned up)"
+)
+_PARTLY = "some partitions were refreshed to another state of the sources than the others"
+
+
+class ComparisonFailedError(MaterializedTableError):
+    """A table could not be compared with its query."""
+
+    condition = "MATERIALIZED_TABLE_COMPARISON_FAILED"
+    text = (
+        "The rows of the materialized table {table} could not be compared with its query: {problem}"
+    )
+    remedy = "Nothing was changed. ALTER MATERIALIZED TABLE {table} REFRESH computes its rows anew."
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a table differs from its query over the state of the sources that its rows reflect.
+
+    Args:
+        rows: The first rows that differ.
+        total: How many differ, copies counted.
+        problem: Why they cannot be compared; empty where they were.
+        baseline: From where the table counts its sources, for people; empty for their beginning.
+        note: What to know about the comparison, for people.
+    """
+
+    table: str
+    rows: tuple[RowDifference, ...] = ()
+    total: int = 0
+    problem: str = ""
+    baseline: str = ""
+    note: str = ""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the table was compared, and holds what its query says."""
+        return not self.problem and not self.total
+
+
+def difference(environment: Environment, name: TableName, limit: int) -> Difference:
+    """Compare a table with its query over the positions of its last commit; nothing is changed.
+
+    Args:
+        environment: The ports.
+        name: The table.
+        limit: How many differing rows to name at most.
+
+    Raises:
+        MaterializedTableError: There is no such table, or its query is refused now.
+    """
+    full = environment.store.full_name(name)
+    table = existing_table(environment, full)
+    analyzed = environment.stored_analyzer.analyze_stored(table.definition.resolved)
+    run = environment.run("COMPARE", analyzed)
+    baseline = table.definition.baseline
+    result = Difference(
+        str(full), baseline=baseline.describe() if baseline else "", note=_note(analyzed)
+    )
+    positions = table.positions
+    if positions is None:
+        return replace(result, problem=_LOST)
+    problems = [*_problems(environment, table, analyzed, run)]
+    if problems:
+        return replace(result, problem="; ".join(problems))
+    run = replace(run, positions=positions, fixed=True)
+    try:
+        found = environment.observer.differences(table, run, limit)
+    except ComparisonFailedError as error:
+        return replace(result, problem=error.parameters["problem"])
+    return replace(result, rows=found.rows, total=found.total)
+
+
+def _problems(
+    environment: Environment, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun
+) -> Iterator[str]:
+    if analyzed.process is not None:
+        yield f"its rows are made by {analyzed.process}, and nobody else can tell which"
+    if analyzed.nondeterministic:
+        listed = ", ".join(analyzed.nondeterministic)
+        yield f"the query gives other rows each time ({listed})"
+    if environment.observer.is_partly_refreshed(table):
+        yield _PARTLY
+    yield from _lost_sources(environment, table.positions or {}, analyzed, run.positions)
+
+
+def _lost_sources(
+    environment: Environment, reflected: Positions, analyzed: AnalyzedQuery, now: Positions
+) -> Iterator[str]:
+    """Yield why a source cannot be read in the state that the rows reflect."""
+    names = {str(source.name): source.name for source in analyzed.sources}
+    for key in sorted(reflected.keys() ^ now.keys()):
+        yield f"the query does not read {key} both then and now"
+    for key in sorted(reflected.keys() & now.keys()):
+        match reflected[key]:
+            case UnknownPosition():
+                yield f"the source {key} has no versions"
+            case DefinitionPosition() as position if not position.same_state(now[key]):
+                yield f"{key} was defined anew since"
+            case (VersionedPosition() | OffsetPosition()) as position if key in names and not (
+                environment.sources.is_readable(names[key], position)
+            ):
+                yield f"{position} of the source {key} cannot be read any more"
+
+
+def _note(analyzed: AnalyzedQuery) -> str:
+    if not analyzed.time_dependent:
+        return ""
+    listed = ", ".join(analyzed.time_dependent)
+    return f"{listed} had the value of the comparison, not that of the refresh"

@@ -1,0 +1,478 @@
+"""CREATE, CREATE OR ALTER, CREATE OR REPLACE and DROP.
+
+A changed query can continue with the state and rows of the query before. The new query applies to
+later source rows. Whether the state fits is checked before a stream stops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.changes.changes import ColumnTypeWidened
+from dbt.adapters.spark_mt.changes.compatibility import (
+    BaselineNotFollowedError,
+    raise_if_incompatible,
+)
+from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.changes.state_retention import not_kept
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
+from dbt.adapters.spark_mt.definition.table_state import (
+    Damaged,
+    Missing,
+    StoredTable,
+    Stranger,
+    Unreadable,
+)
+from dbt.adapters.spark_mt.execution.baseline import loss_of, refresh_outcome, with_origin
+from dbt.adapters.spark_mt.execution.environment import Examined
+from dbt.adapters.spark_mt.execution.errors import (
+    DamagedTableError,
+    LogHistoryLostError,
+    NotMaterializedError,
+    PartitionedReplaceError,
+    TableExistsError,
+    TableNotFoundError,
+    WidenedWhileSuspendedError,
+)
+from dbt.adapters.spark_mt.execution.executor import (
+    execute,
+    going_first,
+    perform,
+    retrying,
+    stored_table,
+)
+from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
+from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
+from dbt.adapters.spark_mt.execution.source_columns import with_source_columns
+from dbt.adapters.spark_mt.execution.start_modes import begin, begin_again, filling
+from dbt.adapters.spark_mt.planning.planner import (
+    definition_steps,
+    kept_by,
+    next_definition,
+    plan_alter,
+    plan_alter_suspended,
+    plan_create,
+    plan_drop,
+    plan_publish,
+    plan_replace,
+    plan_start,
+    preparation,
+    sentences,
+    verification,
+)
+from dbt.adapters.spark_mt.planning.steps import Plan, Unregister
+from dbt.adapters.spark_mt.resolution.resolver import Surroundings
+from dbt.adapters.spark_mt.resolution.state_compatibility import state_problems
+from dbt.adapters.spark_mt.statements.clauses import Effect
+from dbt.adapters.spark_mt.statements.nodes import CreateForm
+from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.strategy import NONE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dbt.adapters.spark_mt.changes.changes import Change
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
+    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.resolution.resolver import Resolution
+    from dbt.adapters.spark_mt.statements.nodes import CreateTable, DropTable
+    from dbt.adapters.spark_mt.strategies.strategy import Choice
+
+
+def plan_with_state(
+    environment: Environment,
+    table: StoredTable,
+    resolution: Resolution,
+    changes: Sequence[Change],
+) -> Plan | None:
+    """Plan to store a changed query whose stream goes on in the checkpoint that is there.
+
+    Returns:
+        None where no state was asked to be kept, or there is none.
+
+    Raises:
+        DefinitionChangeError: The state does not fit the changed query; every operator is named.
+    """
+    wanted, stream = resolution.definition, table.stream
+    if not _keeps_all(resolution) or stream is None or table.positions is None:
+        return None
+    kept = kept_by(resolution)
+    if not kept.keeps_checkpoint:
+        return None
+    streams, table_id = environment.streams, table.definition.table_id
+    if streams is None or not streams.can_resume(table_id, stream):
+        return None
+    if problems := _problems(environment, table, resolution, kept):
+        raise not_kept(str(table.name), wanted, problems)
+    since = positions_of(kept.followed, table.positions)
+    baseline = Baseline(since, table.version, f"START_MODE = {wanted.start_mode.mode.sql}")
+    before = table.definition
+    definition = replace(next_definition(before, resolution), baseline=baseline)
+    appended = definition.resolved.columns[len(before.resolved.columns) :]
+    steps = (
+        *preparation(definition, table.definition),
+        *verification(before, definition, appended),
+        *definition_steps(table, definition, table.positions, appended),
+    )
+    choice = kept_by(resolution, baseline)
+    return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
+
+
+def _keeps_all(resolution: Resolution) -> bool:
+    """Whether the state of a changed query is kept."""
+    definition, process = resolution.definition, resolution.analyzed.process
+    return (
+        definition.refresh_mode is RefreshMode.CONTINUOUS
+        and definition.keeps_state_of(process.name if process else None)
+        and definition.start_mode.mode.type.resumes
+    )
+
+
+def _problems(
+    environment: Environment, table: StoredTable, resolution: Resolution, choice: Choice
+) -> tuple[str, ...]:
+    stored = table.definition.resolved
+    before = environment.stored_analyzer.analyze_stored(stored)
+    old, new = before.operators, resolution.analyzed.operators
+    was, now = before.process, resolution.analyzed.process
+    if was != now:
+        asked = f"is asked for {now}" if now else "no process function is asked for now"
+        kept = f"State was kept for {was}" if was else "No state was kept for a process function"
+        return (f"{kept}, and {asked}.",)
+    if old is None or new is None:
+        return ("Spark does not show which operators keep state.",)
+    return state_problems((old, choose(stored, before)), (new, choice))
+
+
+_LOST = "Rows are lost that a log no longer has: {loss}."
+_DROPPED = (
+    "The baseline is dropped: the next refresh computes all rows from all source data, in the "
+    "place of those that are there."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan and what it does to the table.
+
+    Args:
+        run: The refresh in it, if it fills rows.
+        examined: The table, if its definition is the declared one.
+    """
+
+    plan: Plan
+    action: Action
+    run: RefreshRun | None = None
+    examined: Examined | None = None
+
+
+def plan_change(
+    environment: Environment, table: StoredTable, resolution: Resolution, *, declares: bool = False
+) -> Planned:
+    """Plan what brings `table` in line with a definition; nothing for the same definition.
+
+    Args:
+        environment: The ports.
+        table: The table as it is.
+        resolution: The definition as wanted.
+        declares: Whether the statement says the whole definition, and so declares the table.
+
+    Raises:
+        DefinitionChangeError: It cannot be done in place; every violation is named.
+        WidenedWhileSuspendedError: It would have to rewrite the rows of a suspended table.
+    """
+    definition = table.definition
+    changes = diff(definition.resolved, resolution.definition)
+    if not changes:
+        return Planned(Plan(table.name, ()), Action.UNCHANGED)
+    raise_if_incompatible(table.name, definition, resolution.definition, changes)
+    definition = _changed_by(environment.owner(), definition, declares=declares)
+    table = replace(table, definition=definition)
+    if not any(change.effect is Effect.CONTENT for change in changes):
+        return Planned(_plan_beside_rows(table, resolution, changes), Action.ALTERED)
+    return _plan_rows(environment, table, resolution, changes)
+
+
+def _plan_rows(
+    environment: Environment,
+    table: StoredTable,
+    resolution: Resolution,
+    changes: Sequence[Change],
+) -> Planned:
+    """Plan a change that reaches the rows: what its start mode asks for, or all of them."""
+    definition = table.definition
+    if (kept := plan_with_state(environment, table, resolution, changes)) is not None:
+        return Planned(kept, Action.ALTERED)
+    begun = begin_again(environment, table, resolution, changes)
+    if begun is not None and begun.baseline is not None:
+        plan = plan_start(table, begun.resolution, changes, begun.run, begun.baseline)
+        run = None if definition.suspended_by_user else begun.run
+        return Planned(plan, Action.ALTERED, run)
+    wanted = begun.resolution if begun else resolution
+    if definition.suspended_by_user:
+        _raise_if_rewriting(table, changes)
+        counted = replace(table, definition=replace(definition, baseline=None))
+        return Planned(plan_alter_suspended(counted, wanted, changes), Action.ALTERED)
+    run = begun.run if begun else filling(environment, "ALTER", resolution)
+    run = with_origin(environment, wanted.definition, run)
+    wanted = _losing(table, wanted, run)
+    return Planned(plan_alter(table, wanted, changes, run), Action.ALTERED, run)
+
+
+def _losing(table: StoredTable, wanted: Resolution, run: RefreshRun) -> Resolution:
+    """Warn of rows that are lost because somebody asked for the beginning.
+
+    Raises:
+        LogHistoryLostError: They would be lost, and nobody asked for it.
+    """
+    loss = loss_of(table, run)
+    if not loss:
+        return wanted
+    if wanted.definition.asked.start_mode is None:
+        raise LogHistoryLostError(table=table.name, loss=loss)
+    return replace(wanted, warnings=(*wanted.warnings, _LOST.format(loss=loss)))
+
+
+def _plan_beside_rows(
+    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
+) -> Plan:
+    """Plan a change that leaves the rows alone, and with them the baseline, if there is one.
+
+    Raises:
+        BaselineNotFollowedError: The table could not follow its sources any more.
+    """
+    definition, wanted = table.definition, resolution.definition
+    if definition.baseline is None:
+        return plan_alter(table, resolution, changes, None)
+    if wanted.refresh_mode is RefreshMode.FULL:
+        if definition.resolved.refresh_mode is RefreshMode.FULL:
+            return plan_alter(table, resolution, changes, None)
+        return _plan_without_baseline(table, resolution, changes)
+    choice = kept_by(resolution, definition.baseline)
+    if choice.strategy == NONE:
+        raise BaselineNotFollowedError(
+            table=table.name, baseline=definition.baseline.describe(), problem=choice.reason
+        )
+    return plan_alter(table, resolution, changes, None)
+
+
+def _plan_without_baseline(
+    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
+) -> Plan:
+    """Mode FULL computes all rows: the rows stay until then, and their positions count no more."""
+    definition = replace(table.definition, baseline=None)
+    counted = replace(table, definition=definition, positions=None)
+    plan = plan_alter(counted, resolution, changes, None)
+    return replace(plan, changes=(*plan.changes, _DROPPED))
+
+
+def carry_out(environment: Environment, planned: Planned, found: Found) -> StatementOutcome:
+    """Execute a plan and tell what it did.
+
+    Args:
+        environment: The ports.
+        planned: The plan; where it has no steps, what a statement before left undone is finished.
+        found: What was under the name when the plan was made.
+    """
+    plan = planned.plan
+    if isinstance(found, StoredTable) and found.unpublished and not plan.steps:
+        plan = plan_publish(found)
+    result = perform(plan, environment)
+    run = planned.run
+    definition = _definition_after(plan, found)
+    return StatementOutcome(
+        table=str(plan.table),
+        action=planned.action,
+        changes=plan.changes,
+        refresh_mode=definition.resolved.refresh_mode.value if definition else "",
+        refresh=refresh_outcome(plan.table, run, found, result, environment) if run else None,
+        message=_message(planned.action, plan, definition),
+        warnings=result.warnings,
+        status=definition.status.value if definition else "",
+    )
+
+
+def _changed_by(who: Pairs, definition: StoredDefinition, *, declares: bool) -> StoredDefinition:
+    owner = who if declares and who else definition.owner
+    return replace(definition, owner=owner, changed_by=None if who == owner else who)
+
+
+def _raise_if_rewriting(table: StoredTable, changes: Sequence[Change]) -> None:
+    widened = [c.describe() for c in changes if isinstance(c, ColumnTypeWidened)]
+    if widened:
+        raise WidenedWhileSuspendedError(violations=widened, table=table.name)
+
+
+def _definition_after(plan: Plan, found: Found) -> StoredDefinition | None:
+    for step in plan.steps:
+        definition: StoredDefinition | None = getattr(step, "definition", None)
+        if definition is not None:
+            return definition
+    return found.definition if isinstance(found, StoredTable) else None
+
+
+def _message(action: Action, plan: Plan, definition: StoredDefinition | None) -> str:
+    if action is Action.UNCHANGED:
+        finished = "what a statement before left undone was finished"
+        return f"the definition is the same; {finished if plan.steps else 'nothing was done'}"
+    if action is Action.ADOPTED and definition is not None and definition.baseline is not None:
+        return definition.baseline.describe()
+    if definition is not None and definition.suspended_by_user:
+        return "the table stays suspended; RESUME or REFRESH brings its rows up to date"
+    return ""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What the attempts of one statement have seen so far."""
+
+    started_ms: int
+    saw_nothing: bool = False
+
+    def is_orphan(self, found: Found) -> bool:
+        """Whether `found` was left by a CREATE that was killed.
+
+        The format skips our first commit when the directory holds a commit with the same number; by
+        that, the table which nobody could see becomes visible. Its rows are older than this
+        statement, while the table was not there when the statement began.
+        """
+        if not self.saw_nothing or not isinstance(found, StoredTable):
+            return False
+        return found.last_refresh is None or found.last_refresh.committed_at_ms < self.started_ms
+
+
+class Definitions:
+    """Creates, changes, replaces and drops tables."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._env = environment
+
+    def create(self, statement: CreateTable) -> StatementOutcome:
+        """Carry out a CREATE statement.
+
+        Raises:
+            MaterializedTableError: The statement is not valid here, or could not be carried out;
+                nothing has changed then, except where `UnfinishedChangeError` says so.
+        """
+        return self.declare(statement)[0]
+
+    def declare(self, statement: CreateTable) -> tuple[StatementOutcome, Examined | None]:
+        """Carry out a CREATE statement for a caller that refreshes the table next.
+
+        Returns:
+            The outcome, and the table as it was examined if the statement changed nothing.
+
+        Raises:
+            MaterializedTableError: As `create`.
+        """
+        name = self._env.store.full_name(statement.name)
+        attempt = _Attempt(self._env.now_ms())
+        return retrying(
+            lambda: self._create(name, statement, attempt), lambda: going_first(self._env, name)
+        )
+
+    def drop(self, statement: DropTable) -> StatementOutcome:
+        """Carry out DROP MATERIALIZED TABLE.
+
+        Raises:
+            TableNotFoundError: There is no such table, and IF EXISTS was not said.
+            TableInitializingError: Somebody is creating it at this moment.
+            NotMaterializedError: Something else has the name.
+        """
+        name = self._env.store.full_name(statement.name)
+        found = self._env.store.find(name)
+        self._forget_if_gone(name, found)
+        if isinstance(found, Stranger):
+            raise NotMaterializedError(table=name, kind=found.kind)
+        if isinstance(found, Missing):
+            raise_if_initializing(self._env, name)
+            if statement.if_exists:
+                return StatementOutcome(str(name), Action.UNCHANGED, message="does not exist")
+            raise TableNotFoundError(table=name)
+        table_id = found.table_id if isinstance(found, Unreadable) else found.definition.table_id
+        result = perform(plan_drop(name, table_id), self._env)
+        return StatementOutcome(
+            str(name), Action.DROPPED, ("table dropped",), warnings=result.warnings
+        )
+
+    def _forget_if_gone(self, name: TableName, found: Found) -> None:
+        """Take a name out of the registry whose table a DROP removed that was then killed.
+
+        A table of somebody else's that gets the name later would be listed as one of ours.
+        """
+        if isinstance(found, Missing | Stranger) and self._env.registry.knows(name):
+            execute(Plan(name, (Unregister(name),)), self._env.runner)
+
+    def plan(self, statement: CreateTable) -> tuple[Plan, Action]:
+        """Plan a CREATE statement without carrying it out.
+
+        Raises:
+            MaterializedTableError: The statement is not valid here; every violation is named.
+        """
+        name = self._env.store.full_name(statement.name)
+        planned = self._planned(name, statement, self._env.store.find(name))
+        return planned.plan, planned.action
+
+    def _create(
+        self, name: TableName, statement: CreateTable, attempt: _Attempt
+    ) -> tuple[StatementOutcome, Examined | None]:
+        found = self._env.store.find(name)
+        if isinstance(found, Stranger):
+            self._forget_if_gone(name, found)
+        if isinstance(found, StoredTable) and found.never_published:
+            found = stored_table(self._env, name)
+        orphan = attempt.is_orphan(found)
+        if orphan:
+            statement = replace(statement, form=CreateForm.CREATE_OR_REPLACE)
+        planned = self._planned(name, statement, found)
+        attempt.saw_nothing = isinstance(found, Missing)
+        outcome = carry_out(self._env, planned, found)
+        if orphan:
+            outcome = replace(outcome, action=Action.CREATED)
+        return outcome, planned.examined
+
+    def _planned(self, name: TableName, statement: CreateTable, found: Found) -> Planned:
+        if isinstance(found, Stranger):
+            raise NotMaterializedError(table=name, kind=found.kind)
+        if isinstance(found, Missing):
+            resolution = self._env.resolve(name, statement.asked, None)
+            begun = begin(self._env, name, resolution, "CREATE")
+            new, owner = self._env.new_id(), self._env.owner()
+            plan = plan_create(name, new, begun.resolution, begun.run, owner)
+            return Planned(begun.counted(plan), Action.CREATED, begun.run)
+        if statement.form is CreateForm.CREATE_OR_REPLACE:
+            return self._replaced(name, statement, found)
+        if isinstance(found, Unreadable):
+            raise found.error
+        if isinstance(found, Damaged):
+            raise DamagedTableError(table=name, problem=found.problem)
+        if statement.form is CreateForm.CREATE_OR_ALTER:
+            return self._altered(name, statement, found)
+        if statement.if_not_exists:
+            return Planned(Plan(name, ()), Action.UNCHANGED)
+        raise TableExistsError(table=name)
+
+    def _replaced(
+        self, name: TableName, statement: CreateTable, found: StoredTable | Damaged | Unreadable
+    ) -> Planned:
+        clustered = not isinstance(found, Unreadable) and found.definition.asked.clustered_by
+        around = Surroundings()
+        if statement.asked.partitioned_by and clustered:
+            around = Surroundings(errors=(PartitionedReplaceError(table=name),))
+        resolution = self._env.resolve(name, statement.asked, None, around)
+        begun = begin(self._env, name, resolution, "REPLACE")
+        plan = plan_replace(found, begun.resolution, begun.run, self._env.owner())
+        return Planned(begun.counted(plan), Action.REPLACED, begun.run)
+
+    def _altered(self, name: TableName, statement: CreateTable, table: StoredTable) -> Planned:
+        definition = with_source_columns(self._env, table)
+        resolution = self._env.resolve(name, statement.asked, definition)
+        planned = plan_change(self._env, table, resolution, declares=True)
+        if planned.action is Action.UNCHANGED and not table.unpublished:
+            return replace(planned, examined=Examined(table, resolution.analyzed))
+        return planned

@@ -1,0 +1,454 @@
+"""Operations of the facade `MaterializedTables` on ports, without an engine.
+
+Each operation looks at its tables again. None relies on what an operation before it found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from dbt.adapters.spark_mt.changes.differ import configuration_changes, diff, keep_configuration
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, Wait
+from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
+from dbt.adapters.spark_mt.execution.adopt import Adoptions
+from dbt.adapters.spark_mt.execution.alter import Alterations, Lifecycle, plannable, planned_by
+from dbt.adapters.spark_mt.execution.create import Definitions
+from dbt.adapters.spark_mt.execution.errors import StreamsOverConnectError
+from dbt.adapters.spark_mt.execution.executor import existing_table, stored_table
+from dbt.adapters.spark_mt.execution.refresh import AskedRefresh, Refreshes
+from dbt.adapters.spark_mt.execution.results import (
+    Action,
+    KeptConfiguration,
+    RefreshOutcome,
+    StatementOutcome,
+    StatementResult,
+    change_result,
+    columns,
+    refresh_result,
+)
+from dbt.adapters.spark_mt.execution.show import Inspection, JobInspection
+from dbt.adapters.spark_mt.execution.waiting import await_fresh, await_started, keeper_of
+from dbt.adapters.spark_mt.planning.explain import PlanSummary, explained, refused, summarize
+from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
+from dbt.adapters.spark_mt.statements import nodes
+from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
+from dbt.adapters.spark_mt.statements.renderer import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from dbt.adapters.spark_mt.execution.environment import Environment, Examined
+    from dbt.adapters.spark_mt.planning.steps import Plan
+
+    Relay = Callable[[str], StatementResult]
+
+
+RefreshPolicy = Literal["auto", "always", "never"]
+_EXPLAIN = columns(
+    ("step", "STRING"),
+    ("change", "STRING"),
+    ("effect", "STRING"),
+    ("keeps", "STRING"),
+    ("loses", "STRING"),
+    ("reason", "STRING"),
+)
+
+
+class TableOperations:
+    """Statements, refreshes, plans and checks of materialized tables.
+
+    Args:
+        environment: The ports.
+        relay: Carries out a statement that needs a stream which cannot run here; None where
+            nothing does.
+    """
+
+    def __init__(self, environment: Environment, relay: Relay | None = None) -> None:
+        self.environment = environment
+        self._relay = relay
+
+    def execute(self, statement: str) -> StatementResult | None:
+        """Carry out a statement about materialized tables.
+
+        Returns:
+            Its rows and outcome; None for any other SQL, for which nothing was done.
+
+        Raises:
+            MaterializedTableError: The statement is not valid or failed; `condition`, `parameters`
+                and `violations` have the reasons.
+        """
+        parsed = parse_statement(statement)
+        if parsed is None:
+            return None
+        environment = self._current()
+        try:
+            result = carried_out(parsed, environment)
+        except StreamsOverConnectError:
+            if self._relay is None:
+                raise
+            return self._relay(statement)
+        if result.outcome is not None:
+            self._done(result.outcome)
+        return result
+
+    def materialize(
+        self,
+        statement: str,
+        *,
+        adopting: bool = False,
+        as_of: datetime | None = None,
+        refresh: RefreshPolicy = "auto",
+    ) -> StatementOutcome:
+        """Carry out CREATE OR ALTER or CREATE OR REPLACE, and bring the rows up to date.
+
+        A table whose definition and sources are the same costs one look at them. The rows of a
+        suspended table, and those of a table that this statement adopts, stay as they are.
+
+        Args:
+            statement: The statement.
+            adopting: Whether to adopt a plain table of the name, as `adopt` does.
+            as_of: As for `adopt`.
+            refresh: `auto` refreshes unless a manager does, `always` computes all rows, `never`
+                leaves the rows to others. A statement that fills the table fills it in any case.
+
+        Raises:
+            MaterializedTableError: The statement is not valid or failed.
+        """
+        create = created(statement)
+        environment = self._current()
+        name = environment.store.full_name(create.name)
+        with about(name):
+            if adopting:
+                outcome, examined = self.adopt(statement, as_of=as_of), None
+            else:
+                outcome, examined = self._declared(create, statement)
+            self._done(outcome)
+            is_settled = outcome.refresh is not None or outcome.action is Action.ADOPTED
+            if is_settled or outcome.status == RefreshStatus.SUSPENDED.value or refresh == "never":
+                return outcome
+            if refresh == "auto" and keeper_of(environment, name) is not None:
+                return outcome
+            done = self._refreshed(name, examined, force=refresh == "always")
+        return replace(outcome, refresh=done)
+
+    def plan(
+        self, statement: str, *, adopting: bool = False, as_of: datetime | None = None
+    ) -> PlanSummary:
+        """Tell what a CREATE, or an ALTER of the definition, would do; nothing is changed.
+
+        Args:
+            statement: The statement; EXPLAIN before it changes nothing.
+            adopting: Whether `adopt` would carry it out.
+            as_of: As for `adopt`.
+
+        Returns:
+            Also for a statement that would be refused, with every violation.
+
+        Raises:
+            NotPlannableError: It is another statement.
+        """
+        inner = plannable(statement)
+        name = self.environment.store.full_name(inner.name)
+        try:
+            with about(name):
+                if adopting:
+                    planned, _ = self._adoptions().plan(created_or_altered(statement), as_of)
+                else:
+                    planned, _ = planned_by(inner, self._current())
+        except MaterializedTableError as error:
+            return refused(str(name), error)
+        return summarize(planned)
+
+    def explain(self, statement: str) -> StatementResult:
+        """Return the rows of EXPLAIN for a CREATE, or an ALTER of the definition.
+
+        Raises:
+            NotPlannableError: It is another statement.
+            MaterializedTableError: It would be refused; every violation is named.
+        """
+        inner, environment = plannable(statement), self._current()
+        with about(environment.store.full_name(inner.name)):
+            return _explained(planned_by(inner, environment)[0])
+
+    def validate(
+        self, statement: str, *, adopting: bool = False, as_of: datetime | None = None
+    ) -> StatementOutcome:
+        """Check a CREATE statement completely and change nothing.
+
+        Args:
+            statement: The statement.
+            adopting: Whether `adopt` would carry it out.
+            as_of: As for `adopt`.
+
+        Raises:
+            MaterializedTableError: It could not be carried out; every violation is named.
+        """
+        if adopting:
+            planned, action = self._adoptions().plan(created_or_altered(statement), as_of)
+        else:
+            planned, action = planned_by(created(statement), self._current())
+        return StatementOutcome(
+            str(planned.table),
+            action,
+            planned.changes,
+            message="validated",
+            warnings=planned.warnings,
+        )
+
+    def keep_configuration(self, statement: str) -> KeptConfiguration:
+        """Return CREATE OR ALTER with every aspect but the query as the table has it."""
+        create = created(statement)
+        environment = self._current()
+        name = environment.store.full_name(create.name)
+        found = environment.store.find(name)
+        if (
+            not isinstance(found, StoredTable)
+            or create.form is not nodes.CreateForm.CREATE_OR_ALTER
+        ):
+            return KeptConfiguration(statement)
+        wanted = environment.resolve(name, create.asked, found.definition)
+        left = configuration_changes(diff(found.definition.resolved, wanted.definition))
+        if not left:
+            return KeptConfiguration(statement)
+        kept = keep_configuration(create, found.definition)
+        return KeptConfiguration(render(kept), tuple(change.describe() for change in left))
+
+    def refresh(
+        self, name: str, *, scheduled_at: datetime | None = None, force: bool = False
+    ) -> RefreshOutcome:
+        """Refresh a table.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+            scheduled_at: The scheduled time of a run that a scheduler starts, without a zone in the
+                table's own; a table with date formatters then gets the partitions of the period
+                before it.
+            force: Compute the rows even if no source has moved.
+        """
+        table, environment = parse_name(name), self._current()
+        with about(name):
+            if scheduled_at is None:
+                return Refreshes(environment).refresh(table, force=force)
+            aware = scheduled_at if scheduled_at.tzinfo else self._in_zone_of(table, scheduled_at)
+            return Refreshes(environment).refresh_scheduled(table, aware)
+
+    def suspend(self, name: str) -> StatementOutcome:
+        """Suspend a table: no schedule and no run refreshes it until it is resumed.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+
+        Raises:
+            MaterializedTableError: There is no such table, or it is suspended already.
+        """
+        return self._carried_out(nodes.Suspend(parse_name(name)))
+
+    def resume(self, name: str, run_options: Mapping[str, str] | None = None) -> StatementOutcome:
+        """Bring a suspended table up to date, and let it be refreshed again.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+            run_options: How its refreshes run from now on, until it is suspended or resumed.
+
+        Raises:
+            MaterializedTableError: There is no such table, it is not suspended, or it cannot be
+                refreshed; it stays as it is.
+        """
+        return self._carried_out(nodes.Resume(parse_name(name), tuple((run_options or {}).items())))
+
+    def adopt(self, statement: str, *, as_of: datetime | None = None) -> StatementOutcome:
+        """Carry out CREATE OR ALTER, and adopt a plain table of the name.
+
+        The table keeps its rows, files, history and identity; it costs one commit. Its rows
+        are trusted to be what the query has at `as_of` until a refresh computes the whole table.
+
+        Args:
+            statement: CREATE OR ALTER MATERIALIZED TABLE; what it does where there is no table, or
+                a materialized one, is what it always does.
+            as_of: The instant whose state of the sources the rows reflect; without a zone it is in
+                the session's. None for now.
+
+        Raises:
+            MaterializedTableError: The table does not fit, or the statement is not valid; every
+                difference is named, and nothing has changed.
+        """
+        return self._adoptions().adopt(created_or_altered(statement), as_of)
+
+    def keeper(self, name: str) -> str:
+        """Return the manager that refreshes a table, for people; empty without one.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+        """
+        environment = self.environment
+        found = keeper_of(environment, environment.store.full_name(parse_name(name)))
+        return "" if found is None else found.describe()
+
+    def wait_for(self, name: str, wait: Wait, at_most: float) -> None:
+        """Wait for the manager that refreshes a table; without one, return at once.
+
+        A table that is refreshed at scheduled times is made fresh by a refresh now.
+
+        Args:
+            name: The table's name, in backticks where it needs them.
+            wait: For what.
+            at_most: The longest time, in seconds.
+
+        Raises:
+            WaitedInVainError: It does not come within the time.
+        """
+        full = self.environment.store.full_name(parse_name(name))
+        if wait is Wait.NONE or self.environment.managers.live(full.catalog or "") is None:
+            return
+        environment = self._current()
+        if wait is Wait.STARTED:
+            await_started(environment, full, at_most)
+            return
+        resolved = stored_table(environment, full).definition.resolved
+        if resolved.refresh_mode is RefreshMode.FULL:
+            Refreshes(environment).refresh(full)
+        else:
+            await_fresh(environment, full, at_most)
+
+    def is_materialized(self, name: TableName) -> bool:
+        """Return whether a table is a materialized one, by looking at the table itself."""
+        environment = self._current()
+        found = environment.store.find(environment.store.full_name(name))
+        return isinstance(found, StoredTable | Unreadable)
+
+    def reads(self, query: str, name: TableName) -> bool:
+        """Whether `query` reads `name`, directly or through views; nothing is computed."""
+        full = self.environment.store.full_name(name)
+        sources = self.environment.analyzer.analyze(query).sources
+        return any(source.name == full for source in sources)
+
+    def _carried_out(self, statement: nodes.Statement) -> StatementOutcome:
+        result = self.execute(render(statement))
+        if result is None or result.outcome is None:
+            raise TypeError(statement)
+        return result.outcome
+
+    def _done(self, outcome: StatementOutcome) -> StatementOutcome:
+        """Return the outcome of a statement; a subclass acts on what changed."""
+        return outcome
+
+    def _current(self) -> Environment:
+        """The ports, which look at every table again from now on."""
+        self.environment.store.forget()
+        return self.environment
+
+    def _schema(self, catalog: str | None, schema: str | None = None) -> tuple[str, str]:
+        full = self.environment.store.full_name(TableName("_", schema, catalog))
+        return full.catalog or "", full.schema or ""
+
+    def _adoptions(self) -> Adoptions:
+        environment = self._current()
+        return Adoptions(environment, Definitions(environment))
+
+    def _in_zone_of(self, name: TableName, scheduled: datetime) -> datetime:
+        full = self.environment.store.full_name(name)
+        resolved = existing_table(self.environment, full).definition.resolved
+        zone = dict(resolved.context.confs)[SESSION_TIME_ZONE]
+        return scheduled.replace(tzinfo=parse_zone(zone))
+
+    def _declared(
+        self, create: nodes.CreateTable, statement: str
+    ) -> tuple[StatementOutcome, Examined | None]:
+        """Carry out CREATE, here or where a stream can run."""
+        try:
+            return Definitions(self.environment).declare(create)
+        except StreamsOverConnectError:
+            if self._relay is None:
+                raise
+            outcome = self._relay(statement).outcome
+            if outcome is None:
+                raise
+            return outcome, None
+
+    def _refreshed(
+        self, name: TableName, examined: Examined | None, *, force: bool
+    ) -> RefreshOutcome:
+        """Refresh a table that a statement declared just now, here or where a stream can run."""
+        environment = self.environment if examined else self._current()
+        try:
+            asked = AskedRefresh(force=force)
+            return Refreshes(environment).carry_out(name, asked, examined)
+        except StreamsOverConnectError:
+            if self._relay is None or force:
+                raise
+            outcome = self._relay(f"ALTER MATERIALIZED TABLE {name.sql} REFRESH").outcome
+            if outcome is None or outcome.refresh is None:
+                raise
+            return outcome.refresh
+
+
+_CARRY_OUT: dict[type, Callable[[Any, Environment], StatementResult]] = {
+    nodes.CreateTable: lambda s, e: change_result(s.form.value, Definitions(e).create(s)),
+    nodes.DropTable: lambda s, e: change_result("DROP", Definitions(e).drop(s)),
+    nodes.Refresh: lambda s, e: refresh_result(Refreshes(e).refresh(s.name, s.partition)),
+    nodes.Suspend: lambda s, e: change_result(
+        "SUSPEND", Lifecycle(e, Refreshes(e)).suspend(s.name)
+    ),
+    nodes.Resume: lambda s, e: change_result(
+        "RESUME", Lifecycle(e, Refreshes(e)).resume(s.name, s.options)
+    ),
+    **dict.fromkeys(
+        [each for each in nodes.PLANNED if each is not nodes.CreateTable],
+        lambda s, e: change_result("ALTER", Alterations(e).alter(s)),
+    ),
+    nodes.Explain: lambda s, e: _explained(planned_by(s.statement, e)[0]),
+    nodes.ShowTables: lambda s, e: Inspection(e).show_tables(s),
+    nodes.ShowCreate: lambda s, e: Inspection(e).show_create(s),
+    nodes.DescribeTable: lambda s, e: Inspection(e).describe(s),
+    nodes.ShowJobs: lambda _, e: JobInspection(e).show_jobs(),
+    nodes.DescribeJob: lambda s, e: JobInspection(e).describe_job(s.job_id),
+}
+"""How each kind of statement is carried out."""
+
+
+def carried_out(statement: nodes.Statement, environment: Environment) -> StatementResult:
+    """Carry out a statement.
+
+    Raises:
+        MaterializedTableError: It is not valid here, or failed; it names the table.
+    """
+    inner = statement.statement if isinstance(statement, nodes.Explain) else statement
+    if isinstance(inner, nodes.ShowTables | nodes.ShowJobs | nodes.DescribeJob):
+        return _CARRY_OUT[type(statement)](statement, environment)
+    with about(inner.name):
+        return _CARRY_OUT[type(statement)](statement, environment)
+
+
+def _explained(plan: Plan) -> StatementResult:
+    return StatementResult(_EXPLAIN, explained(plan))
+
+
+def created_or_altered(statement: str) -> nodes.CreateTable:
+    """Parse CREATE OR ALTER.
+
+    Raises:
+        TypeError: It is another statement.
+    """
+    parsed = parse_statement(statement)
+    if (
+        not isinstance(parsed, nodes.CreateTable)
+        or parsed.form is not nodes.CreateForm.CREATE_OR_ALTER
+    ):
+        raise TypeError("expected CREATE OR ALTER")  # noqa: TRY003, EM101 - for programmers
+    return parsed
+
+
+def created(statement: str) -> nodes.CreateTable:
+    """Parse CREATE.
+
+    Raises:
+        TypeError: It is another statement.
+    """
+    parsed = parse_statement(statement)
+    if not isinstance(parsed, nodes.CreateTable):
+        raise TypeError("expected CREATE MATERIALIZED TABLE")  # noqa: TRY003, EM101 - for programmers
+    return parsed

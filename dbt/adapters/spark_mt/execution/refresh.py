@@ -1,0 +1,456 @@
+"""REFRESH of a whole table or of partitions, on request or by schedule.
+
+`strategies.choice` tells by which strategy a refresh computes the rows. A stream that keeps a
+checkpoint reads all available rows and ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.positions import (
+    FollowedPosition,
+    UnknownPosition,
+    same_positions,
+)
+from dbt.adapters.spark_mt.execution.baseline import (
+    broken,
+    chosen,
+    chosen_for_partitions,
+    has_moved,
+    losing_nothing,
+    shown,
+)
+from dbt.adapters.spark_mt.execution.errors import (
+    CheckpointLostError,
+    InvalidPartitionValueError,
+    PositionsNotReadableError,
+    StreamsOverConnectError,
+    SuspendedError,
+    UnknownPartitionKeyError,
+)
+from dbt.adapters.spark_mt.execution.executor import (
+    JobTeller,
+    job_of,
+    perform,
+    record_skipped,
+    retrying,
+    stored_table,
+)
+from dbt.adapters.spark_mt.execution.ports import StepResult
+from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
+from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
+from dbt.adapters.spark_mt.execution.stream_task import stream_task
+from dbt.adapters.spark_mt.planning.planner import (
+    plan_partitions,
+    plan_refresh,
+    plan_registration,
+    plan_status,
+)
+from dbt.adapters.spark_mt.planning.schedule import scheduled_partitions
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED
+from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
+from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.strategies.strategy import NONE, STREAM, Refusal, Request, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.positions import Position, Positions
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.execution.environment import Environment, Examined
+    from dbt.adapters.spark_mt.execution.ports import BatchDone, Stream, StreamTask
+    from dbt.adapters.spark_mt.planning.schedule import Partition
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
+    from dbt.adapters.spark_mt.statements.nodes import PartitionValue
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRefresh:
+    """A refresh with its options.
+
+    Args:
+        partition: The partition to refresh; empty for the whole table.
+        trigger: What asks for it, for the commit.
+        force: Compute the rows even if no source has moved.
+        run_options: How to run it; None for the options that the table has.
+        refresh_id: What it is called; empty for a new name.
+        scheduled_at: The scheduled time, aware, of a run that a schedule asks for; a table with
+            date formatters then gets the partitions of every period that the run stands for.
+    """
+
+    partition: tuple[PartitionValue, ...] = ()
+    trigger: str = "REFRESH"
+    force: bool = False
+    run_options: Pairs | None = None
+    refresh_id: str = ""
+    scheduled_at: datetime | None = None
+
+    def named(self, run: RefreshRun) -> RefreshRun:
+        """Return a run with the name and the scheduled time that were asked for."""
+        at = self.scheduled_at
+        return replace(
+            run,
+            refresh_id=self.refresh_id or run.refresh_id,
+            scheduled_at_ms=None if at is None else round(at.timestamp() * 1000),
+        )
+
+    def run_by(self, table: StoredTable) -> StoredTable:
+        """Return a table with the run options of this refresh, where it has any."""
+        if self.run_options is None:
+            return table
+        return replace(table, definition=replace(table.definition, run_options=self.run_options))
+
+
+def chosen_or_suspended(
+    environment: Environment,
+    table: StoredTable,
+    analyzed: AnalyzedQuery,
+    run: RefreshRun,
+    request: Request,
+    excluded: Sequence[Refusal] = (),
+) -> RefreshRun:
+    """Return a run with the strategy that it uses; suspend a table for which there is none.
+
+    Raises:
+        BaselineBrokenError: It cannot follow its sources; it was suspended.
+    """
+    run = chosen(environment, table, analyzed, run, request, excluded)
+    if run.choice.strategy == NONE:
+        error = broken(environment, table.name, run.choice)
+        _suspend(environment, table, error.reason)
+        raise error
+    return run
+
+
+def _suspend(environment: Environment, table: StoredTable, reason: str) -> None:
+    """Suspend a table with the reason, unless it is suspended already."""
+    definition = table.definition
+    if definition.status is RefreshStatus.SUSPENDED:
+        return
+    after = replace(definition, status=RefreshStatus.SUSPENDED, status_reason=reason)
+    perform(plan_status(table, after, f"suspended, because {reason}"), environment)
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """What a stream did until it had read everything.
+
+    Args:
+        done: Its newest batch; None where there was nothing to read.
+        warnings: Sentences that the user should read.
+    """
+
+    done: BatchDone | None
+    warnings: tuple[str, ...] = ()
+
+
+def catch_up(environment: Environment, table: StoredTable, run: RefreshRun) -> CaughtUp | str:
+    """Let the stream of a table go on until it has read what its sources have now.
+
+    Returns:
+        What it did; or why it cannot go on, as part of a sentence, so that another strategy must
+        be chosen.
+
+    Raises:
+        StreamsOverConnectError: Streams cannot be run here.
+        MaterializedTableError: A batch cannot be committed.
+    """
+    if environment.streams is None:
+        raise StreamsOverConnectError(table=table.name, reason=run.choice.reason)
+    task = stream_task(table, run)
+    return _ended(environment, task, environment.streams.start(task))
+
+
+def _ended(environment: Environment, task: StreamTask, stream: Stream) -> CaughtUp | str:
+    teller = JobTeller(environment, job_of(environment, task.table.definition, task.run))
+    beating = environment.conduct.heartbeat(teller.beat)
+    try:
+        stream.wait()
+        done, failure = stream.done, stream.failure
+    except BaseException as error:
+        teller.fail(error)
+        raise
+    finally:
+        beating.stop()
+        stream.stop()
+    if failure is not None:
+        teller.fail(failure)
+        return _broken(failure)
+    if done is not None:
+        teller.write(teller.ended(JobStatus.FINISHED, rows=done.rows))
+        environment.runner.run(plan_registration(done.table))
+    return CaughtUp(done, tuple(teller.problems))
+
+
+def _broken(failure: Exception) -> str:
+    """Return why the stream ended; raise the error of a batch that cannot be committed."""
+    if isinstance(failure, MaterializedTableError) and not isinstance(failure, CheckpointLostError):
+        raise failure
+    return str(failure).strip().partition("\n")[0]
+
+
+def overwritten(table: StoredTable, run: RefreshRun) -> tuple[str, ...]:
+    """Say what became of changes by others."""
+    if run.choice.write is not Write.REPLACE:
+        return foreign(table, "they stay, except in rows that this refresh computed")
+    return foreign(table, "this refresh has overwritten them")
+
+
+def note_of(table: StoredTable) -> str:
+    """Name the baseline, by which the rows are not those of the query over all source data."""
+    baseline = table.definition.baseline
+    return baseline.describe() if baseline is not None else ""
+
+
+def foreign(table: StoredTable, fate: str) -> tuple[str, ...]:
+    """Name changes by others, and what becomes of them."""
+    if not table.foreign_commits:
+        return ()
+    listed = ", ".join(f"{c.operation} in version {c.version}" for c in table.foreign_commits)
+    return (f"{table.name} has changes that are not ours ({listed}); {fate}.",)
+
+
+class Refreshes:
+    """Brings tables up to date."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._env = environment
+
+    def refresh(
+        self,
+        name: TableName,
+        partition: tuple[PartitionValue, ...] = (),
+        *,
+        trigger: str = "REFRESH",
+        force: bool = False,
+        run_options: Pairs | None = None,
+    ) -> RefreshOutcome:
+        """Refresh a table, or one partition of it, over the newest state of its sources.
+
+        Args:
+            name: The table.
+            partition: The partition to refresh; empty for the whole table.
+            trigger: What asks for it, for the commit.
+            force: Compute the rows even if no source has moved.
+            run_options: How to run it; None for the options that the table has.
+
+        Raises:
+            MaterializedTableError: The refresh cannot be done; the table keeps its rows.
+        """
+        return self.carry_out(name, AskedRefresh(partition, trigger, force, run_options))
+
+    def refresh_scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
+        """Do the run that is due at `scheduled_at`, an aware time.
+
+        A table with date formatters gets the partitions of every period that the run stands for; a
+        table without them is refreshed whole.
+        """
+        return self.carry_out(name, AskedRefresh(trigger=SCHEDULED, scheduled_at=scheduled_at))
+
+    def carry_out(
+        self, name: TableName, asked: AskedRefresh, examined: Examined | None = None
+    ) -> RefreshOutcome:
+        """Refresh a table as it was asked for.
+
+        Args:
+            name: The table.
+            asked: The refresh.
+            examined: The table as the same statement found it; None to look at it.
+
+        Raises:
+            SuspendedError: A schedule asks, and the table is suspended.
+            MaterializedTableError: The refresh cannot be done; the table keeps its rows.
+        """
+        full = self._env.store.full_name(name)
+        if asked.scheduled_at is not None:
+            return self._quiet(full, asked) or retrying(lambda: self._scheduled(full, asked))
+        first = [examined]  # another writer may have changed the table before the second attempt
+        return retrying(lambda: self._refresh(full, asked, first.pop() if first else None))
+
+    def _quiet(self, name: TableName, asked: AskedRefresh) -> RefreshOutcome | None:
+        """Skip a scheduled refresh of a table that was up to date and of which nothing changed."""
+        quiet = self._env.quiet.still(name)
+        if quiet is None or asked.run_options is not None:
+            return None
+        run_id, now = self._env.new_id(), self._env.now_ms()
+        run = replace(quiet.run, refresh_id=run_id, trigger=asked.trigger, started_at_ms=now)
+        return self._up_to_date(quiet.table, asked.named(run))
+
+    def _refresh(
+        self, name: TableName, asked: AskedRefresh, examined: Examined | None = None
+    ) -> RefreshOutcome:
+        table = examined.table if examined else stored_table(self._env, name)
+        table = asked.run_by(table)
+        if asked.partition:
+            wanted = self._checked(table, asked.partition)
+            return self._partitions(table, (wanted,), asked)
+        resolved = table.definition.resolved
+        analyzed = (
+            examined.analyzed if examined else self._env.stored_analyzer.analyze_stored(resolved)
+        )
+        run = asked.named(
+            self._env.run(asked.trigger, analyzed, resolved, table.definition.baseline)
+        )
+        if not asked.force and not _must_run(table, analyzed, run):
+            self._env.quiet.remember(table, analyzed, run)
+            return self._up_to_date(table, run)
+        raise_if_unfit(self._env, table, analyzed)
+        kept, request = run, Request.FORCED if asked.force else Request.REFRESH
+        if run.choice.keeps_checkpoint and self._env.streams is None:
+            raise StreamsOverConnectError(table=table.name, reason=run.choice.reason)
+        run = chosen_or_suspended(self._env, table, analyzed, kept, request)
+        if run.choice.runs_batches:
+            caught_up = catch_up(self._env, table, run)
+            if isinstance(caught_up, CaughtUp):
+                return self._caught_up(table, run, caught_up)
+            failed = (Refusal.of(STREAM, "STREAM_FAILED", caught_up),)
+            run = chosen_or_suspended(self._env, table, analyzed, kept, request, failed)
+        counts_all = run.choice.write is Write.REPLACE and run.choice.since is None
+        if counts_all:
+            run = losing_nothing(self._env, table, run)
+        result = perform(plan_refresh(table, run), self._env)
+        table = _counted_whole(table) if counts_all else table
+        return self._outcome(table, run, result, (), overwritten(table, run))
+
+    def _caught_up(self, table: StoredTable, run: RefreshRun, found: CaughtUp) -> RefreshOutcome:
+        """Tell what a stream did that had nothing more to read."""
+        done = found.done
+        if done is None:
+            return self._up_to_date(table, run)
+        result = StepResult(done.rows, done.committed_at_ms, done.table.positions, found.warnings)
+        return self._outcome(table, run, result, (), ())
+
+    def _scheduled(self, name: TableName, asked: AskedRefresh) -> RefreshOutcome:
+        table = asked.run_by(stored_table(self._env, name))
+        if table.definition.status is RefreshStatus.SUSPENDED:
+            reason = table.definition.status_reason
+            raise SuspendedError(table=name, reason=f" ({reason})" if reason else "")
+        resolved = table.definition.resolved
+        formatters = _formatters(table)
+        if not formatters or asked.scheduled_at is None:
+            return self._refresh(name, asked)
+        zone = parse_zone(dict(resolved.context.confs)[SESSION_TIME_ZONE])
+        wanted = scheduled_partitions(formatters, asked.scheduled_at, resolved.freshness, zone)
+        return self._partitions(table, wanted, asked)
+
+    def _partitions(
+        self, table: StoredTable, wanted: tuple[Partition, ...], asked: AskedRefresh
+    ) -> RefreshOutcome:
+        resolved = table.definition.resolved
+        analyzed = self._env.stored_analyzer.analyze_stored(resolved)
+        raise_if_unfit(self._env, table, analyzed)
+        run = asked.named(self._env.run(asked.trigger, analyzed))
+        if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
+            self._raise_if_unreadable(table, run)
+            run = replace(run, positions=table.positions, fixed=True)
+        run = chosen_for_partitions(self._env, table, analyzed, run)
+        result = perform(plan_partitions(table, wanted, run), self._env)
+        labels = tuple("/".join(f"{c}={v or 'NULL'}" for c, v in part) for part in wanted)
+        return self._outcome(table, run, result, labels, ())
+
+    def _raise_if_unreadable(self, table: StoredTable, run: RefreshRun) -> None:
+        """Refuse positions of a source that was created again: it has other rows at a version."""
+        names = {str(source.name): source.name for source in run.sources}
+        gone = [
+            name
+            for name, position in (table.positions or {}).items()
+            if name not in names or not self._is_readable(names[name], position, run.positions)
+        ]
+        if gone:
+            problem = "it was created again, or has another definition now"
+            raise PositionsNotReadableError(sources=", ".join(gone), problem=problem)
+
+    def _is_readable(self, source: TableName, position: Position, now: Positions) -> bool:
+        if isinstance(position, FollowedPosition):
+            return self._env.sources.is_readable(source, position)
+        return position == now[str(source)]
+
+    def _checked(self, table: StoredTable, partition: tuple[PartitionValue, ...]) -> Partition:
+        definition = table.definition
+        available = {c.lower(): c for c in definition.asked.partitioned_by}
+        unknown = [item.column for item in partition if item.column.lower() not in available]
+        if unknown:
+            raise UnknownPartitionKeyError(
+                table=table.name,
+                keys=", ".join(unknown),
+                available=", ".join(available.values()) or "none, it is not partitioned",
+            )
+        types = {c.name.lower(): c.type for c in definition.resolved.columns}
+        for item in partition:
+            type_ = types[item.column.lower()]
+            if item.literal is not None and not self._env.store.castable(item.literal, type_):
+                raise InvalidPartitionValueError(
+                    literal=item.literal, type=type_, column=item.column
+                )
+        return tuple((available[item.column.lower()], item.literal) for item in partition)
+
+    def _up_to_date(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome:
+        record_skipped(self._env, table.definition, run)
+        positions = shown(table.positions)
+        return RefreshOutcome(
+            refresh_id=run.refresh_id,
+            table=str(table.name),
+            strategy="skip",
+            status=RefreshResult.UP_TO_DATE,
+            rows=None,
+            partitions=(),
+            positions_from=positions,
+            positions_to=positions,
+            duration_ms=self._env.now_ms() - run.started_at_ms,
+            warnings=foreign(table, "they stay, because no source has changed"),
+            note=note_of(table),
+        )
+
+    def _outcome(
+        self,
+        table: StoredTable,
+        run: RefreshRun,
+        result: StepResult,
+        partitions: tuple[str, ...],
+        notes: tuple[str, ...],
+    ) -> RefreshOutcome:
+        return RefreshOutcome(
+            refresh_id=run.refresh_id,
+            table=str(table.name),
+            strategy="partition" if partitions else run.strategy,
+            status=RefreshResult.REFRESHED,
+            rows=result.rows,
+            partitions=partitions,
+            positions_from=shown(table.positions),
+            positions_to=shown(result.positions or run.positions),
+            duration_ms=self._env.now_ms() - run.started_at_ms,
+            warnings=(*result.warnings, *notes),
+            note=note_of(table),
+        )
+
+
+def _must_run(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
+    """Whether the rows may differ from the query's result now."""
+    if run.choice.reads_changes:
+        return has_moved(table, analyzed, run)
+    if table.positions is None or analyzed.time_dependent:
+        return True
+    if any(isinstance(position, UnknownPosition) for position in run.positions.values()):
+        return True
+    return not same_positions(table.positions, run.positions)
+
+
+def _counted_whole(table: StoredTable) -> StoredTable:
+    """What a table is for its users whose rows were all computed."""
+    return replace(table, definition=replace(table.definition, baseline=None))
+
+
+def _formatters(table: StoredTable) -> dict[str, str]:
+    """The datetime pattern of each partition column that has one, in the order of the columns."""
+    asked = table.definition.asked
+    patterns = dict(read_options(asked.options).date_formatters)
+    return {c: patterns[c.lower()] for c in asked.partitioned_by if c.lower() in patterns}

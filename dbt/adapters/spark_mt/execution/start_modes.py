@@ -1,0 +1,329 @@
+"""Start positions of a new or changed definition, by its START_MODE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnTypeWidened
+from dbt.adapters.spark_mt.changes.compatibility import StartModeChangeError
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, StartModeType
+from dbt.adapters.spark_mt.definition.positions import Baseline, ChangeKind, positions_of
+from dbt.adapters.spark_mt.execution.baseline import changes_after, with_origin
+from dbt.adapters.spark_mt.planning.planner import counted_from, kept_by
+from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
+from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
+from dbt.adapters.spark_mt.resolution.start_modes import resolve_start_mode
+from dbt.adapters.spark_mt.statements.clauses import Effect
+from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.strategy import (
+    APPEND,
+    MERGE,
+    NONE,
+    STREAM,
+    WINDOW,
+    RefreshInputs,
+    Refusal,
+    Request,
+)
+from dbt.adapters.spark_mt.strategies.window import advice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dbt.adapters.spark_mt.changes.changes import Change
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition, SourcePositions
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun
+    from dbt.adapters.spark_mt.resolution.resolver import Resolution
+    from dbt.adapters.spark_mt.resolution.row_lineage import RowShape
+    from dbt.adapters.spark_mt.strategies.strategy import Choice
+
+
+_NO_KEY = (
+    "rows that are there already would be computed again and doubled, because the table has no "
+    "PRIMARY KEY by which they could be replaced"
+)
+_REWRITTEN = "since then rows of {source} were removed or changed, and {why}"
+_WHOLE = (
+    "the table has rows that stay, and its query cannot be applied to changes alone, because "
+    "{problem}"
+)
+_ADD_KEY = (
+    "a PRIMARY KEY that is what the query groups by, or what tells its rows apart, or FROM_NOW, "
+    "which keeps all rows and skips what happened until now"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A definition with the start that it has.
+
+    Args:
+        resolution: The definition, with the instant of its start and what the user should know.
+        run: The refresh.
+        baseline: From where its sources count; None where all source data does.
+    """
+
+    resolution: Resolution
+    run: RefreshRun
+    baseline: Baseline | None = None
+
+    def counted(self, plan: Plan) -> Plan:
+        """Return the plan of a new table such that it counts its sources from the start on."""
+        if self.baseline is None:
+            return plan
+        return counted_from(plan, self.baseline, kept_by(self.resolution, self.baseline))
+
+
+_FILL = RefreshInputs(Request.FILL)
+_STARTS = Refusal.of(STREAM, "START", "a start computes rows, and a stream resumes after them")
+
+
+def filling(environment: Environment, trigger: str, resolution: Resolution) -> RefreshRun:
+    """Name a refresh that computes all rows of a definition."""
+    run = environment.run(trigger, resolution.analyzed)
+    return replace(run, choice=choose(resolution.definition, resolution.analyzed, None, _FILL))
+
+
+def begin(environment: Environment, name: TableName, resolution: Resolution, trigger: str) -> Begun:
+    """Start a table that is created or replaced; RESUME_OR_x means x (semantics 7).
+
+    Raises:
+        StartModeChangeError: The sources changed since the start in a way that cannot be followed.
+    """
+    run = filling(environment, trigger, resolution)
+    fallback = resolution.definition.start_mode.mode.type.fallback
+    if not _acts(resolution) or fallback is StartModeType.FROM_BEGINNING:
+        return Begun(resolution, with_origin(environment, resolution.definition, run))
+    evaluated = _evaluated(environment, name, resolution)
+    return _Starter(environment, name, evaluated, run, "the table is filled").fresh()
+
+
+def begin_again(
+    environment: Environment,
+    table: StoredTable,
+    resolution: Resolution,
+    changes: Sequence[Change],
+) -> Begun | None:
+    """Start a changed definition, where `changes` reach the rows.
+
+    Returns:
+        None where nothing but the beginning was asked for.
+
+    Raises:
+        StartModeChangeError: The start mode is not possible for this query and this table.
+    """
+    start_type = resolution.definition.start_mode.mode.type
+    if not _acts(resolution) or start_type is StartModeType.FROM_BEGINNING:
+        return None
+    run = filling(environment, "ALTER", resolution)
+    clauses = [c for c in changes if isinstance(c, ClauseChanged)]
+    asked = any(c.clause == "start_mode" and c.effect is Effect.CONTENT for c in clauses)
+    reason = "the start mode changed" if asked else "the query changed"
+    if not start_type.resumes:
+        resolution = _evaluated(environment, table.name, resolution)
+    starter = _Starter(environment, table.name, resolution, run, reason)
+    if environment.store.is_empty(table.name):
+        return starter.empty(table)
+    return starter.kept(table, widens=any(isinstance(c, ColumnTypeWidened) for c in changes))
+
+
+def _evaluated(environment: Environment, name: TableName, resolution: Resolution) -> Resolution:
+    """Give the start mode the instant of this moment, in which it takes effect."""
+    definition = resolution.definition
+    zone = parse_zone(dict(definition.context.confs).get(SESSION_TIME_ZONE, "UTC"))
+    mode = definition.start_mode.mode
+    resolved = resolve_start_mode(mode, None, environment.clock(), zone, str(name))
+    return replace(resolution, definition=replace(definition, start_mode=resolved))
+
+
+def _acts(resolution: Resolution) -> bool:
+    """In mode FULL a start mode is stored and has no effect (semantics 7)."""
+    return resolution.definition.refresh_mode is RefreshMode.CONTINUOUS
+
+
+@dataclass(frozen=True, slots=True)
+class _Starter:
+    environment: Environment
+    name: TableName
+    resolution: Resolution
+    run: RefreshRun
+    reason: str
+
+    @property
+    def shape(self) -> RowShape:
+        return row_shape(self.resolution.definition, self.resolution.analyzed)
+
+    def fresh(self) -> Begun:
+        """Start without older rows: the query over the rows added since the instant."""
+        since, warnings = self._instant_positions()
+        return self._started(since, None, warnings)
+
+    def empty(self, table: StoredTable) -> Begun:
+        """Start an empty table: resume at known positions, or begin at the instant."""
+        if not self._mode.resumes:
+            return self.fresh()
+        since, problem = self._resumed(table)
+        return self._fallback(table, problem) if problem else self._started(since, None, ())
+
+    def kept(self, table: StoredTable, *, widens: bool) -> Begun:
+        """Start after the rows that are there, which stay."""
+        if widens:
+            raise self._refused(problem="a widened column needs all rows to be written again")
+        if self._mode.resumes:
+            since, problem = self._resumed(table)
+            if problem:
+                return self._fallback(table, problem)
+            return self._started(since, table, ())
+        if not self._is_now and self._by_changes(keeps_rows=True).strategy == APPEND:
+            raise self._refused(problem=_NO_KEY)
+        since, warnings = self._instant_positions()
+        skipped = self._skipped(table, since) if self._is_now else ()
+        return self._started(since, table, (*warnings, *skipped))
+
+    @property
+    def _mode(self) -> StartModeType:
+        return self.resolution.definition.start_mode.mode.type
+
+    @property
+    def _is_now(self) -> bool:
+        mode = self.resolution.definition.start_mode.mode
+        return mode.type.fallback is StartModeType.FROM_NOW and mode.interval is None
+
+    def _instant_positions(self) -> tuple[SourcePositions, tuple[str, ...]]:
+        """The positions before the instant; FROM_NOW means those that the refresh reads."""
+        newest = positions_of(self.shape.followed, self.run.positions)
+        instant = self.resolution.definition.start_mode.instant_ms
+        if self._is_now or instant is None:
+            return newest, ()
+        names = {str(source.name): source.name for source in self.run.sources}
+        since: list[tuple[str, FollowedPosition]] = []
+        warnings: list[str] = []
+        for name, upto in newest:
+            found = self.environment.sources.position_at(names[name], instant)
+            later = found.position.reaches(upto)
+            since.append((name, upto if later else found.position))
+            if not found.is_complete:
+                warnings.append(
+                    f"The log of {name} begins after the instant of {self._sql}: all of its rows "
+                    "count."
+                )
+        return tuple(since), tuple(warnings)
+
+    def _resumed(self, table: StoredTable) -> tuple[SourcePositions, str]:
+        """Return the positions of the rows, or why a refresh cannot resume at them."""
+        followed, positions = self.shape.followed, table.positions
+        if positions is None:
+            return (), "the positions of the rows in the sources are not known"
+        since = positions_of(followed, positions)
+        known = {name for name, _ in since}
+        if missing := [name for name in followed if name not in known]:
+            return (), f"the rows do not reflect {', '.join(missing)} up to a known position"
+        kinds = self._ranges(since)
+        lost = [n for n, k in kinds.items() if k in (ChangeKind.GONE, ChangeKind.REPLACED)]
+        if lost:
+            return (), "; ".join(f"{name}: {kinds[name].value}" for name in lost)
+        return since, ""
+
+    def _fallback(self, table: StoredTable, problem: str) -> Begun:
+        """Use the start mode after RESUME_OR_, with a warning."""
+        mode = self.resolution.definition.start_mode.mode
+        fallback = replace(mode, type=mode.type.fallback)
+        warning = f"START_MODE = {mode.sql} cannot resume, because {problem}: {fallback.sql} holds."
+        if fallback.type is StartModeType.FROM_BEGINNING:
+            noted = (*self.resolution.warnings, warning)
+            return Begun(replace(self.resolution, warnings=noted), self.run)
+        definition = self.resolution.definition
+        start_mode = replace(definition.start_mode, mode=fallback)
+        inner = replace(self.resolution, definition=replace(definition, start_mode=start_mode))
+        resolution = _evaluated(self.environment, self.name, inner)
+        starter = replace(self, resolution=resolution)
+        empty = self.environment.store.is_empty(table.name)
+        begun = starter.empty(table) if empty else starter.kept(table, widens=False)
+        resolved = begun.resolution.definition
+        own = replace(resolved, start_mode=replace(resolved.start_mode, mode=mode))
+        noted = (*begun.resolution.warnings, warning)
+        return replace(begun, resolution=replace(begun.resolution, definition=own, warnings=noted))
+
+    def _started(
+        self, since: SourcePositions, kept: StoredTable | None, warnings: tuple[str, ...]
+    ) -> Begun:
+        by_changes = self._by_changes(keeps_rows=kept is not None)
+        self._check_changes(by_changes, since)
+        baseline = Baseline(since, kept.version if kept else None, f"START_MODE = {self._sql}")
+        retention = self.environment.format.log_retention
+        noted = (
+            *self.resolution.warnings,
+            *warnings,
+            *advice(replace(by_changes, since=since), self.shape.reason, retention),
+        )
+        resolution = replace(self.resolution, warnings=noted)
+        run = replace(self.run, choice=self._of_start(baseline))
+        return Begun(resolution, run, baseline)
+
+    def _of_start(self, baseline: Baseline) -> Choice:
+        """Return how the rows of the start are computed."""
+        definition, analyzed = self.resolution.definition, self.resolution.analyzed
+        if not baseline.keeps_rows:
+            return choose(definition, analyzed, baseline, _FILL)
+        newest = self.run.positions
+
+        def moved(since: SourcePositions) -> dict[str, ChangeKind]:
+            kinds = {True: ChangeKind.NONE, False: ChangeKind.ADDED}
+            return {name: kinds[newest.get(name) == after] for name, after in since}
+
+        before = dict(baseline.positions)
+        inputs = RefreshInputs(Request.REFRESH, before, newest, moved)
+        return choose(definition, analyzed, baseline, inputs, (_STARTS,))
+
+    def _by_changes(self, *, keeps_rows: bool) -> Choice:
+        """Return how later changes of the sources are applied, apart from a stream."""
+        definition, analyzed = self.resolution.definition, self.resolution.analyzed
+        baseline = Baseline((), 0 if keeps_rows else None, f"START_MODE = {self._sql}")
+        choice = choose(definition, analyzed, baseline, excluded=(_STARTS,))
+        if choice.strategy != NONE:
+            return choice
+        shape = self.shape
+        if shape.unversioned:
+            names = ", ".join(shape.unversioned)
+            raise self._refused(problem=f"the changes of {names} are not recorded")
+        raise self._refused(problem=_WHOLE.format(problem=shape.problem))
+
+    def _check_changes(self, choice: Choice, since: SourcePositions) -> None:
+        if choice.strategy == MERGE:
+            return
+        for name, kind in self._ranges(since).items():
+            if kind is ChangeKind.REMOVED:
+                why = "there is no PRIMARY KEY by which the rows that this reaches could be found"
+                if choice.strategy == WINDOW:
+                    why = "the query is computed over the rows added since then as a whole"
+                raise self._refused(problem=_REWRITTEN.format(source=name, why=why))
+
+    def _ranges(self, since: SourcePositions) -> dict[str, ChangeKind]:
+        return changes_after(self.environment, self.run, since)
+
+    def _skipped(self, table: StoredTable, since: SourcePositions) -> tuple[str, ...]:
+        """Name what happened between the rows that stay and now, and is not processed."""
+        before = table.positions or {}
+        return tuple(
+            f"{name}: what happened after {before.get(name, 'an unknown position')} up to {upto} "
+            "is not processed."
+            for name, upto in since
+            if before.get(name) != upto
+        )
+
+    def _refused(self, *, problem: str) -> StartModeChangeError:
+        return StartModeChangeError(
+            table=self.name,
+            startMode=self._sql,
+            reason=self.reason,
+            problem=problem,
+            alternative=_ADD_KEY,
+        )
+
+    @property
+    def _sql(self) -> str:
+        return self.resolution.definition.start_mode.mode.sql

@@ -1,0 +1,232 @@
+"""Stream of a table as a task: its plan, its batches and its rows in the refresh log."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.context import FIRST_BEAT_S
+from dbt.adapters.spark_mt.execution.deferred_rows import FIGURES_MS
+from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.execution.executor import JobTeller, job_of
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StreamTask
+from dbt.adapters.spark_mt.planning.planner import plan_registration
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.ports import BatchDone, Stream
+    from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register
+
+
+class Overtaken(Enum):
+    """What somebody else did to the table of a stream.
+
+    Attributes:
+        NO: Nothing that concerns the stream.
+        CHANGED: It is another table now, has another definition, or lost its sources: what was done
+            is done.
+        WRITTEN: A number was taken, maybe by a statement that waits for its turn.
+    """
+
+    NO = "no"
+    CHANGED = "changed"
+    WRITTEN = "written"
+
+
+RETOLD_MS = 24 * 3600 * 1000
+"""How often a manager tells that a stream runs which does nothing, so that the log, whose rows are
+kept for 30 days, knows of it."""
+_LOGGER = logging.getLogger(__name__)
+
+
+def stream_task(table: StoredTable, run: RefreshRun, every_ms: int | None = None) -> StreamTask:
+    """Return the task of the stream that a run was chosen to resume.
+
+    Args:
+        table: The table.
+        run: The refresh, whose choice is a stream.
+        every_ms: As that of `StreamTask`.
+    """
+    return StreamTask(table, run, table.stream if run.choice.keeps_checkpoint else None, every_ms)
+
+
+def _are_readable(environment: Environment, task: StreamTask) -> bool:
+    """Whether the sources with versions are those that the positions name.
+
+    A table that was made anew has other rows behind a version's number, and no stream can tell.
+    """
+    positions = task.table.positions or {}
+    return all(
+        environment.sources.is_readable(source.name, position)
+        for source in task.run.sources
+        if str(source.name) in task.followed
+        and isinstance(position := positions.get(str(source.name)), VersionedPosition)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NewBatches:
+    """What a stream committed since it was asked last."""
+
+    positions: Positions | None
+    batches: int
+    rows: int
+    committed_at_ms: int
+
+
+class HostedStream:
+    """A stream with the row that tells of it in the log of refreshes, as long as it runs.
+
+    The row is written when the stream has run for two seconds, when it has committed batches, and
+    when it ends; figures wait for those of other streams. Without a manager, whose lease tells that
+    its streams run, there is a row a minute.
+    """
+
+    def __init__(self, environment: Environment, stream: Stream, task: StreamTask) -> None:
+        self._env = environment
+        self._stream = stream
+        self.task = task
+        job = job_of(environment, task.table.definition, task.run)
+        self._teller = JobTeller(environment, job)
+        self._deferred = environment.conduct.deferred
+        self._taken: BatchDone | None = None
+        self._registered: BatchDone | None = None
+        self._told_ms: int | None = None
+        self._seen_version = task.table.version
+        self._looked_for, self._looked_at_ms = task.table.seq, environment.now_ms()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it goes on."""
+        return self._stream.is_active
+
+    @property
+    def is_in_batch(self) -> bool:
+        """Whether a batch is being written.
+
+        Its commit would look like somebody else's, and the fence tells it what it has to know.
+        """
+        return self._stream.is_in_batch
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why it ended by itself."""
+        return self._stream.failure
+
+    @property
+    def looked_at_ms(self) -> int:
+        """Since when nothing that the sources had is missing."""
+        return self._stream.looked_at_ms
+
+    def take(self) -> NewBatches | None:
+        """Return what was committed since the last call; None for nothing."""
+        done, before = self._stream.done, self._taken
+        if done is None or done is before:
+            return None
+        self._taken = done
+        self._progressed(done)
+        batches, rows = (before.batches, before.rows) if before else (0, 0)
+        return NewBatches(
+            done.table.positions, done.batches - batches, done.rows - rows, done.committed_at_ms
+        )
+
+    def overtaken(self) -> Overtaken:
+        """Whether somebody else changed the table in a way that concerns the stream.
+
+        Maintenance and changes of rows by users do not; what we commit elsewhere does, and so does
+        a source that was made anew: its stream may wait for a version that it already had.
+        """
+        if self._has_lost_its_sources():
+            return Overtaken.CHANGED
+        known = max(self._seen_version, self._version())
+        if self._env.store.is_newest(self.task.table.name, known):
+            return Overtaken.NO
+        self._env.store.forget()
+        found = self._env.store.find(self.task.table.name)
+        if not isinstance(found, StoredTable):
+            return Overtaken.CHANGED
+        if (overtaken := self._compared(found)) is Overtaken.NO:
+            self._seen_version = found.version
+        return overtaken
+
+    def report(self) -> None:
+        """Tell that it runs, where that is due, and write what must not wait any longer."""
+        now, told_ms = self._env.now_ms(), self._told_ms
+        if told_ms is None:
+            if now - self._teller.job.started_at_ms >= FIRST_BEAT_S * 1000:
+                self._deferred.changed(self._going_on(now))
+        elif now - told_ms >= (RETOLD_MS if self._deferred.covered else FIGURES_MS):
+            self._deferred.progressed(self._going_on(now))
+        self._write_due()
+
+    def end(self) -> None:
+        """Stop it between two batches, and tell so."""
+        self._stream.stop()
+        if self._teller.is_over:
+            return
+        done, failure = self._stream.done, self._stream.failure
+        if failure is not None and not isinstance(failure, CommitConflictError):
+            row = self._teller.failed(failure)
+        elif done is not None or self._told_ms is not None:
+            row = self._teller.ended(JobStatus.FINISHED, rows=done.rows if done else 0)
+        else:
+            return
+        self._deferred.changed(row, self._registration(done))
+        self._write_due()
+
+    def _progressed(self, done: BatchDone) -> None:
+        self._deferred.progressed(self._going_on(self._env.now_ms()), self._registration(done))
+
+    def _going_on(self, now: int) -> Job:
+        self._told_ms = now
+        return self._teller.going_on()
+
+    def _write_due(self) -> None:
+        """A manager writes the rows of all its streams; elsewhere whichever stream comes first."""
+        if self._deferred.covered:
+            return
+        try:
+            self._deferred.write_due()
+        except Exception as error:  # noqa: BLE001 - the next call tries it again
+            _LOGGER.warning("the log of refreshes was not written: %s", problem_of(error))
+
+    def _version(self) -> int:
+        done = self._stream.done
+        return done.table.version if done else self.task.table.version
+
+    def _compared(self, found: StoredTable) -> Overtaken:
+        """A batch that was committed a moment ago has this stream's own name."""
+        ours, there = self.task.table.definition, found.definition
+        if (there.table_id, there.generation) != (ours.table_id, ours.generation):
+            return Overtaken.CHANGED
+        done = self._stream.done
+        seq = done.table.seq if done else self.task.table.seq
+        last = found.last_refresh
+        is_ours = last is not None and last.refresh_id == self.task.run.refresh_id
+        return Overtaken.NO if is_ours or found.seq <= seq else Overtaken.WRITTEN
+
+    def _has_lost_its_sources(self) -> bool:
+        """Looked at once per batch that could have been, as long as there is none."""
+        done, now = self._stream.done, self._env.now_ms()
+        table = done.table if done else self.task.table
+        if table.seq != self._looked_for:
+            self._looked_for, self._looked_at_ms = table.seq, now
+            return False
+        if now - self._looked_at_ms < (self.task.every_ms or 0):
+            return False
+        self._looked_at_ms = now
+        return not _are_readable(self._env, replace(self.task, table=table))
+
+    def _registration(self, done: BatchDone | None) -> Register | None:
+        """What brings the table's row in the registry up to a batch; None if it is."""
+        if done is None or done is self._registered:
+            return None
+        self._registered = done
+        return replace(plan_registration(done.table), at_ms=done.committed_at_ms)

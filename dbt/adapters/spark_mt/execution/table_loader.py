@@ -1,0 +1,277 @@
+"""Identification of a table by its properties, commits and columns. Pure."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, decode_definition
+from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, UnreadableCommitError
+from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.definition.table_state import (
+    Damaged,
+    Found,
+    PlainTable,
+    StoredTable,
+    Stranger,
+    Unreadable,
+)
+from dbt.adapters.spark_mt.execution.table_history import read_history
+from dbt.adapters.spark_mt.planning.properties import (
+    DEFINITION,
+    missing_not_null,
+    obsolete_not_null,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.table_format import TableFormat
+    from dbt.adapters.spark_mt.execution.table_history import Commit, History
+
+
+_FAR = 200
+"""How many commits back a table without our properties may once have been one of ours."""
+_CLONE = "clone of a materialized table"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with versions, as a store sees it.
+
+    Args:
+        name: The full name.
+        format: The format in which it is stored.
+        identity: Reads the format's own identity of the table; only asked where it matters.
+        properties: The table's properties, none of them redacted.
+        clustered_by: Its clustering columns.
+        commits: Reads its commits, the newest first; only as far as needed.
+        columns: Reads the columns that it really has; not asked of plain tables that stay plain.
+    """
+
+    name: TableName
+    format: TableFormat
+    identity: Callable[[], str]
+    properties: Mapping[str, str]
+    clustered_by: tuple[str, ...]
+    commits: Callable[[], Iterable[Commit]]
+    columns: Callable[[], tuple[Column, ...]]
+
+    @property
+    def plain(self) -> Stranger:
+        """The table as one that is not materialized."""
+        return Stranger(self.name, f"{self.format.name} table")
+
+
+def identify(table: Table) -> Found:
+    """Return what `table` is: a stranger, a materialized table, or one that was damaged."""
+    try:
+        published = published_definition(table.properties, table.name)
+        if published is None:
+            return _unmarked(table)
+        return _marked(table, published)
+    except UnreadableDefinitionError as error:
+        return _unreadable(table, error)
+
+
+def _marked(table: Table, published: StoredDefinition) -> Found:
+    """A table with a definition among its properties: its own, or one that was copied, or left."""
+    history = read_history(table.commits(), published.generation)
+    if history.released:
+        return table.plain
+    if history.unreadable is not None:
+        return _unreadable_commit(table, history, history.unreadable, published)
+    if history.is_ours or table.properties.get(table.format.identity_property) == table.identity():
+        return _stored(table, published, history)
+    return Stranger(table.name, _CLONE)
+
+
+def plain_table(table: Table, partitioned_by: tuple[str, ...]) -> PlainTable:
+    """Return what adopting `table` must know, which `identify` took for a stranger.
+
+    Raises:
+        UnreadableDefinitionError: It has a definition that cannot be read.
+    """
+    commits = tuple(islice(table.commits(), _FAR))
+    history = read_history(commits)
+    is_whole = bool(commits) and commits[-1].version == 0
+    is_clone = any(commit.effect is CommitEffect.CLONE for commit in commits)
+    return PlainTable(
+        name=table.name,
+        columns=table.columns(),
+        partitioned_by=partitioned_by,
+        version=history.version,
+        seq=history.seq,
+        is_fence_known=history.seq > 0 or (is_whole and not is_clone),
+        leftover=published_definition(table.properties, table.name),
+    )
+
+
+def published_definition(properties: Mapping[str, str], name: TableName) -> StoredDefinition | None:
+    """Return the definition among a table's properties, or None if there is none.
+
+    Raises:
+        UnreadableDefinitionError: The definition is there and cannot be read.
+    """
+    encoded = properties.get(DEFINITION)
+    return None if encoded is None else _decoded(encoded, name)
+
+
+def readable_definition(properties: Mapping[str, str], name: TableName) -> StoredDefinition | None:
+    """Return the definition among a table's properties, or None if none there can be read."""
+    with suppress(UnreadableDefinitionError):
+        return published_definition(properties, name)
+    return None
+
+
+def _decoded(encoded: str, name: TableName) -> StoredDefinition:
+    return replace(decode_definition(encoded, str(name)), name=name)
+
+
+def _stored(table: Table, published: StoredDefinition, history: History) -> Found:
+    definition = published
+    facts = history.newest
+    if facts is not None and facts.generation > published.generation and history.definition:
+        definition = _decoded(history.definition, table.name)
+    finished = definition is published and _is_in_line(table, definition)
+    return _judged(table, definition, history, published=None if finished else published)
+
+
+def _judged(
+    table: Table,
+    definition: StoredDefinition,
+    history: History,
+    *,
+    published: StoredDefinition | None,
+) -> Found:
+    facts, columns = history.newest, table.columns()
+    seq = _seq(history, definition.fence)
+    if problem := _damage(definition, columns):
+        return Damaged(table.name, problem, seq, definition)
+    return StoredTable(
+        definition=definition,
+        seq=seq,
+        version=history.version,
+        columns=columns,
+        positions=facts.positions if facts else None,
+        last_refresh=history.last_refresh(),
+        published=published,
+        foreign_commits=history.foreign,
+        stream=history.stream,
+    )
+
+
+def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
+    """Whether everything was written that follows from the published definition.
+
+    A CREATE publishes the definition in its one commit and our note of the identity after it; a
+    refresh drops the clustering and sets it again after its commit. Releases before NOT NULL became
+    a constraint of the table left it to refreshes.
+    """
+    if table.format.identity_property not in table.properties:
+        return False
+    constraints = table.format.constraints(table.properties)
+    if missing_not_null(definition, constraints) or obsolete_not_null(definition, constraints):
+        return False
+    asked = definition.asked.clustered_by
+    return [_folded(c) for c in table.clustered_by] == [_folded(c) for c in asked]
+
+
+def _seq(history: History, fence: int = 0) -> int:
+    """The seq to go on from; where a commit cannot be read, the highest that it may have.
+
+    The log holds no commit of ours any more when the last one is older than 30 days: then it is the
+    highest possible one. Every seq is one version at least, and the first one is 1 in version 0, or
+    follows the fence of a table that was adopted.
+    """
+    highest = fence + history.version + 1
+    return max(history.seq, highest) if history.is_seq_hidden else history.seq or highest
+
+
+def _folded(column: str) -> str:
+    return column.replace("`", "").lower()
+
+
+def _unmarked(table: Table) -> Found:
+    """A table without our properties: never ours, or not yet, or no longer."""
+    history = read_history(islice(table.commits(), _FAR))
+    if history.unreadable is not None:
+        return _unreadable_commit(table, history, history.unreadable)
+    if not history.definition:
+        return table.plain
+    if _is_just_adopted(history):
+        return _adopted(table, history)
+    problem = "its definition is no longer among its properties (replaced by hand, or UNSET)"
+    definition = _decoded(history.definition, table.name)
+    return Damaged(table.name, problem, history.seq, definition)
+
+
+def _is_just_adopted(history: History) -> bool:
+    """Whether the properties lack the definition because nobody has written it yet.
+
+    Nothing fills an adopted table before its definition is published, see `never_published`.
+    """
+    facts = history.written.facts if history.written is not None else None
+    if facts is None or facts.kind is not CommitKind.ADOPTION:
+        return False
+    return not history.is_replaced
+
+
+def _adopted(table: Table, history: History) -> Found:
+    definition = _decoded(history.definition, table.name)
+    columns = table.columns()
+    nothing = replace(
+        definition, generation=0, resolved=replace(definition.resolved, columns=columns)
+    )
+    return _judged(table, definition, history, published=nothing)
+
+
+def _unreadable_commit(
+    table: Table, history: History, commit: Commit, published: StoredDefinition | None = None
+) -> Unreadable:
+    """A table with a commit that may hold positions and a definition that this release cannot read.
+
+    Going on from an older commit would read source rows twice, or undo an ALTER. The commit may
+    have the generation after the published one, so the next definition takes the one after that.
+    """
+    error = UnreadableCommitError(table=table.name, version=commit.version, problem=commit.problem)
+    newest = history.newest
+    return Unreadable(
+        table.name,
+        error,
+        table_id=published.table_id if published else newest.table_id if newest else "",
+        generation=max(
+            published.generation + 1 if published else 0, newest.generation if newest else 0
+        ),
+        seq=_seq(history, published.fence if published else 0),
+    )
+
+
+def _unreadable(table: Table, error: UnreadableDefinitionError) -> Unreadable:
+    history = read_history(islice(table.commits(), _FAR))
+    newest = history.newest
+    return Unreadable(
+        table.name,
+        error,
+        table_id=newest.table_id if newest else "",
+        generation=newest.generation if newest else 0,
+        seq=_seq(history),
+    )
+
+
+def _damage(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:
+    """Say how the table's columns differ from those of its definition, empty if they do not."""
+    wanted = [(c.name, c.type) for c in definition.resolved.columns]
+    real = [(c.name, c.type) for c in columns]
+    if wanted == real:
+        return ""
+    lost = [str(Column(*pair)) for pair in wanted if pair not in real]
+    strange = [str(Column(*pair)) for pair in real if pair not in wanted]
+    parts = [f"columns {', '.join(lost)} are gone" if lost else ""]
+    parts.append(f"columns {', '.join(strange)} are not of its definition" if strange else "")
+    return " and ".join(part for part in parts if part) or "its columns are in another order"

@@ -1,0 +1,234 @@
+"""A DB-API cursor over a Spark session, and the connection handle that creates it.
+
+Statements about materialized tables go to `MaterializedTables`. Every other statement goes to Spark
+byte for byte.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.spark_mt.client.rest import relayed
+from dbt.adapters.spark_mt.execution.results import StatementResult
+from dbt.adapters.spark_mt.spark.session import short_statements
+from dbt.adapters.spark_mt.statements.parser import parse_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dbt.adapters.spark_mt.api import MaterializedTables
+    from dbt.adapters.spark_mt.client.target import SparkTarget
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.execution.operations import RefreshPolicy
+    from dbt.adapters.spark_mt.execution.results import StatementOutcome
+
+
+Row = tuple[Any, ...]
+Description = list[tuple[str, str, None, None, None, None, bool]]
+_INTERRUPT_EVERY_S = 0.2
+_INTERRUPT_FOR_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Materialize:
+    """How a model's statement is carried out; arguments of `MaterializedTables.materialize`."""
+
+    adopting: bool = False
+    as_of: datetime | None = None
+    refresh: RefreshPolicy = "auto"
+
+    def carry_out(self, tables: MaterializedTables, statement: str) -> StatementResult:
+        """Carry a statement out; its result has no rows."""
+        outcome = tables.materialize(
+            statement, adopting=self.adopting, as_of=self.as_of, refresh=self.refresh
+        )
+        return StatementResult((), (), outcome)
+
+
+class SparkHandle:
+    """One dbt connection: a Spark session of its own, and what runs in it.
+
+    Args:
+        spark: The connection's session.
+        owner: Names the dbt node whose statement is about to run.
+        on_close: Ends the session where that takes more than forgetting it.
+        target: Which Spark it is, and why.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        *,
+        owner: Callable[[], Pairs] = tuple,
+        on_close: Callable[[], None] | None = None,
+        target: SparkTarget | None = None,
+    ) -> None:
+        self.spark = spark
+        self.target = target
+        self._owner = owner
+        self._on_close = on_close
+        self._tables: MaterializedTables | None = None
+        self._idle = Event()
+        self._idle.set()
+        self._cancelled = False
+
+    def cursor(self) -> Cursor:
+        """Return a cursor for one statement."""
+        return Cursor(self)
+
+    def tables(self) -> MaterializedTables:
+        """The materialized tables of this session, in the name of the node that runs now."""
+        from dbt.adapters.spark_mt.api import MaterializedTables  # noqa: PLC0415 - loads PySpark
+
+        if self._tables is None:
+            self._tables = MaterializedTables(self.spark, owner=self._owner, relay=self._relay())
+        return self._tables
+
+    def _relay(self) -> Callable[[str], StatementResult] | None:
+        """What carries out a statement that needs a stream: the manager whose Spark this is."""
+        manager = self.target.manager if self.target else None
+        if manager is None or not manager.rest_url:
+            return None
+        return lambda statement: relayed(self.spark, manager, statement, dict(self._owner()))
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether dbt cancelled this connection; nothing runs on it any more."""
+        return self._cancelled
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether Spark works for this connection now."""
+        return not self._idle.is_set()
+
+    @contextmanager
+    def busy(self, *, with_metadata: bool = False) -> Iterator[None]:
+        """Mark that Spark works for this connection, so that `cancel` knows when it stopped.
+
+        Args:
+            with_metadata: It mostly asks for metadata, in many small statements.
+
+        Raises:
+            DbtRuntimeError: The connection was cancelled before.
+        """
+        if self._cancelled:
+            raise DbtRuntimeError("[OPERATION_CANCELED] dbt cancelled this connection.")  # noqa: EM101, TRY003 - dbt's error class takes a text
+        self._idle.clear()
+        try:
+            with short_statements(self.spark) if with_metadata else nullcontext():
+                yield
+        finally:
+            self._idle.set()
+
+    def cancel(self) -> None:
+        """Interrupt what runs until it has stopped; nothing runs on this connection after it.
+
+        One interrupt is not enough: it hits the jobs of that moment, and a statement may be between
+        two jobs.
+        """
+        self._cancelled = True
+        deadline = time.monotonic() + _INTERRUPT_FOR_S
+        while not self._idle.is_set() and time.monotonic() < deadline:
+            self.spark.interruptAll()
+            if self._tables is not None:
+                self._tables.cancel()
+            self._idle.wait(_INTERRUPT_EVERY_S)
+
+    def close(self) -> None:
+        """Release the session."""
+        self._tables = None
+        if self._on_close is not None:
+            self._on_close()
+
+    def rollback(self) -> None:
+        """Nothing: Spark has no transactions over statements."""
+
+
+class Cursor:
+    """Runs one statement at a time and hands out its rows."""
+
+    def __init__(self, handle: SparkHandle) -> None:
+        self._handle = handle
+        self._frame: DataFrame | None = None
+        self._result: StatementResult | None = None
+        self._rows: Iterator[Row] | None = None
+
+    @property
+    def outcome(self) -> StatementOutcome | None:
+        """What the last statement did, when it was one of ours."""
+        return self._result.outcome if self._result is not None else None
+
+    @property
+    def description(self) -> Description:
+        """Name and type of each column, in the shape of PEP 249."""
+        if self._result is not None:
+            return [(c.name, c.type, None, None, None, None, True) for c in self._result.columns]
+        if self._frame is None:
+            return []
+        return [
+            (field.name, field.dataType.simpleString(), None, None, None, None, field.nullable)
+            for field in self._frame.schema.fields
+        ]
+
+    def execute(self, sql: str, bindings: Materialize | Sequence[object] | None = None) -> None:
+        """Run a statement.
+
+        Args:
+            sql: The statement.
+            bindings: How a model's statement is carried out; else empty, because a statement for
+                Spark holds its values.
+
+        Raises:
+            DbtRuntimeError: There are other bindings.
+        """
+        if bindings and not isinstance(bindings, Materialize):
+            raise DbtRuntimeError("Spark takes no bindings; write the values into the statement.")  # noqa: EM101, TRY003 - dbt's error class takes a text
+        self._frame = self._result = self._rows = None
+        is_ours = parse_statement(sql) is not None
+        with self._handle.busy(with_metadata=is_ours):
+            if isinstance(bindings, Materialize):
+                self._result = bindings.carry_out(self._handle.tables(), sql)
+            elif is_ours:
+                self._result = self._handle.tables().execute(sql)
+            else:
+                self._frame = self._handle.spark.sql(sql)
+
+    def fetchone(self) -> Row | None:
+        """The next row, None after the last."""
+        return next(iter(self.fetchmany(1)), None)
+
+    def fetchmany(self, size: int = 1) -> list[Row]:
+        """The next `size` rows, fewer at the end."""
+        with self._handle.busy():
+            if self._rows is None:
+                self._rows = self._iterate()
+            return list(islice(self._rows, size))
+
+    def fetchall(self) -> list[Row]:
+        """All rows that were not fetched yet."""
+        with self._handle.busy():
+            if self._rows is None and self._frame is not None:
+                self._rows = iter(())
+                return [tuple(row) for row in self._frame.collect()]
+            return list(self._rows if self._rows is not None else self._iterate())
+
+    def close(self) -> None:
+        """Forget the rows."""
+        self._frame = self._result = self._rows = None
+
+    def _iterate(self) -> Iterator[Row]:
+        if self._result is not None:
+            return iter(self._result.rows)
+        if self._frame is None:
+            return iter(())
+        return (tuple(row) for row in self._frame.toLocalIterator())

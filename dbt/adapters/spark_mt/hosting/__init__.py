@@ -1,0 +1,1 @@
+"""Hosting of tables: continuous refresh in a driver."""

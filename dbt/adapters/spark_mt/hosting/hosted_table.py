@@ -1,0 +1,408 @@
+"""Hosted table: the refresh loop of one table, its progress and its failure policy.
+
+A host reads the log of its table, and the fence decides conflicts. A statement that commits in
+parallel makes the next batch fail, and the host starts again from the state of the table. So a host
+that is killed loses nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from enum import Enum
+from random import random
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.execution.baseline import chosen
+from dbt.adapters.spark_mt.execution.errors import (
+    NotContinuousError,
+    NotMaterializedError,
+    TableNotFoundError,
+    problem_of,
+)
+from dbt.adapters.spark_mt.execution.executor import perform, retrying, stored_table
+from dbt.adapters.spark_mt.execution.jobs import others_under_way
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.results import RefreshResult
+from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
+from dbt.adapters.spark_mt.execution.stream_task import HostedStream, Overtaken, stream_task
+from dbt.adapters.spark_mt.planning.planner import plan_status
+from dbt.adapters.spark_mt.planning.steps import HOSTED
+from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.strategies.strategy import STREAM, Refusal, Request
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.ports import StreamTask
+    from dbt.adapters.spark_mt.execution.refresh import Refreshes
+    from dbt.adapters.spark_mt.strategies.strategy import Choice
+
+
+class HostPhase(Enum):
+    """What a host does for a table."""
+
+    STARTING = "starting"
+    STREAMING = "streaming"
+    """A stream follows the source."""
+    FOLLOWING = "following"
+    """The host looks for new versions of the sources, and refreshes when there are any."""
+    SUSPENDED = "suspended"
+    """The table is suspended; the host waits for its RESUME."""
+    FAILING = "failing"
+    """The last attempt failed; the host tries again after a pause."""
+    ENDED = "ended"
+    """The host was told to stop, or the table is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostProgress:
+    """How a hosted table does.
+
+    Args:
+        table: Its full name.
+        positions: Up to where its rows reflect the sources; None before that is known.
+        batches: How many commits the host made for it.
+        rows: How many rows these wrote, where they were counted.
+        committed_at_ms: When the newest was made, milliseconds since the epoch, UTC; 0 for none.
+        looked_at_ms: The instant up to which the host knows that nothing is missing: when it began
+            to look at the sources the last time that it has committed what it found.
+        failures: How often in a row it failed.
+        problem: Why it failed last, or why the table is suspended.
+        choice: How it is kept; None before that was decided.
+    """
+
+    table: str
+    phase: HostPhase = HostPhase.STARTING
+    positions: Positions | None = None
+    batches: int = 0
+    rows: int = 0
+    committed_at_ms: int = 0
+    looked_at_ms: int = 0
+    failures: int = 0
+    problem: str = ""
+    choice: Choice | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostPolicy:
+    """How a host spends its time; all in milliseconds.
+
+    Args:
+        look: The longest pause between two looks at the table's log and at a source that stands
+            still. Whoever is told of changes can afford a longer one: see `HostedTable.notice`.
+        first_pause: After a second failure in a row; doubled with each further one.
+        longest_pause: The most that becomes.
+        spread: By which part of itself a pause is shortened at most, at random, so that tables
+            which failed together are not tried together.
+        give_up_after: After how many failures of the same cause the table is suspended with the
+            reason; 0 for never.
+    """
+
+    look: int = 1_000
+    first_pause: int = 1_000
+    longest_pause: int = 60_000
+    spread: float = 0.0
+    give_up_after: int = 0
+
+    def pause_after(self, failures: int, chance: float = 0.0) -> int:
+        """Return how long to wait after so many failures in a row; none after the first.
+
+        Args:
+            failures: In a row.
+            chance: From 0 to 1, how much of the spread to use.
+        """
+        if failures < 2:
+            return 0
+        pause = min(self.longest_pause, self.first_pause << min(failures - 2, 16))
+        return round(pause * (1 - self.spread * chance))
+
+
+PATIENT = HostPolicy()
+"""Looks every second and never gives up: for a host in somebody's own driver."""
+
+
+LONGEST_REASON = 600
+"""How many characters of an error the reason of a suspension keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """How often in a row a refresh failed, and how often of them for the same cause.
+
+    Args:
+        count: In a row.
+        same: Of the newest cause, in a row.
+        cause: The condition of the newest error, or its class where it has none.
+        problem: The newest error's text.
+    """
+
+    count: int = 0
+    same: int = 0
+    cause: str = ""
+    problem: str = ""
+
+    def after(self, error: BaseException) -> Failures:
+        """Return what they are after one more."""
+        cause = cause_of(error)
+        same = self.same + 1 if cause == self.cause else 1
+        text = problem_of(error) if isinstance(error, Exception) else repr(error)
+        return Failures(self.count + 1, same, cause, text)
+
+
+def cause_of(error: BaseException) -> str:
+    """Return what two failures share that have the same cause: a condition, never a text."""
+    if isinstance(error, MaterializedTableError):
+        return error.condition
+    inner = getattr(error, "java_exception", None) or error
+    condition = getattr(inner, "getCondition", None)
+    found = condition() if callable(condition) else None
+    return str(found) if found else type(error).__name__
+
+
+def give_up(environment: Environment, name: TableName, failures: Failures) -> None:
+    """Suspend a table with the reason; RESUME or a changed definition ends that (semantics 8).
+
+    Raises:
+        MaterializedTableError: The table could not be suspended.
+    """
+    reason = (
+        f"given up after {failures.same} failures of the same cause: "
+        f"{failures.problem[:LONGEST_REASON]}"
+    )
+    retrying(lambda: _suspend(environment, name, reason))
+
+
+def _suspend(environment: Environment, name: TableName, reason: str) -> None:
+    table = stored_table(environment, name)
+    definition = table.definition
+    if definition.status is RefreshStatus.SUSPENDED:
+        return
+    after = replace(definition, status=RefreshStatus.SUSPENDED, status_reason=reason)
+    perform(plan_status(table, after, f"suspended: {reason}"), environment)
+
+
+_LOGGER = logging.getLogger(__name__)
+_NO_STREAMS = Refusal.of(STREAM, "NO_STREAMS", "streams cannot be run over Spark Connect")
+_WATCH_MS = 1_000
+_LONGEST_WATCH_MS = 5_000
+"""How often a stream's state is looked at: two calls to the JVM, a millisecond of a core."""
+
+
+class HostedTable:
+    """The refresh of one CONTINUOUS table, as steps that somebody else times.
+
+    Args:
+        name: The table's full name.
+        environment: The ports.
+        refreshes: Brings the table up to date where no stream can.
+        policy: How it spends its time.
+    """
+
+    def __init__(
+        self,
+        name: TableName,
+        environment: Environment,
+        refreshes: Refreshes,
+        policy: HostPolicy = PATIENT,
+    ) -> None:
+        self._name = name
+        self._env = environment
+        self._refreshes = refreshes
+        self._policy = policy
+        self._stream: HostedStream | None = None
+        self._must_refresh = False
+        self._was_beaten = False
+        self._failures = Failures()
+        self._looked_at_log_ms = 0
+        self._every_ms = 0
+        self._watch_ms = min(max(_WATCH_MS, policy.look), _LONGEST_WATCH_MS)
+        self.progress = HostProgress(str(name))
+
+    def notice(self) -> None:
+        """Look at the table's log in the next tick: somebody says that it was changed."""
+        self._looked_at_log_ms = 0
+        self._env.quiet.forget(self._name)
+
+    def tick(self) -> int:
+        """Do what is due now.
+
+        Returns:
+            Milliseconds until there is something to do again; -1 when it has ended.
+        """
+        try:
+            return self._tick()
+        except (TableNotFoundError, NotMaterializedError, NotContinuousError) as error:
+            self.end()
+            self._note(phase=HostPhase.ENDED, problem=problem_of(error))
+            return -1
+        except CommitConflictError:
+            self._was_beaten = True
+            return 0
+        except Exception as error:  # noqa: BLE001 - a host outlives whatever a refresh may raise
+            return self._failed(error)
+
+    def end(self) -> None:
+        """Stop between two batches."""
+        self._stop_stream()
+        self._note(phase=HostPhase.ENDED)
+
+    def _tick(self) -> int:
+        if self._stream is not None:
+            return self._watched(self._stream)
+        return self._every_ms if self._is_quiet() else self._look()
+
+    def _look(self) -> int:
+        """Look at the table itself, and do what follows."""
+        self._env.store.forget()
+        table = stored_table(self._env, self._name)
+        self._note(positions=table.positions)
+        if table.definition.resolved.refresh_mode is not RefreshMode.CONTINUOUS:
+            raise NotContinuousError(table=self._name)
+        if table.definition.status is RefreshStatus.SUSPENDED:
+            reason = table.definition.status_reason or "by the user"
+            self._note(phase=HostPhase.SUSPENDED, problem=reason, failures=0)
+            return self._policy.look
+        if self._was_beaten and others_under_way(self._env, self._name):
+            self._note(phase=HostPhase.FOLLOWING)
+            return self._policy.look
+        self._was_beaten = False
+        return self._follow(table)
+
+    def _is_quiet(self) -> bool:
+        """Look whether anything can have changed since the table was up to date."""
+        if self.progress.phase is not HostPhase.FOLLOWING or self._must_refresh or self._was_beaten:
+            return False
+        looked_at_ms = self._env.now_ms()
+        if self._env.quiet.still(self._name) is None:
+            return False
+        self._note(looked_at_ms=looked_at_ms)
+        return True
+
+    def _follow(self, table: StoredTable) -> int:
+        """Start a stream, or refresh where no stream can be started."""
+        every_ms = self._every_ms = self._trigger_ms(table.definition)
+        analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
+        raise_if_unfit(self._env, table, analyzed)
+        run = self._env.run(HOSTED, analyzed, table.definition.resolved, table.definition.baseline)
+        no_streams = () if self._env.streams else (_NO_STREAMS,)
+        run = chosen(self._env, table, analyzed, run, Request.HOST, no_streams)
+        self._note(choice=run.choice)
+        task = stream_task(table, run, every_ms) if run.choice.runs_batches else None
+        if task is None or self._must_refresh:
+            self._refresh()
+        if task is None:
+            self._note(failures=0, problem="")
+            return every_ms
+        if not self._stream_begun(task):
+            self._note(phase=HostPhase.FOLLOWING)
+        return min(every_ms, self._watch_ms if self._stream else self._policy.look)
+
+    def _stream_begun(self, task: StreamTask) -> bool:
+        """Start a stream, if the source has moved and the task is not that before a refresh."""
+        streams = self._env.streams
+        if self.progress.positions != task.table.positions or streams is None:
+            return False
+        self._stream = HostedStream(self._env, streams.start(task), task)
+        self._note(phase=HostPhase.STREAMING)
+        return True
+
+    def _refresh(self) -> None:
+        """Bring the table up to date in one commit, over whatever happened to the sources."""
+        looked_at_ms = self._env.now_ms()
+        outcome = self._refreshes.refresh(self._name, trigger=HOSTED)
+        self._must_refresh = False
+        if outcome.status is RefreshResult.REFRESHED:
+            done = self.progress
+            self._note(
+                batches=done.batches + 1,
+                rows=done.rows + (outcome.rows or 0),
+                committed_at_ms=self._env.now_ms(),
+                positions=self._positions(),
+                failures=0,
+                problem="",
+            )
+        self._note(phase=HostPhase.FOLLOWING, looked_at_ms=looked_at_ms)
+
+    def _positions(self) -> Positions | None:
+        found = self._env.store.find(self._name)
+        return found.positions if isinstance(found, StoredTable) else None
+
+    def _watched(self, stream: HostedStream) -> int:
+        """Look after a stream that goes on, and say what follows from its end."""
+        if (batch := stream.take()) is not None:
+            done = self.progress
+            self.progress = replace(
+                done,
+                positions=batch.positions,
+                batches=done.batches + batch.batches,
+                rows=done.rows + batch.rows,
+                committed_at_ms=batch.committed_at_ms,
+                failures=0,
+                problem="",
+            )
+        since_ms = self._env.now_ms() - self.progress.looked_at_ms
+        if since_ms >= (stream.task.every_ms or 0):  # no trigger can have begun before
+            self._note(looked_at_ms=max(self.progress.looked_at_ms, stream.looked_at_ms))
+        stream.report()
+        if stream.is_active:
+            may_look = not stream.is_in_batch and self._is_time_to_look()
+            if may_look and (overtaken := stream.overtaken()) is not Overtaken.NO:
+                self._stop_stream()
+                self._was_beaten = overtaken is Overtaken.WRITTEN
+                return 0
+            return min(stream.task.every_ms or _WATCH_MS, self._watch_ms)
+        failure = stream.failure
+        self._stop_stream()
+        if failure is None or isinstance(failure, CommitConflictError):
+            self._was_beaten = True
+            return 0
+        return self._failed(failure)
+
+    def _is_time_to_look(self) -> bool:
+        now = self._env.now_ms()
+        if now - self._looked_at_log_ms < self._policy.look:
+            return False
+        self._looked_at_log_ms = now
+        return True
+
+    def _failed(self, error: Exception) -> int:
+        """Try again after a pause, and then by a refresh: that can do what a stream cannot."""
+        self._stop_stream()
+        self._must_refresh = True
+        before = self._failures if self.progress.failures else Failures()
+        failures = self._failures = before.after(error)
+        self._note(phase=HostPhase.FAILING, failures=failures.count, problem=failures.problem)
+        if 0 < self._policy.give_up_after <= failures.same:
+            self._give_up(failures)
+        return self._policy.pause_after(failures.count, random())  # noqa: S311 - no secret
+
+    def _give_up(self, failures: Failures) -> None:
+        """Suspend the table; where that fails as well, the next failure tries it again."""
+        try:
+            give_up(self._env, self._name, failures)
+        except Exception as error:  # noqa: BLE001 - a host outlives that, too
+            _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(error))
+
+    def _stop_stream(self) -> None:
+        if self._stream is not None:
+            self._stream.end()
+            self._stream = None
+
+    def _trigger_ms(self, definition: StoredDefinition) -> int:
+        """Half of the freshness, unless table, session or run options say so (semantics 4)."""
+        resolved = definition.resolved
+        options = {**dict(resolved.asked.options), **dict(definition.run_options)}
+        own = read_options(tuple(options.items())).trigger_interval
+        interval = own or self._env.settings().trigger_interval
+        seconds = interval.total_seconds() if interval else resolved.freshness.seconds / 2
+        return max(1, int(min(seconds, LONGEST_SECONDS) * 1000))
+
+    def _note(self, **facts: object) -> None:
+        self.progress = replace(self.progress, **facts)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""The refresh manager: hosts and schedules the tables of a catalog."""

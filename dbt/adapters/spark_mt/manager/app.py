@@ -1,0 +1,313 @@
+"""Assembly of a manager on a Spark session, and its ordered start and stop."""
+
+from __future__ import annotations
+
+import logging
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import partial
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.execution.alter import Alterations
+from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
+from dbt.adapters.spark_mt.execution.leases import BEAT_MS, Claim, Leadership
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
+from dbt.adapters.spark_mt.hosting.host import Host
+from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
+from dbt.adapters.spark_mt.manager.lags import TableLags
+from dbt.adapters.spark_mt.manager.maintenance import TableMaintenance
+from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler, Workers
+from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
+from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
+from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing
+from dbt.adapters.spark_mt.manager.service import Manager, Parts, Place
+from dbt.adapters.spark_mt.manager.submission import Submissions
+from dbt.adapters.spark_mt.manager.table_views import complete_at
+from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows
+from dbt.adapters.spark_mt.resolution.settings import PREFIX, is_derived_by
+from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
+from dbt.adapters.spark_mt.scheduler.loading import load_scheduler
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, SparkUpkeep
+from dbt.adapters.spark_mt.spark.types import read_schedule_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.job import RefreshHandler
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.execution.workflows import WorkflowScheduler
+    from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
+    from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
+    from dbt.adapters.spark_mt.manager.views import StatementRequest
+    from dbt.adapters.spark_mt.resolution.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class RunningManager:
+    """A manager with what has to be opened and closed.
+
+    Args:
+        manager: Answers.
+        pool: Its runs work there.
+        parts: What it is made of.
+    """
+
+    manager: Manager
+    pool: ThreadPoolExecutor
+    parts: Parts
+
+    def start(self) -> None:
+        """Begin to keep tables fresh."""
+        work = self.parts.dispatcher.work
+        Thread(target=work, name="materialized-table-dispatcher", daemon=True).start()
+        self.parts.loop.start()
+
+    def stop(self, within_s: float) -> bool:
+        """Stop in good order; returns whether everything ended within the time, in seconds."""
+        ended = self.manager.stop(within_s)
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        return ended
+
+
+_LOGGER = logging.getLogger(__name__)
+_BEATS_PER_SILENCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a manager is to others.
+
+    Args:
+        catalog: Whose tables it keeps fresh; None for the session's current one.
+        version: Of this package.
+        address: Returns the address of its REST interface; empty without one.
+        connect_url: Where Spark Connect answers; empty without it.
+    """
+
+    catalog: str | None = None
+    version: str = ""
+    address: Callable[[], str] = str
+    connect_url: str = ""
+
+
+def assemble(
+    spark: SparkSession,
+    policy: ManagerPolicy,
+    identity: Identity,
+    clock: Callable[[], datetime] = lambda: datetime.now(tz=timezone.utc),
+) -> RunningManager:
+    """Put a manager together; nothing runs before it is started.
+
+    Args:
+        spark: A classic session.
+        policy: How it spends time and threads.
+        identity: What it is to others.
+        clock: Returns the current instant, aware.
+
+    Raises:
+        UnknownSchedulerError: The configured workflow scheduler cannot be made.
+        InvalidSettingsError: The session's settings cannot be used.
+    """
+    return _Assembly(spark, policy, identity, clock).build()
+
+
+class _Assembly:
+    def __init__(
+        self,
+        spark: SparkSession,
+        policy: ManagerPolicy,
+        identity: Identity,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._spark = spark
+        self._policy = policy
+        self._identity = identity
+        self._own = SparkEnvironment(spark, clock=clock, aside=_aside)
+        self._clock = clock
+        self._now_ms = self._own.value.now_ms
+        self._statistics = RefreshStatistics(self._now_ms())
+        self._log = BufferedJobLog(self._own.log, self._statistics, self._now_ms)
+        self._quiet = SparkEnvironment(spark, clock=clock).value.quiet
+        self._catalog = identity.catalog or spark.catalog.currentCatalog()
+        self._owner = self._own.value.conduct.processes.owner()
+
+    def build(self) -> RunningManager:
+        """Make every part."""
+        policy, own = self._policy, self._own
+        logged, log = self._logged(own.value), self._log
+        view = CatalogView(self._catalog, logged, own.log, log, self._statistics, knows=log.knows)
+        pool = ThreadPoolExecutor(policy.runs, thread_name_prefix="materialized-table-run")
+        refreshing = Refreshing(self._environment, policy.scheduled, view.doubt, self._now_ms)
+        dispatcher = Dispatcher(
+            refreshing.perform, pool.submit, policy.runs, self._now_ms, refreshing.cancel
+        )
+        scheduler = self._scheduler(dispatcher, view)
+        name = own.value.settings().scheduler
+        leadership, workflows = self._leadership(), TableWorkflows(scheduler, name, self._clock)
+        handlers = RefreshHandlers(
+            self._catalog, own.log, self._owner, partial(_term, leadership), workflows
+        )
+        hosting = Host(self._hosted)
+        lags = self._lags(hosting)
+        workers = self._workers(hosting, workflows, dispatcher, handlers, lags)
+        reconciler = Reconciler(leadership, view, workers, policy, self._statistics)
+        parts = Parts(
+            catalog=self._catalog,
+            place=self._place(),
+            environment=self._environment,
+            environment_for=self._environment_for,
+            log=self._log,
+            leadership=leadership,
+            view=view,
+            statistics=self._statistics,
+            lags=lags,
+            hosting=hosting,
+            workflows=workflows,
+            handlers=handlers,
+            dispatcher=dispatcher,
+            refreshing=refreshing,
+            submissions=Submissions(self._environment, dispatcher, refreshing, self._read_time),
+            reconciler=reconciler,
+            loop=Loop(reconciler, _run_due(scheduler), policy.tick, self._now_ms),
+        )
+        return RunningManager(Manager(parts, self._now_ms), pool, parts)
+
+    def _scheduler(
+        self, dispatcher: Dispatcher, view: CatalogView
+    ) -> WorkflowScheduler[RefreshHandler]:
+        patience = self._policy.patience
+        submit = DueRuns(dispatcher.submit, lambda: view.tables, self._now_ms, patience)
+        context = SchedulerContext(submit, self._clock)
+        return load_scheduler(self._own.value.settings().scheduler, context)
+
+    def _workers(
+        self,
+        hosting: Host,
+        workflows: TableWorkflows,
+        dispatcher: Dispatcher,
+        handlers: RefreshHandlers,
+        lags: TableLags,
+    ) -> Workers:
+        own, parts = self._own, self._own.parts
+        checkpoints = parts.checkpoints if parts else None
+        storage = SparkUpkeep(own.tables, own.sessions, checkpoints, self._now_ms)
+        after = self._policy.compact_after
+        maintenance = TableMaintenance(
+            storage, partial(_progress, hosting), after, self._now_ms, _aside
+        )
+        flush, derive = self._log.flush, self._derive_again
+        return Workers(hosting, workflows, dispatcher, handlers, maintenance, lags, flush, derive)
+
+    def _lags(self, hosting: Host) -> TableLags:
+        """Lags have ports of their own, whose memory of logs outlasts looks at the catalog."""
+
+        def complete(table: KnownTable) -> int | None:
+            return complete_at(
+                table, self._statistics.table(table.name), _progress(hosting, table.name)
+            )
+
+        states = SparkEnvironment(self._spark, clock=self._clock).value.states
+        return TableLags(states, complete, self._now_ms, _aside)
+
+    def _environment(self) -> Environment:
+        """Return ports of their own for one operation: threads share nothing."""
+        return self._logged(SparkEnvironment(self._spark, clock=self._clock).value)
+
+    def _environment_for(self, request: StatementRequest) -> Environment:
+        session = self._spark.newSession()
+        session.sql(f"USE {quote(request.catalog)}.{quote(request.schema)}")
+        made = SparkEnvironment(session, owner=lambda: request.owner, clock=self._clock)
+        return self._logged(made.value)
+
+    def _logged(self, environment: Environment) -> Environment:
+        conduct = replace(environment.conduct, log=self._log, deferred=self._log.deferred)
+        return replace(environment, conduct=conduct, quiet=self._quiet)
+
+    def _hosted(self, name: TableName) -> HostedTable:
+        environment = self._environment()
+        return HostedTable(name, environment, Refreshes(environment), self._policy.hosts)
+
+    def _read_time(self, text: str, pattern: str, zone: str) -> datetime:
+        return read_schedule_time(self._own.sessions, text, pattern, zone)
+
+    def _leadership(self) -> Leadership:
+        claim = Claim(
+            self._catalog,
+            self._owner,
+            self._identity.address,
+            tuple(sorted(self._own.set_confs(PREFIX))),
+            self._policy.takeover,
+            min(BEAT_MS, self._policy.takeover // _BEATS_PER_SILENCE),
+        )
+        return Leadership(self._own.leases, self._own.value.conduct.processes, claim, self._now_ms)
+
+    def _place(self) -> Place:
+        context = self._spark.sparkContext
+        return Place(
+            self._owner,
+            self._identity.version,
+            self._spark.version,
+            str(context.master),
+            str(context.applicationId),
+            self._identity.connect_url,
+        )
+
+    def _derive_again(self) -> None:
+        """Derive freshness and mode again under this manager's settings, aside (semantics 3)."""
+        Thread(target=self._derive, name="materialized-table-settings", daemon=True).start()
+
+    def _derive(self) -> None:
+        try:
+            environment = self._environment()
+            open_ones = _open_to(environment.settings(), self._own.log.tables(self._catalog))
+            derived = Alterations(environment).derive_again(self._catalog, open_ones)
+        except Exception as error:  # noqa: BLE001 - tables keep what was derived before
+            _LOGGER.warning("modes were not derived again: %s", problem_of(error))
+            return
+        for each in derived:
+            if each.error is not None:
+                _LOGGER.warning("%s: not derived again: %s", each.table, problem_of(each.error))
+            elif each.outcome is not None:
+                _LOGGER.info("%s: %s", each.table, "; ".join(each.outcome.changes))
+
+
+def _open_to(settings: Settings, tables: Iterable[KnownTable]) -> list[TableName]:
+    """Return the tables whose mode was left open, and derived from other settings than these."""
+    return [
+        table.name
+        for table in tables
+        if table.asked_refresh_mode == LogicalRefreshMode.AUTOMATIC.value
+        and (table.derived_from is None or not is_derived_by(table.derived_from, settings))
+    ]
+
+
+def _aside(action: Callable[[], None]) -> None:
+    """Run an action in a thread that the end of the process does not wait for."""
+    Thread(target=action, name="materialized-table-aside", daemon=True).start()
+
+
+def _run_due(scheduler: object) -> Callable[[], float]:
+    """Return what submits due runs; schedulers of others have clocks of their own."""
+    return scheduler.run_due if isinstance(scheduler, EmbeddedScheduler) else lambda: math.inf
+
+
+def _term(leadership: Leadership) -> int:
+    lease = leadership.lease
+    return lease.term if lease else 0
+
+
+def _progress(hosting: Host, name: TableName) -> HostProgress | None:
+    try:
+        return hosting.progress(name)
+    except NotHostedError:
+        return None

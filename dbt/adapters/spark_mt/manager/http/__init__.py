@@ -1,0 +1,1 @@
+"""HTTP server of the manager: REST interface, health, metrics and status page."""

@@ -1,0 +1,299 @@
+"""JSON bodies of the REST interface, beyond the values of `manager/views.py`.
+
+Request bodies accept no unknown keys. The route of FLIP-435 has the names of FLIP-435; everything
+else is named as in `views`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictStr
+
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus  # noqa: TC001 - pydantic reads the annotations
+from dbt.adapters.spark_mt.execution.results import document_of
+from dbt.adapters.spark_mt.manager.views import (
+    SourcePosition,  # noqa: TC001 - pydantic reads the annotations
+    TableView,  # noqa: TC001 - pydantic reads the annotations
+)
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.execution.results import StatementResult
+    from dbt.adapters.spark_mt.manager.views import TableDetails
+
+
+RECENT = 30
+
+
+class Asked(BaseModel):
+    """What a request may say; a key that no field has is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PlanAsked(Asked):
+    """A statement whose effect is asked for."""
+
+    statement: StrictStr = Field(
+        min_length=1,
+        description="A CREATE or ALTER MATERIALIZED TABLE statement; it is not carried out.",
+        examples=[
+            "ALTER MATERIALIZED TABLE flights.daily_report SET FRESHNESS = INTERVAL '1' HOUR"
+        ],
+    )
+
+
+class ResumeAsked(Asked):
+    """How a suspended table goes on."""
+
+    config: dict[StrictStr, StrictStr] = Field(
+        default_factory=dict, description="Run options of the refresh that goes on."
+    )
+
+
+class NothingAsked(Asked):
+    """The body of a request that needs none."""
+
+
+class TableFilter(Asked):
+    """Which tables a list has."""
+
+    contains: StrictStr = Field(default="", description="A part of the name, in any case.")
+    status: Literal["INITIALIZING", "ACTIVATED", "SUSPENDED"] | None = None
+    refresh_mode: Literal["CONTINUOUS", "FULL"] | None = None
+    freshness_status: FreshnessStatus | None = None
+    failing: bool | None = Field(default=None, description="Whether the newest refresh failed.")
+    after: StrictStr = Field(default="", description="The `next` of the page before.")
+    limit: int | None = Field(default=None, ge=1, description="All tables if left out.")
+    recent: int = Field(
+        default=RECENT, ge=0, le=RECENT, description="How many refreshes each table shows."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TableList:
+    """Tables, ordered by name.
+
+    Args:
+        tables: Those of this page.
+        total: How many tables pass the filter, on all pages.
+        next: What `after` takes for the next page; null on the last.
+    """
+
+    tables: tuple[TableView, ...]
+    total: int
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobAnswer:
+    """A refresh as the log of refreshes knows it.
+
+    Args:
+        job_id: Works in DESC JOB.
+        table: The full name.
+        kind: What asked for it: CONTINUOUS, SCHEDULED or MANUAL.
+        status: RUNNING, FINISHED, SKIPPED (there was nothing to do), FAILED or CANCELED.
+        trigger: The statement that it is a part of: CREATE, REFRESH …
+        creates: Whether the table did not exist when it began.
+        refresh_mode: Of the definition that it computes.
+        freshness: As it stands in a statement.
+        owner: Who runs it, for people.
+        started_at_ms: Milliseconds since the epoch, UTC, as all times here.
+        heard_at_ms: When it was last heard of.
+        ended_at_ms: Null while it runs.
+        rows: Rows written, where they were counted.
+        error: Why it failed or was canceled, empty otherwise.
+        strategy: How its rows are computed, such as incremental/append; empty where unknown.
+        reason: Why, each reason with its code.
+    """
+
+    job_id: str
+    table: str
+    kind: str
+    status: str
+    trigger: str
+    creates: bool
+    refresh_mode: str
+    freshness: str
+    owner: str
+    started_at_ms: int
+    heard_at_ms: int
+    ended_at_ms: int | None
+    rows: int | None
+    error: str
+    strategy: str
+    reason: str
+
+    @classmethod
+    def of(cls, job: Job) -> JobAnswer:
+        """Take what the log has."""
+        return cls(
+            job_id=job.job_id,
+            table=str(job.table),
+            kind=job.kind.value,
+            status=job.status.value,
+            trigger=job.trigger,
+            creates=job.creates,
+            refresh_mode=job.refresh_mode,
+            freshness=job.freshness,
+            owner=str(job.owner),
+            started_at_ms=job.started_at_ms,
+            heard_at_ms=job.heard_at_ms,
+            ended_at_ms=job.ended_at_ms,
+            rows=job.rows,
+            error=job.error,
+            strategy=job.strategy,
+            reason=job.reason,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JobList:
+    """Refreshes, the newest first.
+
+    Args:
+        refreshes: As many as were asked for.
+    """
+
+    refreshes: tuple[JobAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAnswer:
+    """A column.
+
+    Args:
+        type: Spark's name of the type.
+        comment: May be empty.
+    """
+
+    name: str
+    type: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineAnswer:
+    """A line of DESC EXTENDED."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableAnswer:
+    """Everything about one table.
+
+    Args:
+        view: What the list shows.
+        statement: The statement that makes it, as SHOW CREATE prints it.
+        expanded_query: What refreshes run.
+        description: The lines of DESC EXTENDED.
+        columns: In their order.
+        positions: How far it has read its sources.
+        history: Its newest refreshes, the newest first.
+    """
+
+    view: TableView
+    statement: str
+    expanded_query: str
+    description: tuple[LineAnswer, ...]
+    columns: tuple[ColumnAnswer, ...]
+    positions: tuple[SourcePosition, ...]
+    history: tuple[JobAnswer, ...]
+
+    @classmethod
+    def of(cls, details: TableDetails) -> TableAnswer:
+        """Give names to what has none."""
+        return cls(
+            view=details.view,
+            statement=details.statement,
+            expanded_query=details.expanded_query,
+            description=tuple(LineAnswer(*line) for line in details.description),
+            columns=tuple(ColumnAnswer(*column) for column in details.columns),
+            positions=details.positions,
+            history=tuple(map(JobAnswer.of, details.history)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HealthAnswer:
+    """Whether the manager is well.
+
+    Args:
+        ok: Whether this is what was asked for.
+        problems: Why not, one sentence each.
+    """
+
+    ok: bool
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemAnswer:
+    """Why a request was refused or failed (RFC 9457).
+
+    Args:
+        type: Where the condition is explained.
+        title: What the condition means, the same for all requests.
+        status: The HTTP status.
+        detail: What is wrong with this request.
+        instance: The request's id, by which the manager's log knows it.
+        condition: What programs look at.
+        parameters: The facts, by name.
+        violations: Every single reason, where there are several.
+        remedy: What to do, and what that costs.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    condition: str
+    parameters: dict[str, str]
+    violations: tuple[str, ...]
+    remedy: str
+
+
+class ExecuteAsked(Asked):
+    """A statement that is to be carried out in the manager's driver."""
+
+    statement: StrictStr = Field(
+        min_length=1,
+        description="A CREATE, ALTER or REFRESH of a materialized table; the answer comes when it "
+        "has ended.",
+        examples=["ALTER MATERIALIZED TABLE flights.live_departures REFRESH"],
+    )
+    currentCatalog: StrictStr = Field(  # noqa: N815 - as the other keys
+        default="spark_catalog", description="Where names without a catalog belong."
+    )
+    currentSchema: StrictStr = Field(  # noqa: N815 - as the other keys
+        default="default", description="Where names without a schema belong."
+    )
+    owner: dict[StrictStr, StrictStr] = Field(
+        default_factory=dict, description="Who declares the table, as its definition keeps it."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteAnswer:
+    """What a statement returned and did.
+
+    Args:
+        columns: Name and type of each column of its rows.
+        rows: Its rows.
+        outcome: What it did, by the names of the statement's facts.
+    """
+
+    columns: list[list[str]]
+    rows: list[list[Any]]
+    outcome: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, result: StatementResult) -> ExecuteAnswer:
+        """Return the answer for a result."""
+        return cls(**document_of(result))

@@ -1,0 +1,396 @@
+"""Reconciler: hosts, schedules, stops and repairs tables as the registry says.
+
+Every few seconds it compares the registry with what runs in this process, and converges. It can be
+killed at any time.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass
+from threading import Event, Thread
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.job import SILENCE_MS
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.hosting.hosted_table import HostPolicy
+from dbt.adapters.spark_mt.manager.registry_view import upstream_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.execution.leases import Leadership
+    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.hosting.host import Host
+    from dbt.adapters.spark_mt.manager.lags import TableLags
+    from dbt.adapters.spark_mt.manager.maintenance import TableMaintenance
+    from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
+    from dbt.adapters.spark_mt.manager.registry_view import CatalogView
+    from dbt.adapters.spark_mt.manager.runs import Dispatcher
+    from dbt.adapters.spark_mt.manager.workflows import RefreshHandlers, TableWorkflows
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerPolicy:
+    """All times in milliseconds.
+
+    Args:
+        tick: From one look at the registry to the next.
+        sweep: In which time every definition is compared with its row in the registry.
+        takeover: After how long without a word another manager may take over.
+        runs: How many refreshes of FULL tables, and such that were asked for, run at a time.
+        patience: How long a run waits at most for upstream tables that are due at the same time.
+        give_up_after: After how many failures of the same cause a table is suspended; 0 for never.
+        look: How often a host looks at its table's log by itself; the registry tells of changes
+            long before.
+        compact_after: After how many batches an idle table's small files are merged; 0 for never.
+    """
+
+    tick: int = 5_000
+    sweep: int = 3_600_000
+    takeover: int = SILENCE_MS
+    runs: int = 4
+    patience: int = 300_000
+    give_up_after: int = 20
+    look: int = 30_000
+    compact_after: int = 200
+
+    @property
+    def hosts(self) -> HostPolicy:
+        """How hosted tables are treated."""
+        return HostPolicy(look=self.look, spread=0.3, give_up_after=self.give_up_after)
+
+    @property
+    def scheduled(self) -> HostPolicy:
+        """How failed runs are tried again: the first after five seconds."""
+        return HostPolicy(
+            first_pause=5_000,
+            longest_pause=300_000,
+            spread=0.3,
+            give_up_after=self.give_up_after,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """What the reconciler directs.
+
+    Args:
+        hosting: Of CONTINUOUS tables.
+        workflows: Of FULL tables.
+        dispatcher: Of their runs.
+        handlers: Tells who refreshes what.
+        maintenance: Compaction and removal of what is dead.
+        lags: Of all tables.
+        flush: Writes what was told and may wait.
+        take_over: What a new leader does once, aside: deriving modes again.
+    """
+
+    hosting: Host
+    workflows: TableWorkflows
+    dispatcher: Dispatcher
+    handlers: RefreshHandlers
+    maintenance: TableMaintenance
+    lags: TableLags
+    flush: Callable[[], None]
+    take_over: Callable[[], None]
+
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class Reconciler:
+    """One look at everything after the other.
+
+    Args:
+        leadership: Of the catalog.
+        view: What the registry says.
+        workers: Who does what follows.
+        policy: How often.
+        statistics: What became of refreshes.
+    """
+
+    def __init__(
+        self,
+        leadership: Leadership,
+        view: CatalogView,
+        workers: Workers,
+        policy: ManagerPolicy,
+        statistics: RefreshStatistics,
+    ) -> None:
+        self._leadership = leadership
+        self._view = view
+        self._workers = workers
+        self._policy = policy
+        self._statistics = statistics
+        self._leads = False
+        self._is_closed = False
+        self._is_settled = False
+        self._applied: dict[TableName, KnownTable] = {}
+        self.has_converged = False
+
+    @property
+    def leads(self) -> bool:
+        """Whether this manager keeps the tables fresh."""
+        return self._leads
+
+    def tick(self) -> None:
+        """Look at everything once.
+
+        Raises:
+            Exception: The registry could not be read or written; what runs goes on.
+        """
+        if self._is_closed:
+            return
+        if not self._holds_lease():
+            self.stand_down()
+            self._workers.flush()
+            self._view.read()
+            self._workers.lags.tick(self._view.tables)
+            return
+        if not self._leads:
+            self._lead()
+        if self._view.read():
+            self._is_settled = False
+        if not self._is_settled:
+            self._is_settled = self._converge()
+            self.has_converged = True
+        self._watch()
+        self._workers.flush()
+        self._view.sweep(self._policy.sweep)
+        self._workers.maintenance.tick(self._view.tables)
+        self._workers.lags.tick(self._view.tables)
+
+    def stand_down(self) -> None:
+        """Stop everything, without waiting: another manager does it now, or may."""
+        if not self._leads:
+            return
+        _LOGGER.warning("this manager does not hold the lease any more; it stands by")
+        self._stop_all()
+
+    def close(self) -> None:
+        """Begin nothing more, and let hosts stop between batches."""
+        self._is_closed = True
+        self._stop_all()
+
+    def _holds_lease(self) -> bool:
+        try:
+            return self._leadership.tick()
+        except Exception:
+            if not self._leadership.is_held:
+                self.stand_down()
+            raise
+
+    def _stop_all(self) -> None:
+        self._leads = self.has_converged = self._is_settled = False
+        self._workers.workflows.converge((), {})
+        for name in self._workers.hosting.hosted():
+            self._workers.hosting.forget(name)
+        for name in self._applied:
+            self._workers.dispatcher.withdraw(name)
+        self._applied.clear()
+
+    def _lead(self) -> None:
+        self._view.read_all_anew()
+        self._workers.handlers.take_over()
+        self._leads = True
+        self._workers.take_over()
+
+    def _converge(self) -> bool:
+        """Returns whether everything is as wanted; what is not is tried again in the next tick."""
+        tables = self._view.tables
+        dispatcher = self._workers.dispatcher
+        dispatcher.order_by(upstream_of(tables.values()))
+        for name in self._applied.keys() - tables.keys():
+            dispatcher.withdraw(name)
+        hosts = self._host([t for t in tables.values() if _is_hosted(t)])
+        for table in tables.values():
+            self._direct_runs(table)
+        full = [t for t in tables.values() if t.refresh_mode is RefreshMode.FULL]
+        schedules = self._workers.workflows.converge(full, self._view.last_scheduled)
+        self._workers.handlers.tell([t for t in tables.values() if _is_active(t)])
+        self._applied = dict(tables)
+        return hosts and schedules
+
+    def _direct_runs(self, table: KnownTable) -> None:
+        before = self._applied.get(table.name)
+        if not _is_active(table) or table.refresh_mode is not RefreshMode.FULL:
+            self._workers.dispatcher.withdraw_scheduled(table.name)
+        elif before is not None and _is_otherwise(before, table):
+            self._workers.dispatcher.retry_now(table.name)
+
+    def _host(self, wanted: Sequence[KnownTable]) -> bool:
+        """Start in the order of the lineage, so that what is read first is fresh first."""
+        hosting = self._workers.hosting
+        hosted = hosting.hosted()
+        for name in hosted - {table.name for table in wanted}:
+            hosting.forget(name)
+        all_started = True
+        for table in wanted:
+            before = self._applied.get(table.name)
+            if table.name not in hosted and before != table:
+                all_started = self._started(table.name) and all_started
+            elif before is not None and _is_otherwise(before, table):
+                hosting.notice(table.name)
+        return all_started
+
+    def _started(self, name: TableName) -> bool:
+        if self._is_closed:
+            return False
+        try:
+            self._workers.hosting.start(name)
+        except Exception as error:  # noqa: BLE001 - one table holds up no other
+            _LOGGER.warning("%s could not be hosted: %s", name, problem_of(error))
+            return False
+        return True
+
+    def _watch(self) -> None:
+        """Take in what hosts did, and see after those that ended by themselves."""
+        hosting = self._workers.hosting
+        hosted = hosting.hosted()
+        for table in self._view.tables.values():
+            if not _is_hosted(table):
+                continue
+            if table.name in hosted:
+                self._statistics.note_batches(table.name, hosting.progress(table.name))
+            else:
+                self._mend(table.name)
+
+    def _mend(self, name: TableName) -> None:
+        """A host ended by itself: its table is gone, or is not what its row says."""
+        try:
+            repaired = self._view.repair(name)
+        except Exception as error:  # noqa: BLE001 - the next tick tries it again
+            _LOGGER.warning("%s could not be looked at: %s", name, problem_of(error))
+            return
+        if not repaired:
+            self._started(name)
+
+
+def _is_active(table: KnownTable) -> bool:
+    return table.status is RefreshStatus.ACTIVATED
+
+
+def _is_hosted(table: KnownTable) -> bool:
+    return _is_active(table) and table.refresh_mode is RefreshMode.CONTINUOUS
+
+
+def _is_otherwise(before: KnownTable, table: KnownTable) -> bool:
+    return (before.table_id, before.generation, before.status) != (
+        table.table_id,
+        table.generation,
+        table.status,
+    )
+
+
+_MISSED = 6
+"""After how many ticks that did not come the loop counts as dead, and at least a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class TickState:
+    """How the loop does.
+
+    Args:
+        ticks: How many ended well.
+        seconds: How long the newest took.
+        ended_at_ms: When that ended; 0 before the first.
+        problem: Why the newest failed; empty if it did not.
+    """
+
+    ticks: int = 0
+    seconds: float = 0.0
+    ended_at_ms: int = 0
+    problem: str = ""
+
+
+class Loop:
+    """Ticks again and again; a tick that fails is followed by the next.
+
+    Args:
+        reconciler: What ticks.
+        run_due: Submits the scheduled runs that are due; returns for how many seconds none is.
+        every_ms: From the end of one tick to the start of the next.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+    """
+
+    def __init__(
+        self,
+        reconciler: Reconciler,
+        run_due: Callable[[], float],
+        every_ms: int,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._reconciler = reconciler
+        self._run_due = run_due
+        self._every_ms = every_ms
+        self._now_ms = now_ms
+        self._started_ms = now_ms()
+        self._woken = Event()
+        self._stopped = Event()
+        self._thread = Thread(target=self._run, name="materialized-table-manager", daemon=True)
+        self.state = TickState()
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Tick now instead of in a few seconds."""
+        self._woken.set()
+
+    def stop(self, within_s: float) -> bool:
+        """End after the tick that is under way.
+
+        Returns:
+            Whether it has ended within the time, in seconds.
+        """
+        self._stopped.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join(within_s)
+        return not self._thread.is_alive()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether a tick has ended lately, well or badly."""
+        since_ms = self.state.ended_at_ms or self._started_ms
+        bound_ms = max(60_000, _MISSED * self._every_ms)
+        return self._thread.is_alive() and self._now_ms() - since_ms <= bound_ms
+
+    def tick(self) -> None:
+        """Tick once; what goes wrong is told, not raised."""
+        began_ms, problem = self._now_ms(), ""
+        try:
+            self._reconciler.tick()
+        except Exception as error:
+            problem = problem_of(error)
+            if problem != self.state.problem:
+                _LOGGER.warning("a look at the catalog failed: %s", problem, exc_info=True)
+        ended_ms = self._now_ms()
+        ticks = self.state.ticks + (0 if problem else 1)
+        self.state = TickState(ticks, (ended_ms - began_ms) / 1000, ended_ms, problem)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._woken.clear()
+            self.tick()
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait for the next tick, and submit what is due meanwhile."""
+        until = monotonic() + self._every_ms / 1000
+        while not self._woken.is_set() and (left := until - monotonic()) > 0:
+            self._woken.wait(min(left, self.run_due()))
+
+    def run_due(self) -> float:
+        """Submit what is due; returns for how many seconds nothing is."""
+        try:
+            return self._run_due()
+        except Exception:
+            _LOGGER.exception("scheduled runs were not submitted")
+            return math.inf

@@ -1,0 +1,330 @@
+"""Registry rows of a catalog in memory, updated at little cost, and table lineage.
+
+The log of refreshes buffers the rows of refreshes that wrote nothing, and writes them in one
+commit.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable, Stranger
+from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
+from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.execution.jobs import judged
+from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.planning.steps import Unregister
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.ports import ManagedJobLog, ManagedRegistry
+    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
+    from dbt.adapters.spark_mt.planning.steps import Register
+
+
+def upstream_first(tables: Iterable[KnownTable]) -> tuple[KnownTable, ...]:
+    """Return tables so that each comes behind those that it reads; otherwise in the given order.
+
+    Tables that read each other, which only rows of different times can say, keep their order.
+    """
+    by_name = {str(table.name): table for table in tables}
+    ordered: dict[str, KnownTable] = {}
+    visited: set[str] = set()
+    for name in by_name:
+        _visit(name, by_name, visited, ordered)
+    return tuple(ordered.values())
+
+
+def _visit(
+    start: str,
+    by_name: dict[str, KnownTable],
+    visited: set[str],
+    ordered: dict[str, KnownTable],
+) -> None:
+    """Walk from a table to its sources, without recursion: a chain may be long."""
+    stack = [(start, iter(by_name[start].reads))]
+    visited.add(start)
+    while stack:
+        name, sources = stack[-1]
+        following = next((s for s in sources if s in by_name and s not in visited), None)
+        if following is None:
+            ordered.setdefault(name, by_name[name])
+            stack.pop()
+        else:
+            visited.add(following)
+            stack.append((following, iter(by_name[following].reads)))
+
+
+def upstream_of(tables: Iterable[KnownTable]) -> dict[TableName, frozenset[TableName]]:
+    """Return the materialized tables that each table reads, directly or through others."""
+    by_name = {str(table.name): table for table in tables}
+    found: dict[TableName, frozenset[TableName]] = {}
+    for table in upstream_first(by_name.values()):
+        direct = {by_name[s].name for s in table.reads if s in by_name and s != str(table.name)}
+        further = (found.get(name, frozenset()) for name in direct)
+        found[table.name] = frozenset(direct).union(*further)
+    return found
+
+
+_REMEMBERED = 10_000
+
+
+class BufferedJobLog:
+    """The log of refreshes of a manager: rows that may wait are written together.
+
+    A thousand tables that are looked at each hour would otherwise cost a thousand commits. What is
+    lost when the process is killed is told again: such a run is then still due. Until then whoever
+    asks here reads kept rows as if they were written.
+
+    Args:
+        log: Where rows go.
+        statistics: Takes every row in at once.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+
+    Attributes:
+        deferred: What waits; rows of hosted streams come here.
+    """
+
+    def __init__(
+        self, log: ManagedJobLog, statistics: RefreshStatistics, now_ms: Callable[[], int]
+    ) -> None:
+        self._log = log
+        self._statistics = statistics
+        self._of_jobs_alone: deque[int] = deque(maxlen=_REMEMBERED)
+        self.deferred = DeferredRows(self._write, now_ms, covered=True)
+
+    def append(self, *jobs: Job, tables: Sequence[Register] = ()) -> int:
+        """Write rows about jobs and tables, or keep those that may wait."""
+        self._statistics.note(jobs)
+        for job in filter(_may_wait, jobs):
+            self.deferred.progressed(job)
+        now = [job for job in jobs if not _may_wait(job)]
+        return self._log.append(*now, tables=tables) if now or tables else -1
+
+    def flush(self) -> None:
+        """Write what must not wait any longer.
+
+        Raises:
+            Exception: The log could not be written; what was kept is kept for the next time.
+        """
+        self.deferred.write_due()
+
+    def close(self) -> None:
+        """Write whatever was kept.
+
+        Raises:
+            Exception: The log could not be written.
+        """
+        self.deferred.write()
+
+    def knows(self, version: int) -> bool:
+        """Whether a version of the registry has nothing but rows about jobs that came from here."""
+        return version in self._of_jobs_alone
+
+    def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the jobs that were heard of since an instant."""
+        return self._log.jobs(catalog, since_ms)
+
+    def job(self, catalog: str, job_id: str) -> Job | None:
+        """Return one job, or None if there is no such job."""
+        kept = next((job for job in self.deferred.waiting() if job.job_id == job_id), None)
+        return kept or self._log.job(catalog, job_id)
+
+    def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the jobs of a schema's tables that have not ended."""
+        return self._log.running(catalog, schema, since_ms)
+
+    def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
+        """Return the newest jobs of each table."""
+        return self._log.newest(catalog, per_table, since_ms)
+
+    def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
+        """Return the newest jobs of a table, the newest first."""
+        found = {job.job_id: job for job in self._log.of_table(name, limit)}
+        found |= {job.job_id: job for job in self.deferred.waiting() if job.table == name}
+        return tuple(sorted(found.values(), key=lambda job: -job.started_at_ms)[:limit])
+
+    def last_scheduled(self, catalog: str) -> Mapping[TableName, int]:
+        """Return the newest scheduled time of each table that was run for."""
+        found = dict(self._log.last_scheduled(catalog))
+        for job in self.deferred.waiting():
+            if job.table.catalog == catalog and job.scheduled_at_ms is not None:
+                found[job.table] = max(job.scheduled_at_ms, found.get(job.table, 0))
+        return found
+
+    def _write(self, *jobs: Job, tables: Sequence[Register]) -> None:
+        self._statistics.note(jobs)
+        version = self._log.append(*jobs, tables=tables)
+        if version >= 0 and not tables:
+            self._of_jobs_alone.append(version)
+
+
+def _may_wait(job: Job) -> bool:
+    return job.status is JobStatus.SKIPPED and job.scheduled_at_ms is not None
+
+
+_LOGGER = logging.getLogger(__name__)
+_DONE = frozenset({JobStatus.FINISHED, JobStatus.SKIPPED})
+_PER_TABLE = 30
+_REMEMBERED_MS = 7 * 24 * 3600 * 1000
+_LONGEST_PAUSE_MS = 60_000
+"""What a sweep makes up for at most: it must not hold up a look after a pause."""
+_MOST_KNOWN = 1_000
+_SKEW_MS = 60_000
+"""How much clocks of processes that write the log may differ, for what is read again."""
+
+
+class CatalogView:
+    """Reads the registry when it has changed, and repairs rows that turn out to be wrong.
+
+    Args:
+        catalog: Its name.
+        environment: The ports.
+        registry: The registry.
+        log: The log of refreshes.
+        statistics: Takes in what became of refreshes.
+        knows: Whether what a version of the registry brought is known here.
+    """
+
+    def __init__(
+        self,
+        catalog: str,
+        environment: Environment,
+        registry: ManagedRegistry,
+        log: ManagedJobLog,
+        statistics: RefreshStatistics,
+        *,
+        knows: Callable[[int], bool] = lambda _: False,
+    ) -> None:
+        self._catalog = catalog
+        self._env = environment
+        self._registry = registry
+        self._log = log
+        self._statistics = statistics
+        self._version = -2
+        self._knows = knows
+        self._read_jobs_ms = 0
+        self._to_sweep: list[TableName] = []
+        self._swept_ms = environment.now_ms()
+        self._doubted: deque[TableName] = deque()
+        self.tables: Mapping[TableName, KnownTable] = {}
+        self.last_scheduled: Mapping[TableName, int] = {}
+
+    def read(self) -> bool:
+        """Read what has changed since the last call.
+
+        Returns:
+            Whether anything has.
+        """
+        self._env.store.forget()
+        version = self._registry.version(self._catalog)
+        if self._knows_all(version):
+            self._version = version
+            return False
+        known = upstream_first(self._registry.tables(self._catalog))
+        self.tables = {table.name: table for table in known}
+        self._read_jobs()
+        self._statistics.keep(self.tables)
+        self._version = version
+        return True
+
+    def _knows_all(self, version: int) -> bool:
+        """Whether nothing came since the last call but what is known."""
+        later = range(self._version + 1, version + 1)
+        return -1 <= self._version <= version <= self._version + _MOST_KNOWN and all(
+            self._knows(each) for each in later
+        )
+
+    def read_all_anew(self) -> None:
+        """Forget what was read, and read how far schedules have come: for a new leader."""
+        self._version, self._read_jobs_ms = -2, 0
+        self._swept_ms = self._env.now_ms()
+        self.last_scheduled = self._log.last_scheduled(self._catalog)
+
+    def doubt(self, name: TableName) -> None:
+        """Let the next sweep look at a table first; for any thread."""
+        self._doubted.append(name)
+
+    def repair(self, name: TableName) -> bool:
+        """Look at a table itself, and correct its row in the registry.
+
+        Returns:
+            Whether it was wrong.
+        """
+        self._env.store.forget()
+        found, known = self._env.store.find(name), self.tables.get(name)
+        if isinstance(found, Missing | Stranger):
+            if known is not None:
+                self._env.runner.run(Unregister(name))
+            return known is not None
+        if not isinstance(found, StoredTable) or (known and _agrees(known, found)):
+            return False
+        self._env.runner.run(plan_registration(found))
+        return True
+
+    def sweep(self, every_ms: int) -> None:
+        """Compare the next few tables with their rows; one that cannot be read holds up no other.
+
+        Args:
+            every_ms: In which time every table is to be looked at.
+        """
+        while self._doubted:
+            self._look_at(self._doubted.popleft())
+        for _ in range(self._owed(every_ms)):
+            if not self._to_sweep:
+                self._to_sweep = list(self._registry.known(self._catalog))
+            self._look_at(self._to_sweep.pop())
+
+    def _owed(self, every_ms: int) -> int:
+        """How many tables the time since the last call is for; what is left over counts on."""
+        now, count = self._env.now_ms(), len(self.tables)
+        if count == 0:
+            self._swept_ms = now
+            return 0
+        each_ms = -(-every_ms // count)
+        since = max(self._swept_ms, now - each_ms - _LONGEST_PAUSE_MS)
+        owed = min(count, (now - since) // each_ms)
+        self._swept_ms = since + owed * each_ms
+        return owed
+
+    def _look_at(self, name: TableName) -> None:
+        try:
+            if self.repair(name):
+                _LOGGER.info("the registry's row of %s was corrected", name)
+        except Exception as error:  # noqa: BLE001 - the next sweep tries it again
+            _LOGGER.warning("%s could not be looked at: %s", name, problem_of(error))
+
+    def _read_jobs(self) -> None:
+        now = self._env.now_ms()
+        if self._read_jobs_ms:
+            jobs = self._log.jobs(self._catalog, self._read_jobs_ms - _SKEW_MS)
+        else:
+            jobs = self._log.newest(self._catalog, _PER_TABLE, now - _REMEMBERED_MS)
+        self._statistics.note(jobs, lambda job: judged(job, self._env))
+        self._note_scheduled(jobs)
+        self._read_jobs_ms = now
+
+    def _note_scheduled(self, jobs: Iterable[Job]) -> None:
+        """Schedules of tables that are gone are forgotten: a new one of the name has its own."""
+        found = {name: at for name, at in self.last_scheduled.items() if name in self.tables}
+        for job in jobs:
+            if job.status in _DONE and job.scheduled_at_ms and job.table in self.tables:
+                found[job.table] = max(job.scheduled_at_ms, found.get(job.table, 0))
+        self.last_scheduled = found
+
+
+def _agrees(known: KnownTable, found: StoredTable) -> bool:
+    """Whether a row tells what concerns hosts and schedules as it is."""
+    definition = found.definition
+    there = (definition.table_id, definition.generation, definition.status)
+    return (known.table_id, known.generation, known.status) == there and (
+        known.refresh_mode is definition.resolved.refresh_mode
+    )

@@ -1,0 +1,437 @@
+"""Runs of refreshes in a few threads: submitted, scheduled and retried.
+
+One run per table at a time, upstream before downstream. A run waits for upstream tables that are
+due at the same time, up to a bound.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from dataclasses import dataclass, field, replace
+from functools import partial
+from random import random
+from threading import Condition
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
+from dbt.adapters.spark_mt.execution.errors import (
+    NotMaterializedError,
+    SuspendedError,
+    TableNotFoundError,
+    problem_of,
+)
+from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobTeller
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.results import RefreshResult
+from dbt.adapters.spark_mt.hosting.hosted_table import Failures, give_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.execution.context import Beating
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.refresh import AskedRefresh
+    from dbt.adapters.spark_mt.execution.results import RefreshOutcome
+    from dbt.adapters.spark_mt.hosting.hosted_table import HostPolicy
+
+    Execute = Callable[[Callable[[], None]], object]
+    """Runs an action somewhere else, soon."""
+
+
+IDLE_MS = 60_000
+"""How long the dispatcher sleeps at most when nothing is pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A refresh that shall be run.
+
+    Args:
+        table: Of which table.
+        asked: What was asked for.
+        ready_at_ms: Before when it must not begin, milliseconds since the epoch, UTC.
+        patience_ms: How long behind that it waits for upstream tables at most.
+        replaces: Whether it makes up for every run of the table that is pending: a run over the
+            newest state of the sources does, one for certain partitions does not.
+        is_submitted: Whether somebody asked for this very run and knows its name, who is told when
+            it does not begin.
+    """
+
+    table: TableName
+    asked: AskedRefresh
+    ready_at_ms: int
+    patience_ms: int = 0
+    replaces: bool = False
+    is_submitted: bool = False
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether it must not begin before older ones that are tried again."""
+        return not self.replaces and not self.is_submitted
+
+
+@dataclass(slots=True)
+class _Queue:
+    pending: deque[Run] = field(default_factory=deque)
+    is_running: bool = False
+
+    def first_ready(self, now: int) -> Run | None:
+        """Return the run that may begin; those for partitions begin in their order."""
+        if self.is_running:
+            return None
+        blocked = False
+        for run in self.pending:
+            if run.ready_at_ms <= now and not (blocked and run.keeps_order):
+                return run
+            blocked = blocked or run.keeps_order
+        return None
+
+
+class Dispatcher:
+    """Decides which pending run comes next.
+
+    Args:
+        perform: Carries a run out, and returns the one that tries it again; it never raises.
+        execute: Runs an action in one of a pool's threads.
+        most: How many runs at a time.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+        withdrawn: Takes each submitted run that will not begin.
+    """
+
+    def __init__(
+        self,
+        perform: Callable[[Run], Run | None],
+        execute: Execute,
+        most: int,
+        now_ms: Callable[[], int],
+        withdrawn: Callable[[Run], None] = lambda _: None,
+    ) -> None:
+        self._perform = perform
+        self._execute = execute
+        self._most = most
+        self._now_ms = now_ms
+        self._withdrawn = withdrawn
+        self._queues: dict[TableName, _Queue] = {}
+        self._upstream: Mapping[TableName, frozenset[TableName]] = {}
+        self._changed = Condition()
+        self._running = 0
+        self._is_closed = False
+
+    @property
+    def running(self) -> int:
+        """How many runs are under way."""
+        return self._running
+
+    def is_running(self, table: TableName) -> bool:
+        """Whether a run of the table is under way."""
+        queue = self._queues.get(table)
+        return queue is not None and queue.is_running
+
+    def order_by(self, upstream: Mapping[TableName, frozenset[TableName]]) -> None:
+        """Tell which tables come before which."""
+        with self._changed:
+            self._upstream = upstream
+
+    def submit(self, run: Run) -> None:
+        """Add a run; it begins when its time has come."""
+        with self._changed:
+            if not self._is_closed:
+                self._add(run)
+                return
+        if run.is_submitted:
+            self._withdrawn(run)
+
+    def withdraw(self, table: TableName) -> None:
+        """Take every pending run of a table back; one that is under way goes on."""
+        self._take_back(table, lambda _: True)
+
+    def withdraw_scheduled(self, table: TableName) -> None:
+        """Take back what a schedule asked for; what people asked for stays."""
+        self._take_back(table, lambda run: not run.is_submitted)
+
+    def retry_now(self, table: TableName) -> None:
+        """Try at once what waits to be tried again: the table was changed."""
+        with self._changed:
+            queue, now = self._queues.get(table), self._now_ms()
+            if queue is not None:
+                soon = (replace(r, ready_at_ms=min(r.ready_at_ms, now)) for r in queue.pending)
+                queue.pending = deque(soon)
+                self._changed.notify_all()
+
+    def dispatch(self) -> int:
+        """Begin every run that may begin now.
+
+        Returns:
+            Milliseconds until another one may.
+        """
+        with self._changed:
+            now = self._now_ms()
+            while self._running < self._most and (run := self._next(now)) is not None:
+                queue = self._queues[run.table]
+                queue.pending.remove(run)
+                queue.is_running = True
+                self._running += 1
+                self._execute(partial(self._run, run))
+            return self._pause(now)
+
+    def work(self) -> None:
+        """Begin runs until closed; for a thread of its own."""
+        with self._changed:
+            while not self._is_closed:
+                self._changed.wait(max(self.dispatch(), 1) / 1000)
+
+    def close(self, within_s: float) -> bool:
+        """Begin nothing more, and wait for what is under way.
+
+        Args:
+            within_s: The longest time to wait, in seconds.
+
+        Returns:
+            Whether everything has ended by then.
+        """
+        with self._changed:
+            self._is_closed = True
+            tables = tuple(self._queues)
+            self._changed.notify_all()
+        for table in tables:
+            self.withdraw(table)
+        with self._changed:
+            return self._changed.wait_for(lambda: self._running == 0, within_s)
+
+    def _add(self, run: Run) -> None:
+        queue = self._queues.setdefault(run.table, _Queue())
+        if run.replaces:
+            queue.pending = deque(each for each in queue.pending if not each.replaces)
+        queue.pending.append(run)
+        self._changed.notify_all()
+
+    def _take_back(self, table: TableName, chosen: Callable[[Run], bool]) -> None:
+        with self._changed:
+            queue = self._queues.get(table)
+            if queue is None:
+                return
+            taken = [run for run in queue.pending if chosen(run)]
+            queue.pending = deque(run for run in queue.pending if not chosen(run))
+            self._tidy(table)
+        for run in taken:
+            if run.is_submitted:
+                self._withdrawn(run)
+
+    def _tidy(self, table: TableName) -> None:
+        queue = self._queues[table]
+        if not queue.pending and not queue.is_running:
+            del self._queues[table]
+
+    def _run(self, run: Run) -> None:
+        again: Run | None = None
+        try:
+            again = self._perform(run)
+        finally:
+            with self._changed:
+                queue = self._queues[run.table]
+                queue.is_running = False
+                self._running -= 1
+                if again is not None and not self._is_closed and not _is_made_up_for(again, queue):
+                    queue.pending.appendleft(again)
+                self._tidy(run.table)
+                self._changed.notify_all()
+
+    def _next(self, now: int) -> Run | None:
+        found = (queue.first_ready(now) for queue in self._queues.values())
+        ready = sorted((run for run in found if run is not None), key=lambda run: run.ready_at_ms)
+        return next((run for run in ready if not self._must_wait(run, now)), None)
+
+    def _must_wait(self, run: Run, now: int) -> bool:
+        """Whether an upstream table is about to be refreshed, and there is still time to wait."""
+        if now >= run.ready_at_ms + run.patience_ms:
+            return False
+        return any(self._is_due(name, now) for name in self._upstream.get(run.table, ()))
+
+    def _is_due(self, table: TableName, now: int) -> bool:
+        queue = self._queues.get(table)
+        if queue is None:
+            return False
+        return queue.is_running or any(run.ready_at_ms <= now for run in queue.pending)
+
+    def _pause(self, now: int) -> int:
+        times = [
+            at
+            for queue in self._queues.values()
+            if not queue.is_running
+            for run in queue.pending
+            for at in (run.ready_at_ms, run.ready_at_ms + run.patience_ms)
+            if at > now
+        ]
+        return min([at - now for at in times], default=IDLE_MS)
+
+
+def _is_made_up_for(again: Run, queue: _Queue) -> bool:
+    """Whether a newer run that is pending does what a failed one should have done."""
+    return again.replaces and any(run.replaces for run in queue.pending)
+
+
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    teller: JobTeller
+    waiting: Beating
+
+
+class Refreshing:
+    """Performs runs; one object serves all threads.
+
+    Args:
+        environment: Makes the ports of one run.
+        policy: How failed runs are tried again.
+        gone: Takes a table that turned out not to be there any more.
+        now_ms: The current instant, milliseconds since the epoch, UTC.
+    """
+
+    def __init__(
+        self,
+        environment: Callable[[], Environment],
+        policy: HostPolicy,
+        gone: Callable[[TableName], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._environment = environment
+        self._policy = policy
+        self._gone = gone
+        self._now_ms = now_ms
+        self._failures: dict[TableName, Failures] = {}
+        self._told: dict[str, _Told] = {}
+
+    def tell(self, job: Job) -> None:
+        """Tell of a run before it begins, and go on doing so while it waits for its turn."""
+        environment = self._environment()
+        teller = JobTeller(environment, job)
+        teller.write(job)
+        self._told[job.job_id] = _Told(teller, environment.conduct.heartbeat(teller.beat))
+
+    def cancel(self, run: Run) -> None:
+        """Tell that a run will not begin."""
+        told = self._stopped_waiting(run)
+        if told is not None:
+            error = "it was taken back before it began: the table or its manager is no more"
+            told.teller.write(told.teller.ended(JobStatus.CANCELED, error=error))
+
+    def failures(self, table: TableName) -> Failures:
+        """Return how often in a row the scheduled runs of a table failed."""
+        return self._failures.get(table, Failures())
+
+    def perform(self, run: Run) -> Run | None:
+        """Carry out a run; whatever goes wrong is told, not raised.
+
+        Returns:
+            The run that tries it again; None where nothing is to be tried again.
+        """
+        told, began_ms = self._stopped_waiting(run), self._now_ms()
+        try:
+            environment = self._environment()
+        except Exception as error:  # noqa: BLE001 - a session that is gone is a failure as any other
+            if told is not None:
+                _settle(told.teller, JobStatus.FAILED, error=problem_of(error))
+            return self._failed(run, error)
+        asked = run.asked
+        if not asked.refresh_id:
+            asked = replace(asked, refresh_id=environment.new_id())
+        teller = told.teller if told else JobTeller(environment, _job(environment, run, began_ms))
+        teller.job = replace(teller.job, job_id=asked.refresh_id)
+        return self._carry_out(environment, replace(run, asked=asked), teller)
+
+    def _carry_out(self, environment: Environment, run: Run, teller: JobTeller) -> Run | None:
+        try:
+            outcome = Refreshes(environment).carry_out(run.table, run.asked)
+        except (TableNotFoundError, NotMaterializedError) as error:
+            self._failures.pop(run.table, None)
+            self._gone(run.table)
+            self._refused(run, teller, JobStatus.FAILED, error)
+        except SuspendedError as error:
+            self._refused(run, teller, JobStatus.CANCELED, error)
+        except BaseException as error:  # noqa: BLE001 - a run must not end the thread of others
+            canceled = environment.conduct.is_cancellation(error)
+            beaten = isinstance(error, CommitConflictError)
+            status = JobStatus.CANCELED if canceled or beaten else JobStatus.FAILED
+            _settle(teller, status, error=str(error) or type(error).__name__)
+            return self._failed(run, error)
+        else:
+            self._succeeded(run, teller, outcome)
+        return None
+
+    def _refused(self, run: Run, teller: JobTeller, status: JobStatus, error: Exception) -> None:
+        """A schedule may ask a moment too late; whoever submitted the run is told."""
+        if run.is_submitted:
+            _settle(teller, status, error=problem_of(error))
+
+    def _succeeded(self, run: Run, teller: JobTeller, outcome: RefreshOutcome) -> None:
+        if run.asked.scheduled_at is not None:
+            self._failures.pop(run.table, None)
+        if run.is_submitted:
+            skipped = outcome.status is RefreshResult.UP_TO_DATE
+            status = JobStatus.SKIPPED if skipped else JobStatus.FINISHED
+            _settle(teller, status, rows=outcome.rows)
+
+    def _stopped_waiting(self, run: Run) -> _Told | None:
+        told = self._told.pop(run.asked.refresh_id, None)
+        if told is not None:
+            told.waiting.stop()
+        return told
+
+    def _failed(self, run: Run, error: BaseException) -> Run | None:
+        """Return the run that tries it again; whoever asks by hand asks again himself."""
+        failures = self.failures(run.table).after(error)
+        _LOGGER.warning("the refresh of %s failed: %s", run.table, failures.problem)
+        if run.is_submitted:
+            return None
+        if isinstance(error, CommitConflictError):
+            return self._again(run, self._policy.first_pause)
+        self._failures[run.table] = failures
+        if 0 < self._policy.give_up_after <= failures.same:
+            self._give_up(run.table, failures)
+        return self._again(run, self._policy.pause_after(failures.count + 1, random()))  # noqa: S311 - no secret
+
+    def _again(self, run: Run, pause_ms: int) -> Run:
+        asked = replace(run.asked, refresh_id="")
+        return replace(run, asked=asked, ready_at_ms=self._now_ms() + pause_ms)
+
+    def _give_up(self, table: TableName, failures: Failures) -> None:
+        """Suspend the table; its runs are withdrawn by whoever sees that, or end by themselves."""
+        try:
+            give_up(self._environment(), table, failures)
+        except Exception as error:  # noqa: BLE001 - the next failure tries it again
+            _LOGGER.warning("%s could not be suspended: %s", table, problem_of(error))
+        else:
+            self._failures.pop(table, None)
+
+
+def _settle(teller: JobTeller, status: JobStatus, rows: int | None = None, error: str = "") -> None:
+    """End the row of a run, unless what carried it out has done so already."""
+    job, log = teller.job, teller.environment.conduct.log
+    try:
+        found = log.job(job.table.catalog or "", job.job_id)
+    except Exception as problem:  # noqa: BLE001 - to tell the end twice is better than never
+        _LOGGER.warning("the log of refreshes could not be read: %s", problem_of(problem))
+        found = None
+    if found is None or found.status is JobStatus.RUNNING:
+        teller.write(teller.ended(status, rows, error[:LONGEST_ERROR]))
+
+
+def _job(environment: Environment, run: Run, began_ms: int) -> Job:
+    """The row of a scheduled run that failed before anything else told of it."""
+    at = run.asked.scheduled_at
+    return Job(
+        job_id=run.asked.refresh_id,
+        table=run.table,
+        kind=JobKind.MANUAL if at is None else JobKind.SCHEDULED,
+        status=JobStatus.RUNNING,
+        started_at_ms=began_ms,
+        heard_at_ms=began_ms,
+        owner=environment.conduct.processes.owner(),
+        trigger=run.asked.trigger,
+        scheduled_at_ms=None if at is None else round(at.timestamp() * 1000),
+    )

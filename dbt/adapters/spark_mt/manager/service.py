@@ -1,0 +1,452 @@
+"""Manager as REST, page, metrics and command line use it: views, table details, statements."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.execution.baseline import kept_by_table
+from dbt.adapters.spark_mt.execution.checks import lag_if_known
+from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
+from dbt.adapters.spark_mt.execution.executor import existing_table
+from dbt.adapters.spark_mt.execution.jobs import judged
+from dbt.adapters.spark_mt.execution.operations import TableOperations, carried_out
+from dbt.adapters.spark_mt.execution.registry_entry import known_table
+from dbt.adapters.spark_mt.execution.show import (
+    choice_rows,
+    create_text,
+    definition_rows,
+    state_rows,
+)
+from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
+from dbt.adapters.spark_mt.manager.table_views import Observed, table_view
+from dbt.adapters.spark_mt.manager.views import (
+    ChangeView,
+    Health,
+    ManagerView,
+    NotExecutableError,
+    RefreshSubmitted,
+    Role,
+    SourcePosition,
+    TableDetails,
+)
+from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.statements.nodes import PLANNED, Refresh, Resume, Suspend
+from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.job import Job, Owner
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.leases import Leadership
+    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
+    from dbt.adapters.spark_mt.hosting.host import Host
+    from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
+    from dbt.adapters.spark_mt.manager.lags import TableLags
+    from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler
+    from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
+    from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
+    from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing
+    from dbt.adapters.spark_mt.manager.submission import Submissions
+    from dbt.adapters.spark_mt.manager.views import (
+        RefreshRequest,
+        RefreshTotals,
+        StatementRequest,
+        TableView,
+    )
+    from dbt.adapters.spark_mt.manager.workflows import RefreshHandlers, TableWorkflows
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a manager runs.
+
+    Args:
+        owner: Its process.
+        version: Of this package.
+        spark_version: Of its Spark.
+        master: Of its Spark.
+        application_id: Of its Spark.
+        connect_url: Where Spark Connect answers; empty without it.
+    """
+
+    owner: Owner
+    version: str
+    spark_version: str
+    master: str
+    application_id: str
+    connect_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a manager is made of.
+
+    Args:
+        catalog: Whose tables it keeps fresh.
+        place: Where it runs.
+        environment: Makes ports.
+        environment_for: Makes ports that stand where a statement's names belong.
+        log: The log of refreshes.
+        leadership: Of the catalog.
+        view: What the registry says.
+        statistics: What became of refreshes.
+        lags: How far tables are behind.
+        hosting: Of CONTINUOUS tables.
+        workflows: Of FULL tables.
+        handlers: Tells who refreshes what.
+        dispatcher: Begins runs.
+        refreshing: Carries them out.
+        submissions: Takes those in that are asked for.
+        reconciler: Directs all of it.
+        loop: Lets it tick.
+    """
+
+    catalog: str
+    place: Place
+    environment: Callable[[], Environment]
+    environment_for: Callable[[StatementRequest], Environment]
+    log: BufferedJobLog
+    leadership: Leadership
+    view: CatalogView
+    statistics: RefreshStatistics
+    lags: TableLags
+    hosting: Host
+    workflows: TableWorkflows
+    handlers: RefreshHandlers
+    dispatcher: Dispatcher
+    refreshing: Refreshing
+    submissions: Submissions
+    reconciler: Reconciler
+    loop: Loop
+
+
+def table_details(
+    environment: Environment,
+    name: TableName,
+    view: TableView,
+    history: tuple[Job, ...],
+    handler: str,
+) -> TableDetails:
+    """Describe a table; one whose sources are gone is described all the same.
+
+    Args:
+        environment: The ports.
+        name: Its full name.
+        view: What lists show of it.
+        history: Its newest refreshes.
+        handler: Who refreshes it, for people.
+
+    Raises:
+        MaterializedTableError: There is no such table, or its definition cannot be read.
+    """
+    confs = environment.confs()
+    table = existing_table(environment, name)
+    rows = dict(definition_rows(table.definition, confs))
+    more, newest = _looked_at(environment, table)
+    rows |= more
+    rows["Refresh handler"] = handler
+    return TableDetails(
+        view=view,
+        statement=create_text(table.definition, confs, or_alter=False),
+        expanded_query=table.definition.resolved.expanded_query,
+        description=tuple(rows.items()),
+        columns=tuple(
+            (c.name, c.type.lower(), c.comment or "") for c in table.definition.resolved.columns
+        ),
+        positions=_positions(table.positions or {}, newest),
+        history=history,
+    )
+
+
+def _looked_at(environment: Environment, table: StoredTable) -> tuple[dict[str, str], Positions]:
+    """Look at the sources; where that fails, say so instead of failing."""
+    confs, resolved = environment.confs(), table.definition.resolved
+    state = dict(state_rows(table, lag_if_known(environment, table), confs))
+    try:
+        analyzed = environment.stored_analyzer.analyze_stored(resolved)
+        newest = environment.sources.positions(analyzed.sources)
+    except Exception as error:  # noqa: BLE001 - what is wrong is a fact about the table
+        return {**state, "Sources": problem_of(error)}, {}
+    choice = kept_by_table(table, analyzed)
+    return dict(choice_rows(table.definition, choice)) | state, newest
+
+
+def _positions(reflected: Positions, newest: Positions) -> tuple[SourcePosition, ...]:
+    names = sorted({*reflected, *newest})
+    return tuple(
+        SourcePosition(
+            name,
+            str(reflected[name]) if name in reflected else "",
+            str(newest[name]) if name in newest else "",
+        )
+        for name in names
+    )
+
+
+_SHOWN = 200
+
+
+def plan_statement(environment: Environment, statement: str) -> ChangeView:
+    """Tell what a CREATE or ALTER statement would do; nothing is changed.
+
+    Raises:
+        NotPlannableError: The text is another statement.
+        MaterializedTableError: The text is no statement.
+    """
+    summary = TableOperations(environment).plan(statement)
+    return ChangeView(
+        table=summary.table,
+        action=summary.verdict.value.upper(),
+        changes=summary.changes,
+        violations=summary.violations,
+        message="; ".join(filter(None, (summary.strategy, summary.engine))),
+        warnings=(*(f"loses {what}" for what in summary.loses), *summary.warnings),
+    )
+
+
+def execute_statement(
+    environment_for: Callable[[StatementRequest], Environment], request: StatementRequest
+) -> StatementResult:
+    """Carry out a statement that makes, changes or refreshes a table.
+
+    Raises:
+        NotExecutableError: The text is another statement.
+        MaterializedTableError: It failed, or is not valid.
+    """
+    parsed = parse_statement(request.statement)
+    if not isinstance(parsed, (*PLANNED, Refresh, Resume, Suspend)):
+        raise NotExecutableError(statement=request.statement[:_SHOWN])
+    return carried_out(parsed, environment_for(request))
+
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class Manager:
+    """Answers `ManagerService` over the parts of a manager."""
+
+    def __init__(self, parts: Parts, now_ms: Callable[[], int]) -> None:
+        self._parts = parts
+        self._now_ms = now_ms
+        self._started_ms = now_ms()
+        self._is_stopping = False
+
+    def about(self) -> ManagerView:
+        """Tell about the manager itself, from memory."""
+        parts, place = self._parts, self._parts.place
+        lease, tick = parts.leadership.lease, parts.loop.state
+        running = (self._progress(name) for name in parts.hosting.hosted())
+        return ManagerView(
+            role=self._role(),
+            version=place.version,
+            spark_version=place.spark_version,
+            master=place.master,
+            catalog=parts.catalog,
+            host=place.owner.host,
+            pid=place.owner.pid,
+            started_at_ms=self._started_ms,
+            leader=str(lease.owner) if lease else "",
+            term=lease.term if lease else 0,
+            tick_seconds=tick.seconds,
+            last_tick_at_ms=tick.ended_at_ms,
+            queries_running=sum(p is not None and p.phase is HostPhase.STREAMING for p in running),
+            refreshes_running=parts.dispatcher.running,
+            connect_url=place.connect_url,
+        )
+
+    def health(self) -> Health:
+        """Tell whether it works, from memory."""
+        loop, problems = self._parts.loop, []
+        if not loop.is_alive:
+            problems.append("the loop that looks at the catalog has not ended a look lately")
+        if loop.state.problem:
+            problems.append(f"the newest look at the catalog failed: {loop.state.problem}")
+        role = self._role()
+        if role is Role.STARTING:
+            problems.append("the catalog was not looked at yet")
+        if role is Role.STOPPING:
+            problems.append("the manager is about to stop")
+        is_ready = role in {Role.ACTIVE, Role.STANDBY} and loop.is_alive
+        return Health(loop.is_alive, is_ready, tuple(problems))
+
+    def tables(self) -> tuple[TableView, ...]:
+        """Return every table, ordered by name, from memory."""
+        now = self._now_ms()
+        known = sorted(self._parts.view.tables.values(), key=lambda table: str(table.name))
+        return tuple(table_view(self._observed(table), now) for table in known)
+
+    def totals(self) -> tuple[RefreshTotals, ...]:
+        """Return the counters of every table, from memory."""
+        return self._parts.statistics.totals()
+
+    def table(self, name: str) -> TableDetails:
+        """Describe one table.
+
+        Raises:
+            MaterializedTableError: There is no such table, or its definition cannot be read.
+        """
+        environment = self._parts.environment()
+        full = environment.store.full_name(parse_name(name))
+        known = self._parts.view.tables.get(full)
+        if known is None:
+            step = plan_registration(existing_table(environment, full))
+            known = known_table(step, self._now_ms())
+        observed = self._observed(known)
+        view = table_view(observed, self._now_ms())
+        return table_details(environment, full, view, self._history(full, 100), observed.handler)
+
+    def history(self, name: str, limit: int = 100) -> tuple[Job, ...]:
+        """Return the newest refreshes of a table, the newest first.
+
+        Raises:
+            MaterializedTableError: There is no such table.
+        """
+        environment = self._parts.environment()
+        full = environment.store.full_name(parse_name(name))
+        if full not in self._parts.view.tables:
+            existing_table(environment, full)
+        return self._history(full, limit)
+
+    def job(self, job_id: str) -> Job | None:
+        """Return one refresh, or None if the log knows of no such one."""
+        found = self._parts.log.job(self._parts.catalog, job_id)
+        return found and judged(found, self._parts.environment())
+
+    def plan(self, statement: str) -> ChangeView:
+        """Tell what a CREATE or ALTER statement would do; nothing is changed.
+
+        Raises:
+            MaterializedTableError: The text is no such statement.
+        """
+        return plan_statement(self._parts.environment(), statement)
+
+    def execute(self, request: StatementRequest) -> StatementResult:
+        """Carry out a statement that makes, changes or refreshes a table; returns at its end.
+
+        Raises:
+            MaterializedTableError: The text is no such statement, or it failed.
+        """
+        result = execute_statement(self._parts.environment_for, request)
+        self.wake()
+        return result
+
+    def refresh(self, request: RefreshRequest) -> RefreshSubmitted:
+        """Check a refresh, and begin it; answers before it has ended.
+
+        Raises:
+            MaterializedTableError: It cannot be begun; nothing was done.
+        """
+        job_id = self._parts.submissions.submit(request)
+        place = self._parts.place
+        return RefreshSubmitted(
+            job_id,
+            (
+                ("master", place.master),
+                ("applicationId", place.application_id),
+                ("host", place.owner.host),
+                ("pid", str(place.owner.pid)),
+            ),
+        )
+
+    def suspend(self, name: str) -> ChangeView:
+        """Suspend a table.
+
+        Raises:
+            MaterializedTableError: It cannot be; nothing was done.
+        """
+        return self._changed(TableOperations(self._parts.environment()).suspend(name))
+
+    def resume(self, name: str, run_options: Pairs = ()) -> ChangeView:
+        """Let a suspended table go on; returns when it has caught up.
+
+        Raises:
+            MaterializedTableError: It cannot; it stays suspended.
+        """
+        tables = TableOperations(self._parts.environment())
+        return self._changed(tables.resume(name, dict(run_options)))
+
+    def wake(self) -> None:
+        """Look at everything now instead of in a few seconds."""
+        self._parts.loop.wake()
+
+    def stop(self, within_s: float) -> bool:
+        """Stop in good order: nothing new begins, batches and refreshes under way end.
+
+        Args:
+            within_s: The longest time that refreshes under way have, in seconds.
+
+        Returns:
+            Whether everything ended within it. What did not is safe: its commit happens or not.
+        """
+        self._is_stopping = True
+        until = monotonic() + within_s
+        parts = self._parts
+        ended = [parts.loop.stop(within_s), _succeeds(parts.reconciler.close)]
+        ended += [parts.dispatcher.close(_left(until)), parts.hosting.drain(_left(until))]
+        ended += [_succeeds(parts.log.close), _succeeds(parts.leadership.release)]
+        return all(ended)
+
+    def _role(self) -> Role:
+        if self._is_stopping:
+            return Role.STOPPING
+        if self._parts.reconciler.leads and self._parts.reconciler.has_converged:
+            return Role.ACTIVE
+        waits = self._parts.loop.state.ticks > 0 and not self._parts.reconciler.leads
+        return Role.STANDBY if waits else Role.STARTING
+
+    def _history(self, name: TableName, limit: int) -> tuple[Job, ...]:
+        environment = self._parts.environment()
+        return tuple(judged(job, environment) for job in self._parts.log.of_table(name, limit))
+
+    def _changed(self, outcome: StatementOutcome) -> ChangeView:
+        self.wake()
+        action = outcome.action.value if outcome.action else ""
+        return ChangeView(
+            outcome.table, action, outcome.changes, (), outcome.message, outcome.warnings
+        )
+
+    def _observed(self, table: KnownTable) -> Observed:
+        parts = self._parts
+        failures = parts.refreshing.failures(table.name)
+        leads = parts.reconciler.leads
+        return Observed(
+            table=table,
+            progress=self._progress(table.name) if leads else None,
+            statistics=parts.statistics.table(table.name),
+            points=parts.statistics.points(table.name),
+            handler=parts.handlers.describe(table) if leads else "",
+            next_run_ms=parts.workflows.next_run_ms(table.name) if leads else None,
+            is_refreshing=parts.dispatcher.is_running(table.name),
+            problem=failures.problem,
+            failures=failures.count,
+            lag=parts.lags.of(table.name),
+        )
+
+    def _progress(self, name: TableName) -> HostProgress | None:
+        try:
+            return self._parts.hosting.progress(name)
+        except NotHostedError:
+            return None
+
+
+def _left(until: float) -> float:
+    return max(0.0, until - monotonic())
+
+
+def _succeeds(action: Callable[[], None]) -> bool:
+    """Whether an action succeeds; its failure must not keep others from being stopped."""
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001 - told, and the rest is stopped all the same
+        _LOGGER.warning("while stopping: %s", problem_of(error))
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""Analysed query: the port to an engine's analysis, its errors and its SQL confs.
+
+Spark stores all confs that a session modified with a persistent view. A definition stores a fixed
+list, and only values that differ from Spark's default. So a conf about how to run a query (shuffle
+partitions, adaptive execution) never counts as a change of the definition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
+    from dbt.adapters.spark_mt.definition.definition import Pairs, QueryContext, StoredDefinition
+    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
+    from dbt.adapters.spark_mt.definition.watermark import ProcessCall
+
+
+class SourceKind(Enum):
+    """How a source can be followed."""
+
+    VERSIONED = "versioned table"
+    VIEW = "view"
+    FUNCTION = "function"
+    UNVERSIONED = "table without versions"
+
+
+FORMATS_WITH_OFFSETS = frozenset({"kafka"})
+"""Formats of tables whose position is where a log ends, which all who read it count alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A relation or persistent function that a query reads, directly or through views.
+
+    Args:
+        name: The full name.
+        kind: How it can be followed.
+        via: The views through which it is reached, outermost first; empty for a direct source.
+        definition_text: For views and functions: what defines them, for the fingerprint.
+        format: For tables: how they are stored, by their provider's name in lower case
+            (`kafka`, `parquet`); empty where it is not known.
+    """
+
+    name: TableName
+    kind: SourceKind
+    via: tuple[TableName, ...] = ()
+    definition_text: str = ""
+    format: str = ""
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether anybody can tell where it stands: by its versions, or by the ends of a log."""
+        return self.kind is SourceKind.VERSIONED or self.format in FORMATS_WITH_OFFSETS
+
+
+@dataclass(frozen=True, slots=True)
+class ViewQuery:
+    """What a persistent view on the way is made of.
+
+    Args:
+        name: The full name.
+        query: Its text.
+        catalog: Completes the names in it.
+        schema: Completes the names in it.
+        columns: The names of its columns; empty where they are not known.
+        output: The names that the query's own columns had at creation, in the view's order.
+        confs: The SQL confs under which it was created.
+    """
+
+    name: TableName
+    query: str
+    catalog: str
+    schema: str
+    columns: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
+    confs: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOperator:
+    """An operator of the engine's own plan of a query, and what it reads.
+
+    Args:
+        name: Its name there, such as `Aggregate`.
+        detail: What the plan says of it behind the name.
+        children: Its inputs.
+        subqueries: Plans inside its expressions.
+        streaming: Whether the plan marks it as part of a stream.
+        relation: For an operator that names a relation of a catalog: its full name.
+    """
+
+    name: str
+    detail: str = ""
+    children: tuple[PlanOperator, ...] = ()
+    subqueries: tuple[PlanOperator, ...] = ()
+    streaming: bool = False
+    relation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedQuery:
+    """A query that the engine accepted.
+
+    Args:
+        query: The original text.
+        expanded: The same text with every relation by its full name.
+        columns: Its result, all nullable, types in canonical DDL spelling.
+        sources: Every source, views and what they read included, in order of appearance.
+        context: The catalog, schema and SQL confs of the session that analysed it.
+        pinnable: Whether every versioned source can be read as of a version inside the query;
+            otherwise a refresh compares versions before and after.
+        nondeterministic: Functions whose value differs for the same rows (`rand`, `uuid`).
+        time_dependent: Functions with one value per refresh (`current_date`).
+        streaming: Whether the query reads a STREAM.
+        lookups: Tables joined FOR SYSTEM_TIME AS OF the processing time.
+        views: Every view on the way.
+        operators: The root of the engine's plan; None where nobody can tell.
+        source_columns: The columns of the relations that the text names.
+        more_columns: The columns of relations that views name, and of those that are read at a
+            fixed version, by the name and the version.
+        process: What makes the rows of the table out of those of the query, whose columns are then
+            not those of the result; None for the query itself.
+    """
+
+    query: str
+    expanded: str
+    columns: tuple[Column, ...]
+    sources: tuple[Source, ...]
+    context: QueryContext
+    pinnable: bool = True
+    nondeterministic: tuple[str, ...] = ()
+    time_dependent: tuple[str, ...] = ()
+    streaming: bool = False
+    lookups: tuple[TableName, ...] = ()
+    views: tuple[ViewQuery, ...] = ()
+    operators: PlanOperator | None = None
+    source_columns: tuple[SourceColumns, ...] = ()
+    more_columns: tuple[SourceColumns, ...] = ()
+    process: ProcessCall | None = None
+
+
+class QueryAnalyzer(Protocol):
+    """Analyses a query in the user's session, without running it."""
+
+    def analyze(self, query: str, recorded: tuple[SourceColumns, ...] = ()) -> AnalyzedQuery:
+        """Analyse `query`.
+
+        Args:
+            query: Its text.
+            recorded: The columns that its relations had when it was defined. These count in this
+                order, and those that came later after them.
+
+        Raises:
+            QueryError: The engine refuses it; the error carries the engine's condition and the
+                line within the query.
+            TemporaryObjectError: It uses a temporary view, a temporary function or a session
+                variable; each is named.
+        """
+        ...
+
+
+class UpstreamDefinitions(Protocol):
+    """Finds the definitions of those sources that are materialized tables themselves."""
+
+    def definition_of(self, name: TableName) -> StoredDefinition | None:
+        """Return the definition of `name`, or None if it is no materialized table."""
+        ...
+
+
+class QueryError(MaterializedTableError):
+    """The engine refuses the query; line and column count from 1 within the query."""
+
+    condition = "MATERIALIZED_TABLE_QUERY_ERROR"
+    text = "The query is refused by Spark{place}: [{engine_condition}] {message}"
+    remedy = "Correct the query; nothing was changed."
+
+
+class TemporaryObjectError(MaterializedTableError):
+    """The query uses what only the session knows that issued the statement."""
+
+    condition = "MATERIALIZED_TABLE_TEMPORARY_OBJECT"
+    text = (
+        "The query uses {objects}. Only this session knows that, but refreshes run in other "
+        "sessions."
+    )
+    remedy = (
+        "Use a CTE, or create a persistent view or function; write the value of a session "
+        "variable into the query. Nothing was changed."
+    )
+
+
+class SourceColumnsError(QueryError):
+    """The query cannot be computed over the columns that its sources have now.
+
+    Violations name each column that the sources had when the query was defined and no longer have.
+    """
+
+    condition = "MATERIALIZED_TABLE_SOURCE_COLUMNS_CHANGED"
+    text = "The columns of the query's sources changed since it was defined: {message}."
+    remedy = (
+        "The table keeps the rows it has. Give the sources their columns back, or change the query "
+        "with CREATE OR ALTER MATERIALIZED TABLE, which computes all rows again."
+    )
+
+
+ALWAYS_STORED = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
+"""Stored even where they have the default, as Spark does with a view."""
+
+DEFAULTS: Mapping[str, str] = {
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.ansi.relationPrecedence": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.charAsVarchar": "false",
+    "spark.sql.crossJoin.enabled": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.function.concatBinaryAsString": "false",
+    "spark.sql.function.eltOutputAsString": "false",
+    "spark.sql.groupByAliases": "true",
+    "spark.sql.groupByOrdinal": "true",
+    "spark.sql.jsonGenerator.ignoreNullFields": "true",
+    "spark.sql.lateralColumnAlias.enableImplicitResolution": "true",
+    "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
+    "spark.sql.orderByOrdinal": "true",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.preserveCharVarcharTypeInfo": "false",
+    "spark.sql.readSideCharPadding": "true",
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+}
+"""The other confs of the list with Spark 4's defaults; stored where they differ."""
+
+LEGACY_PREFIX = "spark.sql.legacy."
+"""Every conf below it changes results by its purpose; stored where it was set."""
+
+
+def is_semantic(key: str) -> bool:
+    """Whether the conf changes what a query means."""
+    return key in ALWAYS_STORED or key in DEFAULTS or key.startswith(LEGACY_PREFIX)
+
+
+def semantic_confs(confs: Mapping[str, str]) -> Pairs:
+    """Keep of `confs` what changes the meaning of a query, sorted by key."""
+    kept = {
+        key: value
+        for key, value in confs.items()
+        if key in ALWAYS_STORED
+        or key.startswith(LEGACY_PREFIX)
+        or (key in DEFAULTS and value.lower() != DEFAULTS[key].lower())
+    }
+    return tuple(sorted(kept.items()))

@@ -1,0 +1,248 @@
+"""Attributes of operators, and expressions over them.
+
+An attribute is one column of one operator's result. Expressions are sqlglot trees in which a column
+is an attribute's key. They are values: a change makes a copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.query.functions import RANDOM, TIME_DEPENDENT
+from dbt.adapters.spark_mt.query.syntax import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column of an operator's result.
+
+    Args:
+        id: Its identity, unique in the tree.
+        name: As the query names it; empty for an expression without an alias.
+        type: In canonical DDL spelling; empty where it is not known.
+    """
+
+    id: int
+    name: str
+    type: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name by which expressions and rendered SQL know it, unique in the tree."""
+        return f"{self.name}#{self.id}"
+
+    @property
+    def sql(self) -> str:
+        """The key in backticks."""
+        return quote(self.key)
+
+    @property
+    def expression(self) -> Expression:
+        """The attribute itself as an expression."""
+        return Expression(exp.column(exp.to_identifier(self.key, quoted=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression over attributes; equal if it is written the same over the same attributes."""
+
+    tree: exp.Expr
+
+    @property
+    def sql(self) -> str:
+        """Its SQL, where the attributes are columns named by their keys."""
+        return sql(self.tree)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of the attributes that it uses."""
+        return frozenset(column.name for column in self.tree.find_all(exp.Column))
+
+    @property
+    def attribute(self) -> str:
+        """The key of the attribute that it is; empty for any other expression."""
+        return self.tree.name if isinstance(self.tree, exp.Column) else ""
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """Names of the functions that it calls, in lower case."""
+        return tuple(call_name(node) for node in self.tree.walk() if call_name(node))
+
+    @property
+    def is_random(self) -> bool:
+        """Whether its value may differ for the same row."""
+        return any(name in RANDOM for name in self.calls)
+
+    @property
+    def is_time_dependent(self) -> bool:
+        """Whether it has one value per execution."""
+        return any(name in TIME_DEPENDENT for name in self.calls)
+
+    @property
+    def conjuncts(self) -> tuple[Expression, ...]:
+        """The parts of a condition that must all be true."""
+        tree = self.tree.unnest()
+        if not isinstance(tree, exp.And):
+            return (self,)
+        return tuple(part for side in tree.flatten() for part in Expression(side).conjuncts)
+
+    def over(self, values: Mapping[str, exp.Expr]) -> Expression:
+        """Return the expression with other expressions in the place of attributes, by key."""
+        return Expression(substituted(self.tree, values))
+
+
+def call_name(node: exp.Expr) -> str:
+    """Return the name of the function that a node calls, in lower case; empty for others."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else ""
+
+
+def substituted(tree: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
+    """Return a copy of a tree with other expressions in the place of columns, by name."""
+
+    def replaced(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and node.name in values:
+            value = values[node.name].copy()
+            return exp.Paren(this=value) if isinstance(value, _COMPOUND) else value
+        return node
+
+    return tree.copy().transform(replaced, copy=False)
+
+
+_COMPOUND = (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Interval)
+
+
+class SubqueryKind(Enum):
+    """What a subquery in an expression gives."""
+
+    SCALAR = "the value of its one row"
+    EXISTS = "whether it has rows"
+    IN = "whether its rows contain a value"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An expression and the attribute that holds its value."""
+
+    attribute: Attribute
+    expression: Expression
+
+    @property
+    def sql(self) -> str:
+        """`expression AS name`."""
+        if self.expression.attribute == self.attribute.key:
+            return self.attribute.sql
+        return f"{self.expression.sql} AS {self.attribute.sql}"
+
+
+def all_of(parts: Sequence[Expression]) -> Expression:
+    """Return the condition that all of some conditions are true."""
+    trees = [
+        exp.Paren(this=part.tree.copy()) if isinstance(part.tree, exp.Or) else part.tree.copy()
+        for part in parts
+    ]
+    return Expression(reduce(lambda one, other: exp.And(this=one, expression=other), trees))
+
+
+@dataclass(frozen=True, slots=True)
+class EquiKey:
+    """An equality of a join: an expression over the left input, and one over the right input.
+
+    `null_safe` is whether NULLs are equal (`<=>`).
+    """
+
+    left: Expression
+    right: Expression
+    null_safe: bool = False
+
+    @classmethod
+    def of(
+        cls, condition: Expression, left: frozenset[str], right: frozenset[str]
+    ) -> EquiKey | None:
+        """Return a condition as an equality of two inputs; None for any other condition.
+
+        Args:
+            condition: A part of the condition of a join.
+            left: The keys of the left input's attributes.
+            right: The keys of the right input's attributes.
+        """
+        tree = condition.tree.unnest()
+        if not isinstance(tree, (exp.EQ, exp.NullSafeEQ)) or condition.is_random:
+            return None
+        sides = (Expression(tree.this.copy()), Expression(tree.expression.copy()))
+        for one, other in (sides, sides[::-1]):
+            if one.keys and other.keys and one.keys <= left and other.keys <= right:
+                return cls(one, other, isinstance(tree, exp.NullSafeEQ))
+        return None
+
+    @classmethod
+    def split(
+        cls, conditions: Sequence[Expression], left: frozenset[str], right: frozenset[str]
+    ) -> tuple[tuple[EquiKey, ...], Expression | None]:
+        """Split the conditions of a join into equalities and the rest, as `of` does."""
+        found = [(part, cls.of(part, left, right)) for part in conditions]
+        rest = [part for part, key in found if key is None]
+        return tuple(key for _, key in found if key), all_of(rest) if rest else None
+
+    @property
+    def sql(self) -> str:
+        """The equality."""
+        operator = "<=>" if self.null_safe else "="
+        return f"({self.left.sql}) {operator} ({self.right.sql})"
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """A call of an aggregate function.
+
+    Args:
+        attribute: Holds its value.
+        expression: The whole call as it is written.
+        name: The function, in lower case.
+        arguments: Its arguments; none for `count(*)`.
+        distinct: Whether it aggregates distinct values.
+        condition: The condition of FILTER; None for all rows.
+        plain: Whether name, arguments, DISTINCT and FILTER are all that there is to it: no order
+            within the group, no IGNORE NULLS.
+        order_free: Whether its value does not depend on the order of the rows.
+    """
+
+    attribute: Attribute
+    expression: Expression
+    name: str
+    arguments: tuple[Expression, ...]
+    distinct: bool = False
+    condition: Expression | None = None
+    plain: bool = True
+    order_free: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """A call of a window function.
+
+    Args:
+        attribute: Holds its value.
+        expression: The whole call as it is written, OVER included.
+        name: The function, in lower case.
+        partition: PARTITION BY.
+        order: ORDER BY, each with its direction.
+        frame: ROWS or RANGE as written; empty for the default.
+    """
+
+    attribute: Attribute
+    expression: Expression
+    name: str
+    partition: tuple[Expression, ...]
+    order: tuple[Expression, ...]
+    frame: str = ""

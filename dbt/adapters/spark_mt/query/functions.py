@@ -1,0 +1,277 @@
+"""Functions that a query calls, and what they mean for its result.
+
+Found by tokens, not by tree, so that queries that sqlglot cannot parse are covered as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dbt.adapters.spark_mt.query.text import tokens_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+RANDOM = frozenset(
+    {
+        "current_user",
+        "input_file_block_length",
+        "input_file_block_start",
+        "input_file_name",
+        "java_method",
+        "monotonically_increasing_id",
+        "rand",
+        "randn",
+        "random",
+        "randstr",
+        "reflect",
+        "session_user",
+        "shuffle",
+        "spark_partition_id",
+        "try_reflect",
+        "uniform",
+        "user",
+        "uuid",
+    }
+)
+"""Functions with another value for the same row each time, or in each session."""
+
+ORDER_DEPENDENT = frozenset(
+    {
+        "any_value",
+        "array_agg",
+        "collect_list",
+        "collect_set",
+        "first",
+        "first_value",
+        "last",
+        "last_value",
+        "listagg",
+        "string_agg",
+    }
+)
+"""Aggregates whose value depends on the order in which rows arrive, unless an order is given."""
+
+ORDER_FREE = frozenset(
+    {
+        "array_contains",
+        "array_max",
+        "array_min",
+        "array_size",
+        "array_sort",
+        "cardinality",
+        "size",
+        "sort_array",
+    }
+)
+"""Functions to which the order of an array does not matter."""
+
+_AGGREGATES = (
+    "any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate "
+    "approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg "
+    "bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list collect_set corr count "
+    "count_if count_min_sketch covar_pop covar_samp every first first_value grouping grouping_id "
+    "histogram_numeric hll_sketch_agg hll_union_agg kll_merge_agg_bigint kll_merge_agg_double "
+    "kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float "
+    "kurtosis last last_value listagg max max_by mean measure median min min_by mode percentile "
+    "percentile_approx percentile_cont percentile_disc product regr_avgx regr_avgy regr_count "
+    "regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy schema_of_json_agg "
+    "schema_of_variant_agg skewness some std stddev stddev_pop stddev_samp string_agg sum "
+    "theta_intersection_agg theta_sketch_agg theta_union_agg try_avg try_mode try_sum "
+    "tuple_intersection_agg_double tuple_intersection_agg_integer tuple_sketch_agg_double "
+    "tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer var_pop var_samp "
+    "variance vector_avg vector_sum "
+)
+AGGREGATES = frozenset(_AGGREGATES.split())
+"""Functions that combine rows, those of Spark 4.2 and those that its plans print."""
+
+GENERATORS = frozenset(
+    {"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer"}
+    | {"stack", "json_tuple", "variant_explode", "variant_explode_outer"}
+)
+"""Functions that make several rows of one."""
+
+TIME_DEPENDENT = frozenset(
+    {
+        "curdate",
+        "current_date",
+        "current_time",
+        "current_timestamp",
+        "localtimestamp",
+        "now",
+    }
+)
+"""Functions with one value per execution of a query."""
+
+WITHOUT_PARENTHESES = frozenset(
+    {
+        "current_date",
+        "current_time",
+        "current_timestamp",
+        "current_user",
+        "localtimestamp",
+        "session_user",
+        "user",
+    }
+)
+_RELATIVE_LITERALS = frozenset({"now", "today", "yesterday", "tomorrow"})
+_NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
+_NOT_BEFORE_A_CALL = {TokenType.ALIAS, TokenType.R_PAREN, *_NAMES}
+_PIPE_WORDS = {"AGGREGATE", "EXTEND", "SELECT", "RECURSIVE"}
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionUse:
+    """Functions of a query, in order of appearance, lower case, each once.
+
+    Args:
+        nondeterministic: The value differs for the same rows.
+        time_dependent: One value per execution.
+        bare: Those of both kinds that were only written without parentheses: they may as well be
+            columns.
+        calls: Names that may be functions of a catalog, as written.
+    """
+
+    nondeterministic: tuple[str, ...] = ()
+    time_dependent: tuple[str, ...] = ()
+    bare: frozenset[str] = frozenset()
+    calls: tuple[tuple[str, ...], ...] = ()
+
+
+def is_aggregate(name: str) -> bool:
+    """Whether Spark's function of this name combines rows."""
+    return name.lower() in AGGREGATES
+
+
+def functions_of(query: str) -> FunctionUse:
+    """Find the functions that `query` calls."""
+    tokens = tokens_of(query)
+    random: dict[str, None] = {}
+    timely: dict[str, None] = dict.fromkeys(_relative_literals(tokens))
+    called: set[str] = set()
+    calls: dict[tuple[str, ...], None] = {}
+    for i, name in _called(tokens):
+        called.add(name)
+        if _is_random(tokens, i, name):
+            random[name] = None
+        elif name in TIME_DEPENDENT or (name == "unix_timestamp" and _is_empty(tokens, i)):
+            timely[name] = None
+        if _may_be_persistent(tokens, i):
+            calls[_dotted(tokens, i)] = None
+    bare = [name for name in _bare(tokens) if name not in called]
+    random.update(dict.fromkeys(n for n in bare if n in RANDOM))
+    timely.update(dict.fromkeys(n for n in bare if n in TIME_DEPENDENT))
+    if _samples_freely(tokens):
+        random["tablesample"] = None
+    return FunctionUse(tuple(random), tuple(timely), frozenset(bare), tuple(calls))
+
+
+def _called(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
+    """Each word in front of an opening parenthesis."""
+    for i, (word, after) in enumerate(pairwise(tokens)):
+        if after.token_type == TokenType.L_PAREN and word.token_type != TokenType.STRING:
+            yield i, word.text.lower()
+
+
+def _is_random(tokens: Sequence[Token], i: int, name: str) -> bool:
+    if name in RANDOM:
+        return True
+    if name not in ORDER_DEPENDENT:
+        return False
+    around = tokens[i - 2].text.lower() if i > 1 else ""
+    in_order_free = tokens[i - 1].token_type == TokenType.L_PAREN and around in ORDER_FREE
+    return not (in_order_free or _is_ordered(tokens, _closing(tokens, i + 1)))
+
+
+def _is_ordered(tokens: Sequence[Token], close: int) -> bool:
+    """Whether an order is given behind the call: OVER (… ORDER BY …), OVER w, WITHIN GROUP."""
+    i = close + 1
+    while i < len(tokens) and tokens[i].text.upper() in {"IGNORE", "RESPECT", "NULLS", "FILTER"}:
+        i = _closing(tokens, i + 1) + 1 if tokens[i].text.upper() == "FILTER" else i + 1
+    word = tokens[i].text.upper() if i < len(tokens) else ""
+    if word in {"WITHIN", "WITHIN GROUP"}:
+        return True
+    if word != "OVER" or i + 1 >= len(tokens):
+        return False
+    if tokens[i + 1].token_type != TokenType.L_PAREN:
+        return True
+    window = tokens[i + 1 : _closing(tokens, i + 1)]
+    return any(t.text.upper().startswith(("ORDER", "SORT")) for t in window)
+
+
+def _closing(tokens: Sequence[Token], opening: int) -> int:
+    """The index of the parenthesis that closes the one at `opening`, or the end."""
+    depth = 0
+    for i in range(opening, len(tokens)):
+        depth += tokens[i].token_type == TokenType.L_PAREN
+        depth -= tokens[i].token_type == TokenType.R_PAREN
+        if depth == 0:
+            return i
+    return len(tokens) - 1
+
+
+def _is_empty(tokens: Sequence[Token], i: int) -> bool:
+    return i + 2 < len(tokens) and tokens[i + 2].token_type == TokenType.R_PAREN
+
+
+def _may_be_persistent(tokens: Sequence[Token], i: int) -> bool:
+    """Whether a call may be one of a catalog's functions rather than syntax or an alias list."""
+    if tokens[i].token_type not in _NAMES:
+        return False
+    first = i - 2 * (len(_dotted(tokens, i)) - 1)
+    before = tokens[first - 1] if first > 0 else None
+    if before is None or before.token_type not in _NOT_BEFORE_A_CALL:
+        return True
+    return before.text.upper() in _PIPE_WORDS
+
+
+def _dotted(tokens: Sequence[Token], i: int) -> tuple[str, ...]:
+    parts = [tokens[i].text]
+    while i >= 2 and tokens[i - 1].token_type == TokenType.DOT and _is_word(tokens[i - 2]):
+        i -= 2
+        parts.insert(0, tokens[i].text)
+    return tuple(parts)
+
+
+def _is_word(token: Token) -> bool:
+    return token.token_type in _NAMES or token.text.isidentifier()
+
+
+def _bare(tokens: Sequence[Token]) -> Iterator[str]:
+    """Words that are functions even without parentheses, unless a column has their name."""
+    for i, token in enumerate(tokens):
+        name = token.text.lower()
+        if name not in WITHOUT_PARENTHESES or token.token_type in {
+            TokenType.STRING,
+            TokenType.IDENTIFIER,
+        }:
+            continue
+        around = {t.token_type for t in tokens[max(i - 1, 0) : i + 2]}
+        follows_as = i > 0 and tokens[i - 1].token_type == TokenType.ALIAS
+        if TokenType.DOT not in around and not follows_as:
+            yield name
+
+
+def _relative_literals(tokens: Sequence[Token]) -> Iterator[str]:
+    """`DATE 'today'` and its like."""
+    for word, literal in pairwise(tokens):
+        typed = word.text.upper().startswith(("DATE", "TIMESTAMP"))
+        if typed and literal.token_type == TokenType.STRING:
+            value = literal.text.strip().lower()
+            if value in _RELATIVE_LITERALS:
+                yield f"{word.text.lower()} '{value}'"
+
+
+def _samples_freely(tokens: Sequence[Token]) -> bool:
+    """Whether there is a TABLESAMPLE without REPEATABLE."""
+    for i, token in enumerate(tokens):
+        if token.text.upper() == "TABLESAMPLE" and token.token_type != TokenType.IDENTIFIER:
+            after = _closing(tokens, i + 1) + 1
+            if after >= len(tokens) or tokens[after].text.upper() != "REPEATABLE":
+                return True
+    return False

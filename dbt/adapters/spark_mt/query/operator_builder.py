@@ -1,0 +1,498 @@
+"""Operator tree of a query's text: clauses in the order in which Spark evaluates them.
+
+CTEs and persistent views are inlined. A tree with a name that cannot be resolved is not rendered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from dbt.adapters.spark_mt.query.binder import Bound, ExpressionBinder, alias_of, name_of
+from dbt.adapters.spark_mt.query.computation import Computation, unknown_function
+from dbt.adapters.spark_mt.query.expressions import Attribute, Expression, Named
+from dbt.adapters.spark_mt.query.operators import (
+    Aggregate,
+    Distinct,
+    Generate,
+    Limit,
+    Opaque,
+    Operator,
+    Project,
+    SetOperation,
+    Sort,
+    Tree,
+    Union,
+    Window,
+    walk,
+)
+from dbt.adapters.spark_mt.query.relations import (
+    Cte,
+    Facts,
+    Place,
+    Relations,
+    Result,
+    Text,
+    generator_of,
+    is_opaque,
+    projected,
+)
+from dbt.adapters.spark_mt.query.scopes import (
+    NotUnderstoodError,
+    Scope,
+    ScopeColumn,
+    is_star,
+    stars_in,
+)
+from dbt.adapters.spark_mt.query.subqueries import filtered
+from dbt.adapters.spark_mt.query.syntax import UnreadableError, read_query
+from dbt.adapters.spark_mt.query.text import readable_text, shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, ViewQuery
+
+_CLAUSES = frozenset(
+    {"expressions", "from_", "joins", "laterals", "where", "with_", "hint", "group", "having"}
+    | {"qualify", "windows", "distinct", "order", "sort", "cluster", "distribute", "limit"}
+    | {"offset", "this", "expression", "alias", "side", "wrapped", "by_name"}
+)
+_SPARK_READS_OTHERWISE = (
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.parser.quotedRegexColumnNames",
+    "spark.sql.ansi.relationPrecedence",
+)
+"""Confs under which a text has another tree."""
+
+
+def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> Tree:
+    """Return the operator tree of a definition's query, over the columns recorded with it."""
+    recorded = {each.source.lower() for each in definition.source_columns}
+    now = (*analyzed.source_columns, *analyzed.more_columns)
+    more = tuple(each for each in now if each.source.lower() not in recorded)
+    lookups = frozenset(str(name).lower() for name in analyzed.lookups)
+    return _tree(
+        definition.expanded_query,
+        definition.context,
+        definition.query_columns,
+        sources=(*more, *definition.source_columns),
+        views=analyzed.views,
+        lookups=lookups,
+    )
+
+
+def operator_tree(
+    query: str,
+    context: QueryContext,
+    columns: tuple[str, ...] = (),
+    *,
+    sources: Iterable[SourceColumns] = (),
+    views: Iterable[ViewQuery] = (),
+    lookups: Collection[str] = (),
+) -> Tree:
+    """Return the operator tree of a query.
+
+    Args:
+        query: Its text without lookup clauses, best the expanded one.
+        context: Completes its names, and tells how names are compared.
+        columns: The names of its result, which expressions without an alias need.
+        sources: The columns of the relations that it and its views name.
+        views: The views on the way.
+        lookups: Full names, in lower case, of tables that are looked up at the processing time.
+    """
+    confs = dict(context.confs)
+    facts = Facts(
+        confs,
+        {each.source.lower(): tuple(f.name for f in each.columns) for each in sources},
+        {str(view.name).lower(): view for view in views},
+        frozenset(lookups),
+    )
+    for conf in _SPARK_READS_OTHERWISE:
+        if confs.get(conf, "false") == "true":
+            facts.gaps.add("CONF", f"it is read with {conf}")
+    builder = _Builder(facts)
+    try:
+        result = builder.text(query, Text(context.catalog, context.schema, {}))
+    except RecursionError:
+        result = Result(Opaque("UNREADABLE", "its text is nested too deeply"), ())
+    return builder.tree(result, columns)
+
+
+_tree = lru_cache(maxsize=32)(operator_tree)
+"""One statement asks for the tree of one query several times; trees are values."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The expressions of a SELECT: names and items, places in the result and ORDER BY."""
+
+    items: list[tuple[str, Bound]]
+    order: list[tuple[int, Bound]]
+    having: Bound | None
+    qualify: Bound | None
+
+    def changed(self, change: Callable[[Bound], Bound]) -> _Parts:
+        """Return the parts with each expression changed."""
+        return _Parts(
+            [(name, change(bound)) for name, bound in self.items],
+            [(place, change(bound)) for place, bound in self.order],
+            change(self.having) if self.having is not None else None,
+            change(self.qualify) if self.qualify is not None else None,
+        )
+
+
+class _Builder:
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._relations = Relations(facts, self.query, self.text, self._binder)
+
+    def tree(self, result: Result, columns: tuple[str, ...]) -> Tree:
+        """Give the columns of a result the names of the query's result."""
+        names = tuple(column.name for column in result.columns)
+        output = tuple(column.attribute for column in result.columns)
+        root = result.node
+        if not is_opaque(root):
+            if len(columns or names) != len(names) or any(
+                ours and self._facts.fold(ours) != self._facts.fold(theirs)
+                for ours, theirs in zip(names, columns, strict=False)
+            ):
+                self._facts.gaps.add("COLUMNS", "its result has other columns than its text shows")
+            if root.output != output:
+                root = Project(root, tuple(Named(a, a.expression) for a in output))
+            self._check(root)
+        for part in walk(root):
+            if isinstance(part, Opaque):
+                self._facts.gaps.add(part.reason, part.problem)
+        return Tree(root, columns or names, tuple(self._facts.gaps.found))
+
+    def text(self, query: str, text: Text) -> Result:
+        """Return the relation that a text describes."""
+        try:
+            tree, faithful = read_query(readable_text(query))
+        except UnreadableError as no:
+            return Result(Opaque(no.reason, no.problem), ())
+        if not faithful:
+            self._facts.gaps.add("SYNTAX", "its text has syntax that cannot be written again")
+        refs = {ref.start: ref for ref in shape_of(query).relations}
+        return self.query(tree, Place(replace(text, refs=refs)))
+
+    def _check(self, node: Operator, outer: frozenset[str] = frozenset()) -> None:
+        """Make sure that each expression uses attributes of its operator's inputs."""
+        visible = outer | {a.key for each in node.inputs for a in each.output}
+        for expression in node.expressions:
+            if unbound := expression.keys - visible:
+                self._facts.gaps.add("UNBOUND", f"{min(unbound)} is not a column of its input")
+        for each in node.inputs:
+            self._check(each, visible if each is not node.inputs[0] else outer)
+
+    def query(self, node: exp.Expr, place: Place) -> Result:
+        """Return the rows of a query."""
+        try:
+            return self._query(node, place)
+        except NotUnderstoodError as no:
+            return Result(Opaque(no.reason, no.problem, no.parts), ())
+
+    def _query(self, node: exp.Expr, place: Place) -> Result:
+        place = self._with_ctes(node, place)
+        _check_clauses(node)
+        if isinstance(node, exp.Select):
+            return self._select(node, place)
+        if isinstance(node, exp.SetOperation):
+            result = self._set_operation(node, place)
+        elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+            result = self._query(node.this, place)
+        elif isinstance(node, exp.Subquery):
+            result = _result(*self._relations.relation(node, place))
+        else:
+            raise NotUnderstoodError(reason="OPERATOR", problem=f"it uses {node.key.upper()}")
+        return self._ordered(node, result, place)
+
+    def _with_ctes(self, node: exp.Expr, place: Place) -> Place:
+        with_ = node.args.get("with_")
+        if not isinstance(with_, exp.With):
+            return place
+        if with_.args.get("recursive"):
+            raise NotUnderstoodError(reason="RECURSIVE", problem="it is recursive")
+        known = dict(place.ctes)
+        for cte in with_.expressions:
+            names = tuple(c.name for c in cte.args["alias"].columns)
+            known[cte.alias.lower()] = Cte(cte.this, names, place.text, dict(known))
+        return replace(place, ctes=known)
+
+    def _ordered(self, node: exp.Expr, result: Result, place: Place) -> Result:
+        """Apply ORDER BY and LIMIT of a set operation, which see its result only."""
+        binder = self._binder(Scope(self._facts.fold, result.columns, place.outer), place)
+        rows = result.node
+        order = node.args.get("order")
+        if order is not None:
+            by = [binder.bind(_by_place(e, result)).tree for e in order.expressions]
+            rows = Sort(rows, tuple(map(Expression, by)))
+        return replace(result, node=_limited(node, rows))
+
+    def _set_operation(self, node: exp.SetOperation, place: Place) -> Result:
+        left, right = (self.query(side, place) for side in (node.this, node.expression))
+        if node.args.get("by_name") and not (is_opaque(left.node) or is_opaque(right.node)):
+            right = self._by_name(left, right)
+        if len(left.columns) != len(right.columns):
+            parts = (left.node, right.node)
+            if not any(map(is_opaque, parts)):
+                self._facts.gaps.add("SET_OPERATION", "its set operations have different columns")
+        columns = tuple(self._renewed(left.columns))
+        attributes = tuple(column.attribute for column in columns)
+        sides = tuple(projected(side) for side in (left, right))
+        if isinstance(node, exp.Union):
+            rows: Operator = Union(sides, attributes)
+            if node.args.get("distinct"):
+                rows = Distinct(rows)
+        else:
+            all_rows = not node.args.get("distinct")
+            intersect = isinstance(node, exp.Intersect)
+            rows = SetOperation(sides[0], sides[1], intersect, all_rows, attributes)
+        return Result(rows, columns)
+
+    def _by_name(self, left: Result, right: Result) -> Result:
+        there = {self._facts.fold(c.name): c for c in right.columns}
+        names = [self._facts.fold(c.name) for c in left.columns]
+        if len(there) != len(right.columns) or set(names) != set(there):
+            raise NotUnderstoodError(
+                reason="UNION_BY_NAME",
+                problem="it unites different columns by name",
+                parts=(left.node, right.node),
+            )
+        return replace(right, columns=tuple(there[name] for name in names))
+
+    def _renewed(self, columns: Iterable[ScopeColumn]) -> Iterable[ScopeColumn]:
+        for column in columns:
+            yield ScopeColumn(column.name, self._facts.attribute(column.name))
+
+    def _select(self, select: exp.Select, place: Place) -> Result:
+        rows, scope = self._relations.from_(select, place)
+        where = select.args.get("where")
+        binder = self._binder(scope, place)
+        if where is not None:
+            _refuse_windows(where.this)
+            rows = filtered(rows, binder.bind(where.this))
+        binder.name_time_windows(select.args.get("group"))
+        items = self._items(select, scope, binder)
+        names = {self._facts.fold(name): bound for name, bound in reversed(items) if name}
+        computation = Computation(self._facts.attribute)
+        grouped = computation.grouped(select, [bound for _, bound in items], binder, names)
+        having, qualify = (
+            binder.over_result(clause.this, names, grouped) if clause is not None else None
+            for clause in (select.args.get("having"), select.args.get("qualify"))
+        )
+        order = self._order(select, binder, items, names)
+        parts = _Parts(items, order, having, qualify).changed(computation.aggregated)
+        if computation.is_aggregate:
+            for each in computation.subqueries:
+                rows = each.over(rows)
+            rows = Aggregate(rows, computation.groups, computation.calls, computation.sets)
+        elif name := unknown_function(bound for _, bound in items):
+            problem = f"it may aggregate all rows ({name}())"
+            raise NotUnderstoodError(reason="UNKNOWN_FUNCTION", problem=problem)
+        if parts.having is not None:
+            rows = filtered(rows, parts.having)
+        windows = Computation(self._facts.attribute)
+        windows.name_windows(select, binder, computation)
+        parts = parts.changed(windows.windowed)
+        rows = Window(rows, windows.windows) if windows.windows else rows
+        if parts.qualify is not None:
+            rows = filtered(rows, parts.qualify)
+        return self._result(select, rows, parts)
+
+    def _result(self, select: exp.Select, rows: Operator, parts: _Parts) -> Result:
+        """Compute the items of a SELECT, and apply DISTINCT, ORDER BY and LIMIT."""
+        distinct = select.args.get("distinct")
+        rows, items = self._generated(rows, parts.items)
+        named = self._named(items)
+        keys = {each.attribute.key for each in named}
+        order = [
+            Expression(bound.tree) if place < 0 else _directed(bound, named[place])
+            for place, bound in parts.order
+        ]
+        if any(each.keys - keys for each in order):
+            if distinct:
+                problem = "it sorts distinct rows by a column that it does not select"
+                self._facts.gaps.add("ORDER", problem)
+            if any(bound.subqueries for _, bound in parts.order):
+                problem = "it sorts by a subquery"
+                raise NotUnderstoodError(reason="SUBQUERY", problem=problem, parts=(rows,))
+            values = {each.attribute.key: each.expression.tree for each in named}
+            rows = Sort(rows, tuple(each.over(values) for each in order))
+            order = []
+        for _, bound in items:
+            rows = bound.over(rows)
+        rows = Project(rows, tuple(named))
+        rows = Distinct(rows) if distinct else rows
+        rows = Sort(rows, tuple(order)) if order else rows
+        if select.args.get("sort") or select.args.get("cluster"):
+            rows = Sort(rows, (), local=True)
+        columns = (
+            ScopeColumn(n, each.attribute) for (n, _), each in zip(items, named, strict=True)
+        )
+        return Result(_limited(select, rows), tuple(columns))
+
+    def _binder(self, scope: Scope, place: Place) -> ExpressionBinder:
+        def subquery(query: exp.Expr) -> Operator:
+            return projected(self.query(query, replace(place, outer=scope)))
+
+        return ExpressionBinder(scope, self._facts.gaps, subquery, self._facts.attribute)
+
+    def _items(
+        self, select: exp.Select, scope: Scope, binder: ExpressionBinder
+    ) -> list[tuple[str, Bound]]:
+        """Bind what a SELECT lists, with the name of each column."""
+        items: list[tuple[str, Bound]] = []
+        aliases: dict[str, Bound] = {}
+        for item in select.expressions:
+            if is_star(item):
+                found = list(stars_in(scope, item))
+                if not found or binder.is_struct(item):
+                    self._facts.gaps.add("STAR", "it lists columns with * that are not known")
+                items += [(c.name, Bound(c.attribute.expression.tree)) for c in found]
+                continue
+            if isinstance(item, exp.QueryTransform):
+                raise NotUnderstoodError(reason="SCRIPT", problem="it uses TRANSFORM with a script")
+            inner = item.this if isinstance(item, exp.Aliases) else item.unalias()
+            bound = binder.bind(inner, aliases)
+            if isinstance(item, exp.Aliases):
+                bound = replace(bound, names=tuple(e.name for e in item.expressions))
+            name = alias_of(item) or name_of(item)
+            items.append((name, bound))
+            if alias_of(item):
+                aliases.setdefault(self._facts.fold(name), bound)
+        return items
+
+    def _order(
+        self,
+        select: exp.Select,
+        binder: ExpressionBinder,
+        items: Sequence[tuple[str, Bound]],
+        names: Mapping[str, Bound],
+    ) -> list[tuple[int, Bound]]:
+        """Bind ORDER BY: the place of a column of the result, or -1 and an expression."""
+        order = select.args.get("order")
+        found: list[tuple[int, Bound]] = []
+        listed = [self._facts.fold(name) for name, _ in items]
+        for ordered in order.expressions if order is not None else ():
+            by = ordered.this
+            number = _number(by)
+            plain = (
+                isinstance(by, exp.Column) and not by.table and self._facts.fold(by.name) in listed
+            )
+            if number is not None and 0 < number <= len(items):
+                found.append((number - 1, Bound(ordered)))
+            elif plain:
+                found.append((listed.index(self._facts.fold(by.name)), Bound(ordered)))
+            else:
+                found.append((-1, binder.over_result(ordered, names)))
+        return found
+
+    def _named(self, items: Sequence[tuple[str, Bound]]) -> list[Named]:
+        """Give each item an attribute; one that is passed on keeps its own."""
+        named: list[Named] = []
+        used: set[str] = set()
+        for name, bound in items:
+            expression = Expression(bound.tree)
+            key = expression.attribute
+            passed = bool(key) and key not in used and key.rpartition("#")[0] == name
+            if passed:
+                attribute = Attribute(int(key.rpartition("#")[2]), name)
+            else:
+                attribute = self._facts.attribute(name)
+            used.add(attribute.key)
+            named.append(Named(attribute, expression))
+        return named
+
+    def _generated(
+        self, rows: Operator, items: Sequence[tuple[str, Bound]]
+    ) -> tuple[Operator, list[tuple[str, Bound]]]:
+        """Move the generator of a SELECT below its projection."""
+        result: list[tuple[str, Bound]] = []
+        for name, bound in items:
+            call = generator_of(bound.tree)
+            if call is None:
+                if any(generator_of(node) for node in bound.tree.walk()):
+                    raise NotUnderstoodError(
+                        reason="GENERATOR", problem="it computes with a generator", parts=(rows,)
+                    )
+                result.append((name, bound))
+                continue
+            names = bound.names or ((name,) if name else self._facts.default_names(call))
+            generated = tuple(map(self._facts.attribute, names))
+            outer = call.endswith("_outer")
+            rows = bound.over(rows)
+            rows = Generate(rows, Expression(bound.tree), outer, generated)
+            result += [(a.name, Bound(a.expression.tree)) for a in generated]
+        return rows, result
+
+
+def _check_clauses(node: exp.Expr) -> None:
+    names = [clause for clause, value in node.args.items() if value and clause not in _CLAUSES]
+    if names:
+        name = names[0].upper().strip("_")
+        raise NotUnderstoodError(reason="SELECT_KIND", problem=f"it uses {name}")
+    distinct = node.args.get("distinct")
+    if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
+        raise NotUnderstoodError(reason="DISTINCT", problem="it uses DISTINCT ON")
+
+
+def _refuse_windows(condition: exp.Expr) -> None:
+    """WHERE and ON see rows before they are grouped."""
+    for node in condition.walk(prune=lambda n: isinstance(n, exp.Query)):
+        if isinstance(node, exp.Window):
+            raise NotUnderstoodError(
+                reason="WINDOW_FUNCTION", problem="it filters by a window function"
+            )
+
+
+def _result(rows: Operator, scope: Scope) -> Result:
+    return Result(rows, scope.star())
+
+
+def _limited(node: exp.Expr, rows: Operator) -> Operator:
+    limit, offset = node.args.get("limit"), node.args.get("offset")
+    if isinstance(limit, exp.Fetch):
+        raise NotUnderstoodError(reason="FETCH", problem="it uses FETCH", parts=(rows,))
+    count = limit.expression if limit is not None else None
+    if isinstance(count, exp.Var) and count.name.upper() == "ALL":
+        count = None
+    skipped = offset.expression if offset is not None else None
+    if count is None and skipped is None:
+        return rows
+    return Limit(
+        rows,
+        Expression(count) if count is not None else None,
+        Expression(skipped) if skipped is not None else None,
+    )
+
+
+def _number(node: exp.Expr) -> int | None:
+    """Return the place that a number in ORDER BY or GROUP BY means."""
+    if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+        return int(node.name)
+    return None
+
+
+def _by_place(ordered: exp.Expr, result: Result) -> exp.Expr:
+    """Put a column in the place of its number."""
+    place = _number(ordered.this)
+    if place is None or not 0 < place <= len(result.columns):
+        return ordered
+    copy = ordered.copy()
+    copy.set("this", exp.column(exp.to_identifier(result.columns[place - 1].name, quoted=True)))
+    return copy
+
+
+def _directed(bound: Bound, column: Named) -> Expression:
+    """Return a direction of ORDER BY for a column of the result."""
+    ordered = bound.tree.copy()
+    ordered.set("this", column.attribute.expression.tree)
+    return Expression(ordered)

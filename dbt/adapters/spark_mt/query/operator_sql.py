@@ -1,0 +1,224 @@
+"""SQL of an operator tree over any relations in the place of its scans."""
+
+from __future__ import annotations
+
+from functools import singledispatchmethod
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.query.expressions import Expression, SubqueryKind, substituted
+from dbt.adapters.spark_mt.query.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Opaque,
+    Operator,
+    Project,
+    Scan,
+    SetOperation,
+    Sort,
+    Tree,
+    Union,
+    Values,
+    Window,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+_ONE = "1 AS `1#0`"
+"""The column of rows without columns."""
+
+
+class NotRenderedError(Exception):
+    """An operator has no SQL; the message says why."""
+
+
+def render(node: Operator, inputs: Mapping[int, str] | None = None) -> str:
+    """Return the SQL of an operator; its columns have the keys of the attributes as names.
+
+    Args:
+        node: The operator.
+        inputs: By the occurrence of a scan, the SQL of a relation (a name, or a query in
+            parentheses) with the columns of the table, by their names. Scans without one read
+            their table.
+
+    Raises:
+        NotRenderedError: It contains an opaque part.
+    """
+    return _Renderer(inputs or {}).rendered(node)
+
+
+def render_query(tree: Tree, inputs: Mapping[int, str] | None = None) -> str:
+    """Return the SQL of a whole query, with the names of its result.
+
+    Raises:
+        NotRenderedError: The tree has gaps.
+    """
+    if tree.gaps:
+        raise NotRenderedError("; ".join(problem for _, problem in tree.gaps))
+    names = zip(tree.root.output, tree.columns, strict=True)
+    columns = ", ".join(f"{attribute.sql} AS {quote(name)}" for attribute, name in names)
+    return f"SELECT {columns} FROM (\n{render(tree.root, inputs)}\n)"
+
+
+class _Renderer:
+    def __init__(self, inputs: Mapping[int, str]) -> None:
+        self._inputs = inputs
+
+    @singledispatchmethod
+    def rendered(self, node: Operator) -> str:
+        """Return a SELECT."""
+        raise NotRenderedError(type(node).__name__)
+
+    @rendered.register
+    def _(self, node: Opaque) -> str:
+        raise NotRenderedError(node.problem)
+
+    @rendered.register
+    def _(self, node: Scan) -> str:
+        columns = ", ".join(f"{quote(a.name)} AS {a.sql}" for a in node.output)
+        relation = self._inputs.get(node.occurrence) or table_sql(node)
+        return f"SELECT {columns or _ONE} FROM {relation}"
+
+    @rendered.register
+    def _(self, node: Values) -> str:
+        if not node.output:
+            return f"SELECT {_ONE}"
+        return f"SELECT * FROM {node.text} AS _({', '.join(a.sql for a in node.output)})"
+
+    @rendered.register
+    def _(self, node: Filter) -> str:
+        rows, values = self._opened(node.input)
+        return f"SELECT * FROM {rows} WHERE {_sql(node.condition, values)}"
+
+    @rendered.register
+    def _(self, node: Project) -> str:
+        rows, values = self._opened(node.input)
+        columns = ", ".join(
+            f"{_sql(c.expression, values)} AS {c.attribute.sql}" for c in node.columns
+        )
+        return f"SELECT {columns or _ONE} FROM {rows}"
+
+    @rendered.register
+    def _(self, node: Apply) -> str:
+        rows, values = self._opened(node)
+        added = ", ".join(f"{value.sql()} AS {quote(key)}" for key, value in values.items())
+        return f"SELECT *, {added} FROM {rows}"
+
+    @rendered.register
+    def _(self, node: Generate) -> str:
+        rows, values = self._opened(node.input)
+        already = any(name.endswith("_outer") for name in node.generator.calls)
+        outer = "OUTER " if node.outer and not already else ""
+        names = ", ".join(a.sql for a in node.generated)
+        call = _sql(node.generator, values)
+        return f"SELECT * FROM {rows} LATERAL VIEW {outer}{call} _ AS {names}"
+
+    @rendered.register
+    def _(self, node: Join) -> str:
+        parts = [key.sql for key in node.keys]
+        parts += [f"({node.condition.sql})"] if node.condition is not None else []
+        kind = JoinKind.INNER if node.kind is JoinKind.CROSS and parts else node.kind
+        on = f" ON {' AND '.join(parts)}" if parts else ""
+        if not parts and kind is not JoinKind.CROSS:
+            on = " ON true"
+        return (
+            f"SELECT * FROM {self._nested(node.left)} {kind.value} {self._nested(node.right)}{on}"
+        )
+
+    @rendered.register
+    def _(self, node: Aggregate) -> str:
+        columns = [f"{g.expression.sql} AS {g.attribute.sql}" for g in node.groups]
+        columns += [f"{c.expression.sql} AS {c.attribute.sql}" for c in node.calls]
+        groups = [_group(g.expression) for g in node.groups]
+        by = f" GROUP BY {', '.join(groups)}" if groups else ""
+        if node.sets is not None:
+            sets = ", ".join(f"({', '.join(groups[i] for i in each)})" for each in node.sets)
+            by = f" GROUP BY GROUPING SETS ({sets})"
+        return f"SELECT {', '.join(columns) or _ONE} FROM {self._nested(node.input)}{by}"
+
+    @rendered.register
+    def _(self, node: Window) -> str:
+        calls = ", ".join(f"{c.expression.sql} AS {c.attribute.sql}" for c in node.calls)
+        return f"SELECT *, {calls} FROM {self._nested(node.input)}"
+
+    @rendered.register
+    def _(self, node: Distinct) -> str:
+        return f"SELECT DISTINCT * FROM {self._nested(node.input)}"
+
+    @rendered.register
+    def _(self, node: Union) -> str:
+        return self._united(node, "UNION ALL")
+
+    @rendered.register
+    def _(self, node: SetOperation) -> str:
+        kind = "INTERSECT" if node.intersect else "EXCEPT"
+        return self._united(node, f"{kind} ALL" if node.all_rows else kind)
+
+    @rendered.register
+    def _(self, node: Sort) -> str:
+        by = ", ".join(e.sql for e in node.order)
+        kind = "SORT BY" if node.local else "ORDER BY"
+        return f"SELECT * FROM {self._nested(node.input)}" + (f" {kind} {by}" if by else "")
+
+    @rendered.register
+    def _(self, node: Limit) -> str:
+        sorted_ = isinstance(node.input, Sort) and not node.input.local
+        rows = self.rendered(node.input) if sorted_ else f"SELECT * FROM {self._nested(node.input)}"
+        count = f" LIMIT {node.count.sql}" if node.count is not None else ""
+        offset = f" OFFSET {node.offset.sql}" if node.offset is not None else ""
+        return f"{rows}{count}{offset}"
+
+    def _nested(self, node: Operator) -> str:
+        return f"(\n{self.rendered(node)}\n)"
+
+    def _opened(self, node: Operator) -> tuple[str, dict[str, exp.Expr]]:
+        """Return what stands behind FROM, and the SQL of the subqueries of `Apply`, by key."""
+        values: dict[str, exp.Expr] = {}
+        while isinstance(node, Apply):
+            query = self._nested(node.query)
+            if node.kind is SubqueryKind.IN:
+                query = f"({', '.join(o.sql for o in node.operands)}) IN {query}"
+            elif node.kind is SubqueryKind.EXISTS:
+                query = f"EXISTS {query}"
+            values[node.attribute.key] = exp.Paren(this=exp.Var(this=query))
+            node = node.input
+        return self._nested(node), values
+
+    def _united(self, node: Operator, between: str) -> str:
+        """Rename the columns of the first side, which name the result."""
+        first, *others = node.inputs
+        pairs = zip(first.output, node.output, strict=True)
+        columns = ", ".join(f"{ours.sql} AS {theirs.sql}" for ours, theirs in pairs)
+        texts = [f"SELECT {columns} FROM {self._nested(first)}"]
+        texts += [f"SELECT * FROM {self._nested(side)}" for side in others]
+        return f"\n{between}\n".join(texts)
+
+
+def table_sql(scan: Scan) -> str:
+    """Return the relation that a scan reads, as it stands behind FROM."""
+    stream = "STREAM " if scan.stream else ""
+    version = f" {scan.version}" if scan.version else ""
+    name = scan.relation
+    is_path = "/" in name.name
+    text = ".".join(map(quote, name.parts[-2:])) if is_path else name.sql
+    return f"{stream}{text}{version}"
+
+
+def _sql(expression: Expression, values: Mapping[str, exp.Expr]) -> str:
+    return Expression(substituted(expression.tree, values)).sql if values else expression.sql
+
+
+def _group(expression: Expression) -> str:
+    """Return a grouping expression; a bare number would be the place of a column."""
+    number = isinstance(expression.tree.unnest(), exp.Literal)
+    return f"coalesce({expression.sql})" if number else expression.sql

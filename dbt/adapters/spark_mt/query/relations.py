@@ -1,0 +1,408 @@
+"""Relations after FROM: tables, CTEs, views, subqueries and their joins, with their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.query.expressions import (
+    Attribute,
+    EquiKey,
+    Expression,
+    Named,
+)
+from dbt.adapters.spark_mt.query.functions import GENERATORS
+from dbt.adapters.spark_mt.query.operators import (
+    Generate,
+    Join,
+    JoinKind,
+    Opaque,
+    Operator,
+    Project,
+    Scan,
+    Values,
+    keys_in,
+    walk,
+)
+from dbt.adapters.spark_mt.query.scopes import Gaps, NotUnderstoodError, Scope, ScopeColumn
+from dbt.adapters.spark_mt.query.syntax import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.query.analyzer import ViewQuery
+    from dbt.adapters.spark_mt.query.binder import ExpressionBinder
+    from dbt.adapters.spark_mt.query.text import RelationRef
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text that is read: the query or a view.
+
+    Args:
+        context: The catalog and schema that complete names.
+        refs: The places of relations, by the offset of the name.
+        views: The views around it, outermost first.
+    """
+
+    catalog: str
+    schema: str
+    refs: Mapping[int, RelationRef]
+    views: tuple[TableName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cte:
+    """A CTE: its query, the names of its columns, its text, and the CTEs that it sees."""
+
+    query: exp.Expr
+    names: tuple[str, ...]
+    text: Text
+    known: Mapping[str, Cte]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A relation: its rows, and its columns by the names that a query gives them."""
+
+    node: Operator
+    columns: tuple[ScopeColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a part of a query stands: in which text, with which CTEs, inside which query."""
+
+    text: Text
+    ctes: Mapping[str, Cte] = field(default_factory=dict)
+    outer: Scope | None = None
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known of a query besides its text, and what was found while its tree was made.
+
+    Args:
+        confs: The SQL confs of the query.
+        sources: The columns of relations, by their full names in lower case; of one that is read at
+            a version, by the name and the version.
+        views: The views on the way, by their full names in lower case.
+        lookups: Full names, in lower case, of tables that are looked up.
+        gaps: Why the tree cannot be rendered.
+    """
+
+    confs: Mapping[str, str]
+    sources: Mapping[str, tuple[str, ...]]
+    views: Mapping[str, ViewQuery]
+    lookups: frozenset[str]
+    gaps: Gaps = field(default_factory=Gaps)
+    _attributes: int = 0
+    _occurrences: int = 0
+
+    def fold(self, name: str) -> str:
+        """Make two spellings of a name equal."""
+        return name if self.confs.get("spark.sql.caseSensitive") == "true" else name.lower()
+
+    def attribute(self, name: str) -> Attribute:
+        """Return a new attribute."""
+        self._attributes += 1
+        return Attribute(self._attributes, name)
+
+    def next_occurrence(self) -> int:
+        """Return the number of the next scan."""
+        self._occurrences += 1
+        return self._occurrences - 1
+
+    def default_names(self, call: str) -> tuple[str, ...]:
+        """Return the names of a generator's columns where the query gives none."""
+        self.gaps.add("GENERATOR", f"its text does not name the columns of {call}()")
+        return ("col",)
+
+
+class Relations:
+    """Makes the operators of FROM clauses.
+
+    Args:
+        facts: What is known of the query.
+        query: Makes the operators of a query in a place.
+        text: Makes the operators of the text of a view.
+        binder: Makes what resolves the names in expressions.
+    """
+
+    def __init__(
+        self,
+        facts: Facts,
+        query: Callable[[exp.Expr, Place], Result],
+        text: Callable[[str, Text], Result],
+        binder: Callable[[Scope, Place], ExpressionBinder],
+    ) -> None:
+        self._facts = facts
+        self._query = query
+        self._text = text
+        self._binder = binder
+
+    def from_(self, select: exp.Select, place: Place) -> tuple[Operator, Scope]:
+        """Return the rows of a FROM clause, and what expressions over them can name."""
+        from_ = select.args.get("from_")
+        scope = Scope(self._facts.fold, (), place.outer)
+        if from_ is None:
+            rows: Operator = Values("", ())
+        else:
+            rows, scope = self.relation(from_.this, place)
+        for join in select.args.get("joins") or ():
+            rows, scope = self._joined(rows, scope, join, place)
+        for lateral in select.args.get("laterals") or ():
+            rows, scope = self._lateral(rows, scope, lateral, place)
+        return rows, scope
+
+    def relation(self, node: exp.Expr, place: Place) -> tuple[Operator, Scope]:
+        """Return what a relation after FROM gives, with its own joins."""
+        result, qualifier = self._plain_relation(node, place)
+        alias = node.args.get("alias")
+        scope = Scope(self._facts.fold, result.columns, place.outer)
+        if alias is not None and alias.name:
+            scope = scope.renamed(alias.name, [column.name for column in alias.columns])
+        elif qualifier:
+            columns = (replace(c, qualifier=qualifier) for c in scope.columns)
+            scope = replace(scope, columns=tuple(columns))
+        rows = result.node
+        for sampled in ("sample", "pivots"):
+            if node.args.get(sampled):
+                code, problem = UNKNOWN[sampled]
+                rows, scope = Opaque(code, problem, (rows,)), replace(scope, columns=())
+        for join in node.args.get("joins") or ():
+            rows, scope = self._joined(rows, scope, join, place)
+        for lateral in node.args.get("laterals") or ():
+            rows, scope = self._lateral(rows, scope, lateral, place)
+        return rows, scope
+
+    def _plain_relation(self, node: exp.Expr, place: Place) -> tuple[Result, tuple[str, ...]]:
+        """Return a relation without its alias and joins, and what qualifies its columns."""
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            return self._named_relation(node, place)
+        if isinstance(node, exp.Table):
+            problem = f"it reads the table function {node.this.name or node.this.key}"
+            result = Result(Opaque("TABLE_FUNCTION", problem), ())
+        elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+            result = self._query(node.this, place)
+        elif isinstance(node, exp.Subquery):
+            rows, scope = self.relation(node.this, place)
+            result = Result(rows, scope.columns)
+        elif isinstance(node, exp.Values):
+            result = self._values(node)
+        else:
+            result = Result(Opaque("RELATION", f"it reads {node.key.upper()}"), ())
+        return result, ()
+
+    def _values(self, node: exp.Values) -> Result:
+        first = node.expressions[0] if node.expressions else None
+        width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+        columns = tuple(self._facts.attribute(f"col{n + 1}") for n in range(width))
+        bare = node.copy()
+        bare.set("alias", None)
+        rows = Values(sql(bare), columns)
+        return Result(rows, tuple(ScopeColumn(a.name, a) for a in columns))
+
+    def _named_relation(self, node: exp.Table, place: Place) -> tuple[Result, tuple[str, ...]]:
+        cte = None if node.db else place.ctes.get(node.name.lower())
+        if cte is not None:
+            inner = Place(cte.text, cte.known)
+            result = self._query(cte.query, inner)
+            if cte.names:
+                scope = Scope(self._facts.fold, result.columns)
+                result = replace(result, columns=scope.renamed("", cte.names).columns)
+            return result, (node.name,)
+        parts = [part.name for part in node.parts]
+        if len(parts) > 3:
+            return Result(Opaque("RELATION", f"it reads {'.'.join(parts)}"), ()), ()
+        name = TableName.of(*parts).within(place.text.catalog, place.text.schema)
+        version = " ".join(
+            sql(node.args[arg]) for arg in ("version", "when") if node.args.get(arg) is not None
+        )
+        view = self._facts.views.get(str(name).lower())
+        if view is not None and not version:
+            return self._view(view, name, place), name.parts
+        return self._scan(node, name, version, place), name.parts
+
+    def _scan(self, node: exp.Table, name: TableName, version: str, place: Place) -> Result:
+        full = str(name).lower()
+        listed = self._facts.sources.get(f"{full} {version.lower()}".strip())
+        if listed is None:
+            self._facts.gaps.add("UNKNOWN_COLUMNS", f"the columns of {name} are not known")
+        ref = place.text.refs.get(node.parts[0].meta.get("start", -1))
+        scan = Scan(
+            self._facts.next_occurrence(),
+            name,
+            tuple(map(self._facts.attribute, listed or ())),
+            node.alias,
+            version,
+            ref is not None and ref.streamed,
+            full in self._facts.lookups and not place.text.views,
+            place.text.views,
+        )
+        return Result(scan, tuple(ScopeColumn(a.name, a) for a in scan.output))
+
+    def _view(self, view: ViewQuery, name: TableName, place: Place) -> Result:
+        text = Text(view.catalog, view.schema, {}, (*place.text.views, view.name))
+        if view.name in place.text.views:
+            return Result(Opaque("RECURSIVE", "it is recursive"), ())
+        result = self._text(view.query, text)
+        if dict(view.confs) != self._facts.confs and not is_opaque(result.node):
+            self._facts.gaps.add("VIEW_CONFS", f"the view {name} is read with confs of its own")
+        by_name = {self._facts.fold(c.name): c for c in result.columns}
+        found = [by_name.get(self._facts.fold(n)) for n in view.output] if view.output else []
+        if view.output and None not in found:
+            columns = tuple(c for c in found if c is not None)
+        else:
+            columns = result.columns
+        if view.columns and len(view.columns) == len(columns):
+            scope = Scope(self._facts.fold, columns)
+            columns = scope.renamed("", view.columns).columns
+        elif not is_opaque(result.node):
+            self._facts.gaps.add("VIEW_COLUMNS", f"the columns of the view {name} are not known")
+        named = tuple(Named(c.attribute, c.attribute.expression) for c in columns)
+        rows = Project(result.node, named, name)
+        return Result(rows, columns)
+
+    def _joined(
+        self, left: Operator, scope: Scope, join: exp.Join, place: Place
+    ) -> tuple[Operator, Scope]:
+        if isinstance(join.this, exp.Lateral):
+            if join.side or join.args.get("on") is not None:
+                raise NotUnderstoodError(
+                    reason="LATERAL", problem="it joins LATERAL with a condition", parts=(left,)
+                )
+            return self._lateral(left, scope, join.this, place)
+        right, other = self.relation(join.this, place)
+        kind = _kind(join)
+        if kind is None:
+            problem = f"it uses {' '.join((join.side, join.kind)).strip()} JOIN"
+            raise NotUnderstoodError(reason="JOIN", problem=problem, parts=(left, right))
+        names = [i.name for i in join.args.get("using") or ()]
+        if join.method.upper() == "NATURAL":
+            theirs = {self._facts.fold(c.name) for c in other.star()}
+            names = [c.name for c in scope.star() if self._facts.fold(c.name) in theirs]
+            if is_opaque(left) or is_opaque(right):
+                raise NotUnderstoodError(
+                    reason="NATURAL", problem="it uses a NATURAL JOIN", parts=(left, right)
+                )
+        if names:
+            return self._using(Join(left, right, kind), scope, other, names)
+        joined = scope.joined(other)
+        on = join.args.get("on")
+        if on is None:
+            kind = JoinKind.CROSS if kind is JoinKind.INNER else kind
+            return Join(left, right, kind), _after(kind, scope, joined)
+        bound = self._binder(joined, place).bind(on)
+        if bound.subqueries:
+            raise NotUnderstoodError(
+                reason="SUBQUERY",
+                problem="it joins by a subquery in the condition",
+                parts=(left, right),
+            )
+        kind = JoinKind.INNER if kind is JoinKind.CROSS else kind
+        keys, rest = EquiKey.split(Expression(bound.tree).conjuncts, keys_in(left), keys_in(right))
+        return Join(left, right, kind, keys, rest), _after(kind, scope, joined)
+
+    def _using(
+        self, join: Join, scope: Scope, other: Scope, names: Sequence[str]
+    ) -> tuple[Operator, Scope]:
+        pairs = []
+        for name in names:
+            found, there = scope.find_here([name]), other.find_here([name])
+            if found is None or there is None:
+                self._facts.gaps.add("UNRESOLVED_COLUMN", f"{name} cannot be resolved")
+            else:
+                pairs.append((name, found[0], there[0]))
+        keys = tuple(EquiKey(a.expression, b.expression) for _, a, b in pairs)
+        kind = JoinKind.INNER if join.kind is JoinKind.CROSS else join.kind
+        joined = replace(join, kind=kind, keys=keys)
+        if kind in {JoinKind.SEMI, JoinKind.ANTI}:
+            return joined, scope
+        if kind is JoinKind.FULL:
+            merged = [
+                (name, Named(self._facts.attribute(name), _coalesced(a, b))) for name, a, b in pairs
+            ]
+            kept = (Named(a, a.expression) for a in joined.output)
+            rows = Project(joined, (*(named for _, named in merged), *kept))
+            return rows, scope.joined(other, [(n, named.attribute) for n, named in merged])
+        using = [(n, b if kind is JoinKind.RIGHT else a) for n, a, b in pairs]
+        return joined, scope.joined(other, using)
+
+    def _lateral(
+        self, rows: Operator, scope: Scope, lateral: exp.Lateral, place: Place
+    ) -> tuple[Operator, Scope]:
+        if isinstance(lateral.this, (exp.Query, exp.Subquery)):
+            raise NotUnderstoodError(
+                reason="LATERAL", problem="it uses a LATERAL subquery", parts=(rows,)
+            )
+        bound = self._binder(scope, place).bind(lateral.this)
+        call = generator_of(bound.tree)
+        if call is None:
+            raise NotUnderstoodError(
+                reason="LATERAL", problem="it uses LATERAL with a function", parts=(rows,)
+            )
+        alias = lateral.args.get("alias")
+        names = [c.name for c in alias.columns] if alias is not None else []
+        generated = tuple(map(self._facts.attribute, names or self._facts.default_names(call)))
+        outer = bool(lateral.args.get("outer")) or call.endswith("_outer")
+        rows = bound.over(rows)
+        rows = Generate(rows, Expression(bound.tree), outer, generated)
+        qualifier = (alias.name,) if alias is not None and alias.name else ()
+        added = tuple(ScopeColumn(a.name, a, qualifier) for a in generated)
+        return rows, replace(scope, columns=(*scope.columns, *added))
+
+
+UNKNOWN = {"sample": ("SAMPLE", "it takes a sample"), "pivots": ("PIVOT", "it uses PIVOT")}
+
+
+_KINDS = {
+    "": JoinKind.INNER,
+    "INNER": JoinKind.INNER,
+    "CROSS": JoinKind.CROSS,
+    "LEFT": JoinKind.LEFT,
+    "RIGHT": JoinKind.RIGHT,
+    "FULL": JoinKind.FULL,
+    "SEMI": JoinKind.SEMI,
+    "ANTI": JoinKind.ANTI,
+}
+
+
+def _kind(join: exp.Join) -> JoinKind | None:
+    side, kind = join.side.upper(), join.kind.upper().replace("OUTER", "")
+    if kind in {"SEMI", "ANTI"} and side in {"", "LEFT"}:
+        return _KINDS[kind]
+    return _KINDS.get(side or kind) if not (side and kind) else None
+
+
+def _after(kind: JoinKind, left: Scope, both: Scope) -> Scope:
+    return left if kind in {JoinKind.SEMI, JoinKind.ANTI} else both
+
+
+def _coalesced(left: Attribute, right: Attribute) -> Expression:
+    sides = [left.expression.tree, right.expression.tree]
+    return Expression(exp.Anonymous(this="coalesce", expressions=sides))
+
+
+def is_opaque(node: Operator) -> bool:
+    """Whether an operator contains a part that is not understood."""
+    return any(isinstance(each, Opaque) for each in walk(node))
+
+
+def generator_of(node: exp.Expr) -> str | None:
+    """Return the generator function that a node calls."""
+    if not isinstance(node, exp.Anonymous):
+        return None
+    name = str(node.this).lower()
+    return name if name in GENERATORS else None
+
+
+def projected(result: Result) -> Operator:
+    """Return a relation with just its columns, in their order."""
+    attributes = tuple(column.attribute for column in result.columns)
+    if result.node.output == attributes or is_opaque(result.node):
+        return result.node
+    return Project(result.node, tuple(Named(a, a.expression) for a in attributes))

@@ -1,0 +1,391 @@
+"""Relations in the text of a query, with their offsets.
+
+Spark has no way to print an expanded query, and regenerated SQL differs from the user's. So a query
+is changed only by replacing names at their offsets, and every change keeps the other offsets.
+Offsets are characters from 0. A query that sqlglot cannot read is no error: it is reported as
+`readable=False`, and nothing in it is replaced. Spark's syntax for streams and `window(…)`, which
+sqlglot does not know, is overwritten by text of the same length that keeps relations and offsets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+_NAME_END = frozenset({TokenType.IDENTIFIER, TokenType.VAR})
+_RELATION_STARTS = frozenset({TokenType.FROM, TokenType.JOIN})
+_STREAM_PLACES = _RELATION_STARTS | {TokenType.COMMA, TokenType.L_PAREN}
+_VALUES = frozenset({TokenType.NUMBER, TokenType.STRING})
+_UNITS = frozenset(
+    unit + plural
+    for unit in (
+        *("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH"),
+        "YEAR",
+    )
+    for plural in ("", "S")
+) | {"TO"}
+_FURTHEST = 60
+"""How many tokens the column of a watermark may have."""
+
+
+def streams_of(tokens: Sequence[Token]) -> list[Token]:
+    """Return the STREAM keywords: in a relation's place, before its name or a parenthesis."""
+    return [
+        token
+        for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if token.text.upper() == "STREAM"
+        and token.token_type == TokenType.VAR
+        and before.token_type in _STREAM_PLACES
+        and (
+            after.token_type in _NAME_END
+            or (after.token_type == TokenType.L_PAREN and before.token_type in _RELATION_STARTS)
+        )
+    ]
+
+
+def unknown_words(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
+    """Yield what sqlglot does not read: from which offset to which, and a word in its place."""
+    done = -1
+    for i, token in enumerate(tokens):
+        if i <= done:
+            continue
+        last = _last_of(tokens, i)
+        if last is not None:
+            done = last
+            yield token.start, tokens[last].end + 1, ""
+        elif _is_word(token, "WINDOW") and _is(tokens, i + 1, TokenType.L_PAREN):
+            yield token.start, token.end + 1, "windoo"
+
+
+def _last_of(tokens: Sequence[Token], i: int) -> int | None:
+    """The index of the last token of a clause that begins at `i`; None where none does."""
+    token = tokens[i]
+    if _is_word(token, "WITH") and _is(tokens, i + 1, TokenType.L_PAREN):
+        return _closing(tokens, i + 1)
+    follows = i > 0 and tokens[i - 1].token_type in _NAME_END | {TokenType.R_PAREN}
+    if _is_word(token, "WATERMARK") and follows:
+        return _watermark_end(tokens, i)
+    return None
+
+
+def _watermark_end(tokens: Sequence[Token], i: int) -> int | None:
+    """`WATERMARK column DELAY OF INTERVAL 1 MINUTE 30 SECONDS`."""
+    for j in range(i + 2, min(len(tokens) - 2, i + _FURTHEST)):
+        words = [token.text.upper() for token in tokens[j : j + 3]]
+        if words == ["DELAY", "OF", "INTERVAL"]:
+            return _interval_end(tokens, j + 2)
+    return None
+
+
+def _interval_end(tokens: Sequence[Token], i: int) -> int | None:
+    """The index of the last token of an interval that begins at `i`."""
+    last = None
+    while _is(tokens, i + 1, *_VALUES):
+        last = i = i + 1
+        while i + 1 < len(tokens) and tokens[i + 1].text.upper() in _UNITS:
+            last = i = i + 1
+    return last
+
+
+def _closing(tokens: Sequence[Token], i: int) -> int | None:
+    """The index of the parenthesis that closes the one at `i`."""
+    depth = 0
+    for j in range(i, len(tokens)):
+        depth += (tokens[j].token_type == TokenType.L_PAREN) - (
+            tokens[j].token_type == TokenType.R_PAREN
+        )
+        if depth == 0:
+            return j
+    return None
+
+
+def _is(tokens: Sequence[Token], i: int, *kinds: TokenType) -> bool:
+    return i < len(tokens) and tokens[i].token_type in kinds
+
+
+def _is_word(token: Token, word: str) -> bool:
+    quoted = token.token_type in {TokenType.STRING, TokenType.IDENTIFIER}
+    return token.text.upper() == word and not quoted
+
+
+_PROCESSING_TIME = {"PROCTIME", "CURRENT_TIMESTAMP"}
+
+
+class LookupTimeError(MaterializedTableError):
+    """A lookup join as of anything but the processing time."""
+
+    condition = "MATERIALIZED_TABLE_LOOKUP_TIME_NOT_SUPPORTED"
+    text = (
+        "The query joins {relation} FOR SYSTEM_TIME AS OF {expression} (line {line}), but a lookup "
+        "join reads a table as it is when a row is processed."
+    )
+    remedy = (
+        "Write FOR SYSTEM_TIME AS OF proctime() for a lookup join, or "
+        "{relation} VERSION AS OF <number> to read one fixed version of the table."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRef:
+    """A place in a query that names a relation outside the query.
+
+    Args:
+        parts: The name as written, without quotes, outermost first.
+        start: Offset of its first character.
+        end: Offset after its last character; VERSION AS OF goes here.
+        aliased: Whether the query gives it another name.
+        sampled: Whether TABLESAMPLE follows; an alias would have to stand behind that.
+        pinned: Whether the user wrote VERSION AS OF or TIMESTAMP AS OF.
+        streamed: Whether it stands behind STREAM.
+        tail: Offset after the parenthesis of STREAM(…) and the clauses of Spark behind it (WITH
+            options, WATERMARK); an alias goes there.
+        begin: Offset of STREAM, or of the name where it stands behind none.
+    """
+
+    parts: tuple[str, ...]
+    start: int
+    end: int
+    aliased: bool = False
+    sampled: bool = False
+    pinned: bool = False
+    streamed: bool = False
+    tail: int = 0
+    begin: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueryShape:
+    """What sqlglot sees in a query.
+
+    Args:
+        readable: Whether it could be read at all; otherwise nothing else is known.
+        relations: In order of appearance.
+        opaque: Names of what stands in a relation's place without being one: table functions.
+    """
+
+    readable: bool
+    relations: tuple[RelationRef, ...] = ()
+    opaque: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutLookups:
+    """A query as Spark reads it, lookup clauses blanked out, and the relations they stood behind.
+
+    Args:
+        text: As long as the original, every other character at its old offset.
+        lookups: Names as written.
+    """
+
+    text: str
+    lookups: tuple[tuple[str, ...], ...] = ()
+
+
+def tokens_of(query: str) -> list[Token]:
+    """Return the tokens of a query; none where sqlglot cannot split it."""
+    try:
+        return sqlglot.tokenize(query, read="spark")
+    except SqlglotError:
+        return []
+
+
+def shape_of(query: str) -> QueryShape:
+    """Find the relations of `query`; names of CTEs count only outside their scope."""
+    tokens = tokens_of(query)
+    streams = streams_of(tokens)
+    clauses = [(start, end) for start, end, word in unknown_words(tokens) if not word]
+    try:
+        tree = sqlglot.parse_one(_readable(query, tokens), read="spark")
+    except (SqlglotError, RecursionError):
+        return QueryShape(readable=False)
+    if not isinstance(tree, (exp.Query, exp.Values)):
+        return QueryShape(readable=False)
+    relations: dict[int, RelationRef] = {}
+    opaque: list[str] = []
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.parent, exp.JoinHint) or _is_cte(table):
+            continue
+        if not all(isinstance(part, exp.Identifier) for part in table.parts):
+            opaque.append(table.this.name or table.this.key)
+        elif (ref := _ref(query, table, streams)) is not None:
+            relations[ref.start] = replace(ref, tail=_tail(query, ref, clauses))
+    return QueryShape(True, tuple(relations[k] for k in sorted(relations)), tuple(opaque))  # noqa: FBT003 - readable
+
+
+def readable_text(query: str) -> str:
+    """Return a query in words that sqlglot reads, every other character at its old offset."""
+    return _readable(query, tokens_of(query))
+
+
+def _readable(query: str, tokens: Sequence[Token]) -> str:
+    streams = ((token.start, token.end + 1, "") for token in streams_of(tokens))
+    words = (*streams, *unknown_words(tokens))
+    return replace_at(
+        query, ((start, end, word or _blanks(query[start:end])) for start, end, word in words)
+    )
+
+
+def replace_at(query: str, replacements: Iterable[tuple[int, int, str]]) -> str:
+    """Replace `query[start:end]` by each text; the ranges must not overlap."""
+    pieces: list[str] = []
+    done = 0
+    for start, end, text in sorted(replacements):
+        if start < done:
+            raise ValueError(f"overlapping replacement at offset {start}")  # noqa: TRY003, EM102
+        pieces += (query[done:start], text)
+        done = end
+    return "".join((*pieces, query[done:]))
+
+
+def blank(query: str, ranges: Iterable[tuple[int, int]]) -> str:
+    """Overwrite ranges with spaces, keeping line ends, so that all offsets and lines stay."""
+    return replace_at(query, ((a, b, _blanks(query[a:b])) for a, b in ranges))
+
+
+def _blanks(text: str) -> str:
+    return "".join(char if char in "\r\n" else " " for char in text)
+
+
+def without_lookups(query: str) -> WithoutLookups:
+    """Take out `FOR SYSTEM_TIME AS OF proctime()`, which Spark would read as time travel.
+
+    Raises:
+        LookupTimeError: The expression is not the processing time (semantics 2, lookup join).
+    """
+    tokens = tokens_of(query)
+    ranges: list[tuple[int, int]] = []
+    lookups: list[tuple[str, ...]] = []
+    for i in range(len(tokens)):
+        if _words(tokens[i : i + 4]) != ("FOR", "SYSTEM_TIME", "AS", "OF"):
+            continue
+        last = _processing_time_end(tokens, i + 4)
+        name = _name_before(tokens, i)
+        if last is None or not name:
+            raise _lookup_error(query, tokens, i, name)
+        ranges.append((tokens[i].start, tokens[last].end + 1))
+        lookups.append(name)
+    return WithoutLookups(blank(query, ranges), tuple(lookups))
+
+
+def _words(tokens: Sequence[Token]) -> tuple[str, ...]:
+    return tuple(t.text.upper() if t.token_type != TokenType.STRING else "" for t in tokens)
+
+
+def _processing_time_end(tokens: Sequence[Token], i: int) -> int | None:
+    """The index of the last token of `proctime()` or `current_timestamp[()]` at `i`."""
+    if i >= len(tokens) or tokens[i].text.upper() not in _PROCESSING_TIME:
+        return None
+    if [t.token_type for t in tokens[i + 1 : i + 3]] == [TokenType.L_PAREN, TokenType.R_PAREN]:
+        end = i + 2
+    else:
+        end = i if tokens[i].text.upper() == "CURRENT_TIMESTAMP" else -1
+    goes_on = end + 1 < len(tokens) and tokens[end + 1].token_type in {
+        TokenType.DASH,
+        TokenType.PLUS,
+        TokenType.DOT,
+    }
+    return None if end < 0 or goes_on else end
+
+
+def _name_before(tokens: Sequence[Token], i: int) -> tuple[str, ...]:
+    """The dotted name that ends before token `i`."""
+    parts: list[str] = []
+    i -= 1
+    while i >= 0 and tokens[i].token_type in _NAME_END:
+        parts.insert(0, tokens[i].text)
+        if i < 1 or tokens[i - 1].token_type != TokenType.DOT:
+            break
+        i -= 2
+    return tuple(parts)
+
+
+def _lookup_error(
+    query: str, tokens: Sequence[Token], i: int, name: tuple[str, ...]
+) -> LookupTimeError:
+    rest = query[tokens[i + 3].end + 1 :].strip().splitlines()
+    return LookupTimeError(
+        relation=".".join(name) or "a subquery",
+        expression=rest[0][:60] if rest else "nothing",
+        line=query.count("\n", 0, tokens[i].start) + 1,
+    )
+
+
+def _ref(query: str, table: exp.Table, streams: Sequence[Token]) -> RelationRef | None:
+    """The place of `table`; None where sqlglot made it up (pipe syntax becomes CTEs)."""
+    parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+    for part in parts:
+        start, end = part.meta.get("start"), part.meta.get("end")
+        if start is None or end is None or _unquoted(query[start : end + 1]) != part.name:
+            return None
+    start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
+    between = {query[t.end + 1 : start].strip(): t.start for t in streams if t.end < start}
+    outer = table.parent if "(" in between and isinstance(table.parent, exp.Subquery) else None
+    return RelationRef(
+        parts=tuple(part.name for part in parts),
+        start=start,
+        end=end,
+        aliased=bool(table.alias or (outer and outer.alias)),
+        sampled=bool(table.args.get("sample")),
+        pinned=bool(table.args.get("version") or table.args.get("when")),
+        streamed=outer is not None or "" in between,
+        tail=end if outer is None else query.index(")", end) + 1,
+        begin=between.get("" if outer is None else "(", start),
+    )
+
+
+def _tail(query: str, ref: RelationRef, clauses: Iterable[tuple[int, int]]) -> int:
+    """The offset after the clauses that follow a relation."""
+    tail = ref.tail
+    for start, end in clauses:
+        if start >= tail and not query[tail:start].strip():
+            tail = end
+    return tail
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Whether the name means a CTE there: one in scope hides a table of the same name."""
+    if table.db or not isinstance(table.this, exp.Identifier):
+        return False
+    return any(name == table.name.lower() for name in _visible_ctes(table))
+
+
+def _visible_ctes(node: exp.Expr) -> Iterator[str]:
+    """Names of the CTEs that `node` can see, innermost first.
+
+    The body of a WITH sees all of its CTEs, each of them those before it, and under RECURSIVE also
+    itself.
+    """
+    child = node
+    while (current := child.parent) is not None:
+        if isinstance(current, exp.With):
+            yield from _before(current, child)
+        else:
+            with_ = current.args.get("with_")
+            if isinstance(with_, exp.With) and with_ is not child:
+                yield from (cte.alias.lower() for cte in with_.expressions)
+        child = current
+
+
+def _before(with_: exp.With, inside: exp.Expr) -> Iterator[str]:
+    for cte in with_.expressions:
+        if cte is not inside:
+            yield cte.alias.lower()
+            continue
+        if with_.args.get("recursive"):
+            yield cte.alias.lower()
+        return

@@ -1,0 +1,235 @@
+"""Table options `watermark` and `process-function`.
+
+Spark's SQL has no syntax for `transformWithState`. So the query is the processor's input, and an
+option names the processor. Only functions that a setting registers can be named: no table makes a
+process load code that its configuration does not know.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import Column, quote
+from dbt.adapters.spark_mt.definition.watermark import (
+    InvalidWatermarkError,
+    ProcessCall,
+    ProcessFunction,
+    Watermark,
+    split_watermarks,
+)
+from dbt.adapters.spark_mt.query.analyzer import QueryError
+from dbt.adapters.spark_mt.resolution.durations import parse_duration
+from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, QueryAnalyzer
+
+
+WATERMARK = "watermark"
+_TIMES = ("TIMESTAMP", "TIMESTAMP_NTZ")
+
+
+class WatermarkDelayError(InvalidWatermarkError):
+    """Rows may come no time late, which no watermark means."""
+
+    condition = "MATERIALIZED_TABLE_WATERMARK_DELAY"
+    text = "The delay of the watermark on {column} must be longer than nothing, but is {delay}."
+    remedy = "Give the longest time by which a row may come late, such as INTERVAL '10' SECOND."
+
+
+class WatermarkInStreamQueryError(InvalidDefinitionError):
+    """A query with STREAM has its watermarks in its own text."""
+
+    condition = "MATERIALIZED_TABLE_WATERMARK_IN_STREAM_QUERY"
+    text = (
+        "Materialized table {table} has the option 'watermark', and its query reads a STREAM, "
+        "which has its watermarks in the query."
+    )
+    remedy = (
+        "Write STREAM t WATERMARK ts DELAY OF INTERVAL 10 SECONDS in the query and remove the "
+        "option, or read the table without STREAM."
+    )
+
+
+class WatermarkSourceError(InvalidDefinitionError):
+    """A watermark names a source that the query does not follow."""
+
+    condition = "MATERIALIZED_TABLE_WATERMARK_SOURCE"
+    text = (
+        "Option 'watermark' of materialized table {table} names {source}, which is no source that "
+        "the query follows. Followed sources: {available}."
+    )
+    remedy = "Name one of them, or leave the name out where only one has the column."
+
+
+class WatermarkColumnError(InvalidDefinitionError):
+    """A watermark names a column that its source does not have, or that holds no time."""
+
+    condition = "MATERIALIZED_TABLE_WATERMARK_COLUMN"
+    text = "Option 'watermark' of materialized table {table}: {problem}."
+    remedy = (
+        "Name a column of type TIMESTAMP or TIMESTAMP_NTZ of the source itself, not of the query's "
+        "result or of a view."
+    )
+
+
+class RepeatedWatermarkError(InvalidDefinitionError):
+    """A source has two watermarks."""
+
+    condition = "MATERIALIZED_TABLE_REPEATED_WATERMARK"
+    text = "Option 'watermark' of materialized table {table} gives {source} two watermarks."
+    remedy = "Give each source one watermark; put the source's name in front of each."
+
+
+def parse_watermarks(text: str) -> tuple[Watermark, ...]:
+    """Read the value of the option.
+
+    Raises:
+        InvalidWatermarkError: It has another form, or a delay that is not longer than nothing.
+        InvalidDurationError: A delay is no duration.
+    """
+    found = []
+    for written in split_watermarks(text):
+        delay = parse_duration(written.delay)
+        if delay < timedelta(milliseconds=1):
+            raise WatermarkDelayError(column=written.column, delay=written.delay)
+        found.append(Watermark(written.source, written.column, delay))
+    return tuple(found)
+
+
+def check_watermarks(
+    table: str,
+    watermarks: Sequence[Watermark],
+    followed: Sequence[TableName],
+    analyzer: QueryAnalyzer,
+) -> Iterator[MaterializedTableError]:
+    """Yield everything that is wrong with watermarks beside a query without STREAM.
+
+    Args:
+        table: The table's name, for errors.
+        watermarks: Those of the option.
+        followed: Full names of the sources that the query follows.
+        analyzer: Tells the types of the sources' columns; asked only where there are watermarks.
+    """
+    seen: set[TableName] = set()
+    for mark in watermarks:
+        sources = [source for source in followed if mark.is_of(source)]
+        if not sources:
+            available = ", ".join(map(str, followed)) or "none"
+            yield WatermarkSourceError(table=table, source=mark.source, available=available)
+            continue
+        types = {source: _type_of(source, mark.column, analyzer) for source in sources}
+        timed = [source for source, type_ in types.items() if type_ in _TIMES]
+        if not timed:
+            yield WatermarkColumnError(table=table, problem=_problem(mark, types))
+        for source in timed:
+            if source in seen:
+                yield RepeatedWatermarkError(table=table, source=source)
+            seen.add(source)
+
+
+def _type_of(source: TableName, column: str, analyzer: QueryAnalyzer) -> str:
+    """The type of a source's column; empty where it has no such column."""
+    try:
+        analyzed = analyzer.analyze(f"SELECT {quote(column)} FROM {source.sql}")
+    except QueryError:
+        return ""
+    return analyzed.columns[0].type
+
+
+def _problem(mark: Watermark, types: dict[TableName, str]) -> str:
+    listed = ", ".join(map(str, types))
+    with_column = {source: type_ for source, type_ in types.items() if type_}
+    if not with_column:
+        return f"{listed} has no column {mark.column}"
+    described = " and ".join(f"{type_} in {source}" for source, type_ in with_column.items())
+    return f"column {mark.column} is {described}"
+
+
+PROCESS_FUNCTION = "process-function"
+
+
+class ProcessFunctionError(InvalidDefinitionError):
+    """A process function that a table names cannot be used for it."""
+
+    condition = "MATERIALIZED_TABLE_PROCESS_FUNCTION"
+    text = "The process function '{function}' cannot make the rows of {table}: {problem}."
+    remedy = (
+        "Register it as spark.materialized-table.process-functions = '<name>=<module>:<function>' "
+        "wherever the table is defined or refreshed; docs/refresh.md tells what it must return and "
+        "which queries can feed it."
+    )
+
+
+def process_call(
+    options: Pairs, registered: Pairs, table: str
+) -> tuple[ProcessCall, ProcessFunction] | None:
+    """Load the process function that a table's options name.
+
+    Args:
+        options: WITH (…).
+        registered: The setting: names with `module:function`.
+        table: The table's name, for errors.
+
+    Returns:
+        None where the options name none.
+
+    Raises:
+        ProcessFunctionError: It is not registered, or cannot be loaded.
+    """
+    name = dict(options).get(PROCESS_FUNCTION)
+    if name is None:
+        return None
+    place = dict(registered).get(name)
+    if place is None:
+        problem = f"no function of this name is registered{did_you_mean(name, dict(registered))}"
+        raise ProcessFunctionError(function=name, table=table, problem=problem.rstrip("?"))
+    module, _, attribute = place.partition(":")
+    try:
+        made = getattr(importlib.import_module(module), attribute)()
+    except Exception as error:  # a user's module may raise anything
+        problem = f"{place} failed with {type(error).__name__}: {error}".rstrip(": ")
+        raise ProcessFunctionError(function=name, table=table, problem=problem) from error
+    if not isinstance(made, ProcessFunction) or not made.keys or not made.output:
+        problem = f"{place} returned no ProcessFunction with keys and output"
+        raise ProcessFunctionError(function=name, table=table, problem=problem)
+    return ProcessCall(name, place, made.keys, tuple(made.output.items())), made
+
+
+def other_function(options: Pairs, before: Pairs, table: str) -> Iterator[ProcessFunctionError]:
+    """Yield that the process function would be another one, while the columns stay as they are."""
+    function, was = (dict(each).get(PROCESS_FUNCTION) for each in (options, before))
+    if function != was:
+        problem = (
+            "ALTER … SET and RESET leave the columns alone, which it gives; "
+            "CREATE OR ALTER changes it and builds rows and state anew"
+        )
+        yield ProcessFunctionError(function=function or was, table=table, problem=problem)
+
+
+def processed(
+    analyzed: AnalyzedQuery, options: Pairs, registered: Pairs, table: str
+) -> AnalyzedQuery:
+    """Return a query with the columns that its process function gives the table.
+
+    Raises:
+        ProcessFunctionError: It cannot be loaded, or a key is no column of the query.
+    """
+    found = process_call(options, registered, table)
+    if found is None:
+        return analyzed
+    call, _ = found
+    columns = {column.name.lower() for column in analyzed.columns}
+    if missing := [key for key in call.keys if key.lower() not in columns]:
+        problem = f"the query has no column {', '.join(missing)}, by which it keeps state"
+        raise ProcessFunctionError(function=call.name, table=table, problem=problem)
+    output = tuple(Column(name, type_) for name, type_ in call.output)
+    return replace(analyzed, columns=output, process=call)

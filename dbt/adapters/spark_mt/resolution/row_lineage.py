@@ -1,0 +1,394 @@
+"""Row lineage of a query: which result rows a changed source row reaches.
+
+Pure and conservative: a query that is not recognised is WHOLE, with the reason.
+
+* ROW_WISE: every row of the result is made of one row of one followed source: projections,
+  filters, UNION ALL, generators, joins with tables that are looked up (FOR SYSTEM_TIME AS OF) or
+  read at a version that the user fixed, and views of which the same is true. The result over the
+  rows added to the sources is then what they add to the result.
+* KEYED: one row per group, where the PRIMARY KEY of the table is exactly the grouping columns, over
+  rows that are row-wise. A change of the sources reaches the groups of the changed rows only.
+* WHOLE: anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.query.operator_builder import definition_tree
+from dbt.adapters.spark_mt.query.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Opaque,
+    Operator,
+    Project,
+    Scan,
+    SetOperation,
+    Sort,
+    Union,
+    Values,
+    Window,
+)
+from dbt.adapters.spark_mt.query.text import shape_of, without_lookups
+from dbt.adapters.spark_mt.resolution.columns import Names, query_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
+    from dbt.adapters.spark_mt.query.operators import Tree
+
+
+class NoShapeError(Exception):
+    """A part of a query lets rows of the source count for each other.
+
+    Args:
+        reason: A code.
+        problem: The same as part of a sentence about the query.
+    """
+
+    def __init__(self, *, reason: str, problem: str) -> None:
+        super().__init__(problem)
+        self.reason = reason
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """Checks the operators of a query from the root to its scans.
+
+    Args:
+        static: Full names of tables whose changes do not count, in lower case.
+    """
+
+    static: Container[str]
+
+    def check(self, node: Operator) -> None:
+        """Make sure that each row of an operator is made of one row of one followed source.
+
+        Raises:
+            NoShapeError: It is not.
+        """
+        match node:
+            case Project(view=TableName() as view):
+                self._check_view(node.input, view)
+            case Project() | Generate() | Sort():
+                self.check(node.input)
+            case Filter():
+                self._check_filter(node)
+            case Union():
+                for branch in node.branches:
+                    self.check(branch)
+            case Join():
+                self._check_join(node)
+            case Scan():
+                self._check_scan(node)
+            case _:
+                reason, problem = _problem(node)
+                raise NoShapeError(reason=reason, problem=problem)
+
+    def _check_view(self, rows: Operator, view: TableName) -> None:
+        try:
+            self.check(rows)
+        except NoShapeError as no:
+            problem = f"of the view {view}: {no.problem}"
+            raise NoShapeError(reason=no.reason, problem=problem) from no
+
+    def _check_filter(self, node: Filter) -> None:
+        if isinstance(node.input, Window):
+            raise NoShapeError(reason="QUALIFY", problem="it uses QUALIFY")
+        self.check(node.input)
+
+    def _check_scan(self, scan: Scan) -> None:
+        if scan.views and scan.version:
+            problem = f"the view {scan.views[-1]} reads a version of {scan.relation.name}"
+            raise NoShapeError(reason="VERSION_IN_VIEW", problem=problem)
+        if self._is_static(scan):
+            problem = "its rows come from a table that is looked up"
+            raise NoShapeError(reason="LOOKUP_FIRST", problem=problem)
+
+    def _check_join(self, node: Join) -> None:
+        if node.subquery:
+            raise NoShapeError(reason="SUBQUERY", problem=PROBLEMS["SUBQUERY"])
+        self.check(node.left)
+        if not self._is_static(node.right):
+            problem = "it joins sources that are both followed"
+            raise NoShapeError(reason="JOIN", problem=problem)
+        if node.kind in {JoinKind.RIGHT, JoinKind.FULL}:
+            problem = "it keeps unmatched rows of a table that is looked up"
+            raise NoShapeError(reason="OUTER_JOIN", problem=problem)
+
+    def _is_static(self, node: Operator) -> bool:
+        """Whether changes do not count: of a table that is looked up, or at a fixed version."""
+        static = isinstance(node, Scan) and str(node.relation).lower() in self.static
+        return static and isinstance(node, Scan) and not node.views
+
+
+def _problem(node: Operator) -> tuple[str, str]:
+    """Return why an operator combines rows."""
+    code, subject = _CODES.get(type(node), "OPERATOR"), type(node).__name__
+    match node:
+        case Opaque():
+            return node.reason, node.problem
+        case Aggregate():
+            code = "GROUP" if node.groups else "AGGREGATE"
+            subject = ", ".join(call.name for call in node.calls)
+        case Distinct(input=Union()):
+            code = "UNION_DISTINCT"
+        case Limit(count=None):
+            code = "OFFSET"
+        case SetOperation():
+            subject = "INTERSECT" if node.intersect else "EXCEPT"
+        case Values(text=""):
+            code = "CONSTANT_ROWS"
+    return code, PROBLEMS[code].format(subject)
+
+
+_CODES: dict[type[Operator], str] = {
+    Apply: "SUBQUERY",
+    Distinct: "DISTINCT",
+    Limit: "LIMIT",
+    Values: "RELATION",
+    Window: "WINDOW_FUNCTION",
+}
+PROBLEMS = {
+    "AGGREGATE": "it aggregates all rows ({})",
+    "CONSTANT_ROWS": "it has rows that no source gives",
+    "DISTINCT": "it uses DISTINCT",
+    "GROUP": "it uses GROUP",
+    "LIMIT": "it uses LIMIT",
+    "OFFSET": "it uses OFFSET",
+    "OPERATOR": "it uses {}",
+    "RELATION": "it reads VALUES",
+    "SUBQUERY": "it uses a subquery in an expression",
+    "UNION_DISTINCT": "it uses UNION, which removes duplicates",
+    "WINDOW_FUNCTION": "it uses a window function",
+}
+"""Codes and parts of sentences for operators that combine rows."""
+
+
+def _groups(tree: Tree) -> tuple[Project, Aggregate] | None:
+    """Return the aggregate that gives the result of a query, with the projection over it."""
+    root = tree.root
+    while isinstance(root, Sort):
+        root = root.input
+    if not isinstance(root, Project):
+        return None
+    rows = root.input
+    while isinstance(rows, Sort):
+        rows = rows.input
+    if isinstance(rows, Filter) and isinstance(rows.input, Aggregate) and rows.input.groups:
+        raise NoShapeError(reason="HAVING", problem="it uses HAVING")
+    return (root, rows) if isinstance(rows, Aggregate) and rows.groups else None
+
+
+def _check_key(columns: Project, groups: Aggregate, key: Sequence[int]) -> None:
+    """Make sure that the grouping expressions are the key: a column for each, no other."""
+    if groups.sets is not None:
+        raise NoShapeError(reason="GROUPING_SETS", problem="it groups by several sets of columns")
+    wanted = {columns.columns[place].expression.attribute for place in key}
+    if wanted != {group.attribute.key for group in groups.groups}:
+        problem = "the PRIMARY KEY is not what it groups by"
+        raise NoShapeError(reason="KEY_IS_NOT_GROUP", problem=problem)
+
+
+_UNKNOWN_NAMES = frozenset({"UNRESOLVED_COLUMN", "AMBIGUOUS_COLUMN", "UNKNOWN_COLUMNS", "COLUMNS"})
+
+
+def _is_keyed(definition: ResolvedDefinition, tree: Tree, rules: _Rules) -> bool:
+    """Whether a query groups rows that are row-wise by its key; otherwise it is row-wise.
+
+    Raises:
+        NoShapeError: It is neither.
+    """
+    grouped = _groups(tree)
+    if grouped is None:
+        rules.check(tree.root)
+        return False
+    columns, groups = grouped
+    rules.check(groups.input)
+    key = _key_places(definition)
+    unknown = [problem for code, problem in tree.gaps if code in _UNKNOWN_NAMES]
+    if unknown:
+        raise NoShapeError(reason="KEY_IS_NOT_GROUP", problem=unknown[0])
+    _check_key(columns, groups, key)
+    return True
+
+
+class Shape(Enum):
+    """What part of a result a change of its sources reaches."""
+
+    ROW_WISE = "row-wise"
+    KEYED = "keyed"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class RowShape:
+    """The shape of a query, with the reason where it is computed as a whole.
+
+    Args:
+        reason: A code such as `DISTINCT`; empty unless the shape is WHOLE.
+        problem: The reason as part of a sentence: `it uses DISTINCT`.
+        followed: Full names of the sources whose changes count.
+        unversioned: Those of them whose changes nobody can tell.
+    """
+
+    shape: Shape
+    reason: str = ""
+    problem: str = ""
+    followed: tuple[str, ...] = ()
+    unversioned: tuple[str, ...] = ()
+
+    @property
+    def can_be_limited(self) -> bool:
+        """Whether the query can be computed over a part of its sources' rows."""
+        return not self.unversioned and self.reason not in _UNLIMITED
+
+
+_UNLIMITED = frozenset({"NOT_PINNABLE", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION"})
+
+
+def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowShape:
+    """Return the shape of a definition's query.
+
+    Args:
+        definition: Its expanded query is looked at; the original tells which tables are looked up.
+        analyzed: What the engine says of the query: its sources, and whether it can be pinned.
+    """
+    lookups = _looked_up(definition)
+    static = _static(definition, lookups + _fixed(definition))
+    tables = [s for s in analyzed.sources if s.kind in _TABLES]
+    followed = [s for s in tables if s.via or str(s.name).lower() not in static]
+    names = tuple(sorted(str(s.name) for s in followed))
+    unversioned = tuple(str(s.name) for s in followed if not s.has_positions)
+    try:
+        if analyzed.process is not None:
+            problem = f"its rows are made by the process function {analyzed.process.name}"
+            raise NoShapeError(reason="PROCESS_FUNCTION", problem=problem)  # noqa: TRY301 - as others
+        _check_sources(analyzed)
+        also = _named_in_views(analyzed) | {str(v.name).lower() for v in analyzed.views}
+        _check_lookups((set(lookups) - static) | (static & also))
+        grouped = _is_keyed(definition, definition_tree(definition, analyzed), _Rules(static))
+    except NoShapeError as no:
+        return RowShape(Shape.WHOLE, no.reason, no.problem, names, unversioned)
+    shape = Shape.KEYED if grouped else Shape.ROW_WISE
+    return RowShape(shape, followed=names, unversioned=unversioned)
+
+
+_AT_AN_INSTANT = re.compile(r"\bAS\s+OF\b|@", re.IGNORECASE)
+"""What a text has in which a table is read otherwise than as it is now: a quick look first."""
+
+
+def unfollowed_names(definition: ResolvedDefinition) -> frozenset[str]:
+    """Return the full names, in lower case, of sources whose changes are not to reach the table.
+
+    Those are what it reads only at a version that the user fixed and, in mode CONTINUOUS, only by
+    lookup joins.
+    """
+    if not _AT_AN_INSTANT.search(f"{definition.asked.query}\n{definition.expanded_query}"):
+        return frozenset()
+    fixed = _fixed(definition)
+    if definition.refresh_mode is RefreshMode.CONTINUOUS:
+        fixed = fixed + _looked_up(definition)
+    return frozenset(_static(definition, fixed))
+
+
+def _looked_up(definition: ResolvedDefinition) -> Counter[str]:
+    return Counter(str(name).lower() for name in lookups_of(definition))
+
+
+def _static(definition: ResolvedDefinition, fixed: Counter[str]) -> set[str]:
+    """The names that stand nowhere else in the expanded query than in these places."""
+    named = _named(definition) if fixed else Counter[str]()
+    return {name for name, times in fixed.items() if times >= named[name]}
+
+
+_TABLES = frozenset({SourceKind.VERSIONED, SourceKind.UNVERSIONED})
+
+
+def _named(definition: ResolvedDefinition) -> Counter[str]:
+    """How often the expanded query names each relation, by its full name."""
+    refs = shape_of(definition.expanded_query).relations
+    return Counter(".".join(ref.parts).lower() for ref in refs)
+
+
+def _named_in_views(analyzed: AnalyzedQuery) -> set[str]:
+    """The full names of what the views on the way name."""
+    return {
+        str(TableName.of(*ref.parts[-3:]).within(view.catalog, view.schema)).lower()
+        for view in analyzed.views
+        for ref in shape_of(view.query).relations
+    }
+
+
+def _fixed(definition: ResolvedDefinition) -> Counter[str]:
+    """How often it names each at a version that the user fixed."""
+    refs = shape_of(definition.expanded_query).relations
+    return Counter(".".join(ref.parts).lower() for ref in refs if ref.pinned)
+
+
+def pinned_names(definition: ResolvedDefinition) -> frozenset[str]:
+    """Return the full names, in lower case, of what it reads at a version that the user fixed."""
+    return frozenset(_fixed(definition))
+
+
+def lookups_of(definition: ResolvedDefinition) -> tuple[TableName, ...]:
+    """Return the tables that the original query joins FOR SYSTEM_TIME AS OF the processing time.
+
+    One that is joined twice is there twice.
+    """
+    context = definition.context
+    names = without_lookups(definition.asked.query).lookups
+    return tuple(TableName.of(*n[-3:]).within(context.catalog, context.schema) for n in names)
+
+
+def _check_lookups(also_followed: set[str]) -> None:
+    if also_followed:
+        listed = ", ".join(sorted(also_followed))
+        problem = f"it looks {listed} up, which it also reads in another place or through a view"
+        raise NoShapeError(reason="LOOKED_UP_AND_FOLLOWED", problem=problem)
+
+
+def _check_sources(analyzed: AnalyzedQuery) -> None:
+    for source in analyzed.sources:
+        if source.kind is SourceKind.FUNCTION:
+            raise NoShapeError(
+                reason="FUNCTION", problem=f"it calls the persistent function {source.name}"
+            )
+    if not analyzed.pinnable:
+        raise NoShapeError(
+            reason="NOT_PINNABLE", problem="its sources cannot be read as of a version"
+        )
+    if analyzed.time_dependent:
+        functions = ", ".join(f"{name}()" for name in analyzed.time_dependent)
+        raise NoShapeError(reason="TIME_DEPENDENT", problem=f"it uses {functions}")
+
+
+def _key_places(definition: ResolvedDefinition) -> Sequence[int]:
+    """Return which columns of the query the table's key is, counted from 0."""
+    key = definition.asked.primary_key
+    if key is None:
+        raise NoShapeError(
+            reason="NO_KEY", problem="it groups rows, and the table has no PRIMARY KEY"
+        )
+    names = Names.of(definition.context)
+    places = {
+        names.fold(column.name): place
+        for column, place in zip(definition.columns, query_positions(definition), strict=True)
+    }
+    return [places[names.fold(column)] for column in key.columns]

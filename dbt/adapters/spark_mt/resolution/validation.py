@@ -1,0 +1,270 @@
+"""Validation of a definition: keys, partitioning, modes, start, cycles and result columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.modes import (
+    RefreshMode,
+)
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.query.tokens import missing_comma
+from dbt.adapters.spark_mt.resolution.columns import (
+    Names,
+    canonical_columns,
+    has_distinct_columns,
+    holds,
+    listed,
+    query_positions,
+)
+from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
+from dbt.adapters.spark_mt.statements.clauses import CLAUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.query.analyzer import (
+        AnalyzedQuery,
+        QueryAnalyzer,
+        Source,
+        UpstreamDefinitions,
+    )
+
+
+class PrimaryKeyColumnError(InvalidDefinitionError):
+    """A key names a column that the table does not have."""
+
+    condition = "MATERIALIZED_TABLE_PRIMARY_KEY_COLUMN"
+    text = (
+        "Primary key column '{column}' of materialized table {table} is not in the query's schema. "
+        "Available columns: [{columns}]."
+    )
+    remedy = "Name columns that the query produces, each once.{hint}"
+
+
+class PartitionColumnError(InvalidDefinitionError):
+    """The table is partitioned by a column that it does not have (message of Flink)."""
+
+    condition = "MATERIALIZED_TABLE_PARTITION_COLUMN"
+    text = (
+        "Materialized table {table}: Partition column '{column}' not defined in the query's "
+        "schema. Available columns: [{columns}]."
+    )
+    remedy = "Name columns that the query produces, each once.{hint}"
+
+
+class ClusterColumnError(InvalidDefinitionError):
+    """The table is clustered by a column that it does not have."""
+
+    condition = "MATERIALIZED_TABLE_CLUSTER_COLUMN"
+    text = (
+        "Materialized table {table}: Clustering column '{column}' not defined in the query's "
+        "schema. Available columns: [{columns}]."
+    )
+    remedy = "Name columns that the query produces, each once.{hint}"
+
+
+class RepeatedColumnError(InvalidDefinitionError):
+    """A key, partitioning or clustering names a column twice."""
+
+    condition = "MATERIALIZED_TABLE_REPEATED_COLUMN"
+    text = "{clause} of materialized table {table} names column '{column}' twice."
+    remedy = "Name each column once."
+
+
+class OnlyPartitionColumnsError(InvalidDefinitionError):
+    """Every column is a partition column."""
+
+    condition = "MATERIALIZED_TABLE_ONLY_PARTITION_COLUMNS"
+    text = "All columns of materialized table {table} are partition columns: [{columns}]."
+    remedy = "Leave at least one column out of PARTITIONED BY."
+
+
+def check_keys(
+    table: str, definition: ResolvedDefinition, names: Names
+) -> Iterator[MaterializedTableError]:
+    """Yield what is wrong with key, partitioning and clustering."""
+    asked = definition.asked
+    key = asked.primary_key.columns if asked.primary_key else ()
+    clauses = (
+        ("PRIMARY KEY", key, PrimaryKeyColumnError),
+        ("PARTITIONED BY", asked.partitioned_by, PartitionColumnError),
+        ("CLUSTER BY", asked.clustered_by, ClusterColumnError),
+    )
+    for clause, columns, missing in clauses:
+        seen: set[str] = set()
+        for column in columns:
+            if names.fold(column) in seen:
+                yield RepeatedColumnError(clause=clause, table=table, column=column)
+            elif names.find(column, definition.columns) is None:
+                available = listed(definition.columns)
+                hint = missing_comma(asked.query, column)
+                yield missing(table=table, column=column, columns=available, hint=hint)
+            seen.add(names.fold(column))
+    yield from _check_partitioning(table, definition.columns, asked.partitioned_by, names)
+
+
+def _check_partitioning(
+    table: str, columns: tuple[Column, ...], partitioned_by: tuple[str, ...], names: Names
+) -> Iterator[MaterializedTableError]:
+    partitions = {names.fold(c) for c in partitioned_by}
+    if columns and all(names.fold(c.name) in partitions for c in columns):
+        yield OnlyPartitionColumnsError(table=table, columns=listed(columns))
+
+
+def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool) -> Iterator[str]:
+    """Yield what the user should know about a definition that is valid."""
+    if definition.refresh_mode is RefreshMode.FULL:
+        for name in query.nondeterministic:
+            yield f"The query uses {name}(): each refresh may compute other rows."
+    for name in query.time_dependent:
+        yield f"The query uses {name}(), which has one value for each refresh: it is never skipped."
+    for clause in CLAUSES:
+        if clause.warning is not None and (text := clause.warning(definition, new)):
+            yield text
+
+
+class SelfReferenceError(InvalidDefinitionError):
+    """A query reads its own table, directly or through others."""
+
+    condition = "MATERIALIZED_TABLE_READS_ITSELF"
+    text = "The query of materialized table {table} reads its own table: {path}."
+    remedy = (
+        "Remove one of these reads. To add to rows that are there already, use an incremental "
+        "model: a materialized table holds what its query returns, and nothing else."
+    )
+
+
+def same_table(a: TableName, b: TableName) -> bool:
+    """Whether two full names are the same table; catalogs compare without case."""
+    return str(a).lower() == str(b).lower()
+
+
+@dataclass(slots=True)
+class SelfReferences:
+    """Looks for reads of `table` behind sources.
+
+    A materialized table that is read leads on to what it reads itself, found by analysing its
+    expanded query. One that no longer analyses leads nowhere: what is wrong with it is said when
+    it is refreshed.
+    """
+
+    table: TableName
+    analyzer: QueryAnalyzer
+    upstream: UpstreamDefinitions
+    _visited: set[str] = field(default_factory=set)
+
+    def direct(self, sources: tuple[Source, ...]) -> Iterator[SelfReferenceError]:
+        """Yield a read of the table by the query itself or by views in it."""
+        for source in sources:
+            if same_table(source.name, self.table):
+                yield self._error((*source.via, source.name))
+                return
+
+    def through_others(self, sources: tuple[Source, ...]) -> Iterator[SelfReferenceError]:
+        """Yield a read of the table by the materialized tables that its query reads."""
+        path = self._search(sources, ())
+        if path is not None:
+            yield self._error(path)
+
+    def _search(
+        self, sources: tuple[Source, ...], behind: tuple[TableName, ...]
+    ) -> tuple[TableName, ...] | None:
+        for source in sources:
+            path = (*behind, *source.via, source.name)
+            if same_table(source.name, self.table):
+                return path
+            if str(source.name).lower() in self._visited:
+                continue
+            self._visited.add(str(source.name).lower())
+            found = self._search(self._sources_of(source), path)
+            if found is not None:
+                return found
+        return None
+
+    def _sources_of(self, source: Source) -> tuple[Source, ...]:
+        if source.kind is not SourceKind.VERSIONED:
+            return ()
+        definition = self.upstream.definition_of(source.name)
+        if definition is None or not _is_self_contained(definition):
+            return ()
+        try:
+            return self.analyzer.analyze(definition.resolved.expanded_query).sources
+        except MaterializedTableError:
+            return ()
+
+    def _error(self, path: tuple[TableName, ...]) -> SelfReferenceError:
+        steps = " -> ".join(str(name) for name in (self.table, *path))
+        return SelfReferenceError(table=self.table, path=steps)
+
+
+def _is_self_contained(definition: StoredDefinition) -> bool:
+    """Whether the expanded query means the same in another session: its names are full."""
+    return definition.resolved.expanded_query != definition.asked.query
+
+
+def result_problems(definition: ResolvedDefinition, result: Iterable[Column]) -> tuple[str, ...]:
+    """Return why the columns of `result` cannot be written to the table; nothing if they can.
+
+    A refresh never changes the table's columns. They are found in the result by the names that the
+    query had when it was defined, and only types that hold every value are taken. Columns of other
+    names are left out.
+
+    Args:
+        definition: The table's.
+        result: The columns that the query returns now.
+    """
+    given, problems = found_columns(definition, canonical_columns(result))
+    if problems:
+        return problems
+    pairs = zip(definition.columns, query_positions(definition), strict=True)
+    return tuple(_unfit((column, given[position]) for column, position in pairs))
+
+
+def found_columns(
+    definition: ResolvedDefinition, given: tuple[Column, ...]
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Return the column of a result for each recorded column of the query, and what is wrong.
+
+    Args:
+        definition: The table's.
+        given: The columns of the result.
+    """
+    names, expected = Names.of(definition.context), definition.query_columns
+    folded = [names.fold(column.name) for column in given]
+    if not has_distinct_columns(definition):
+        return _in_order(expected, given, names)
+    problems = []
+    for name in expected:
+        count = folded.count(names.fold(name))
+        if count != 1:
+            times = "no longer returns it" if count == 0 else f"returns it {count} times"
+            problems.append(f"{quote(name)}: the query {times}")
+    if problems:
+        return (), (*problems, f"the query returns now: {_listed(given)}")
+    return tuple(given[folded.index(names.fold(name))] for name in expected), ()
+
+
+def _in_order(
+    expected: tuple[str, ...], given: tuple[Column, ...], names: Names
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """A query that gives one name twice must give the same names in the same order."""
+    if [names.fold(c.name) for c in given] == [names.fold(name) for name in expected]:
+        return given, ()
+    then = ", ".join(map(quote, expected))
+    return (), (f"the query returns {_listed(given)}; when it was defined it returned {then}",)
+
+
+def _listed(columns: Iterable[Column]) -> str:
+    return ", ".join(quote(column.name) for column in columns)
+
+
+def _unfit(pairs: Iterable[tuple[Column, Column]]) -> Iterator[str]:
+    for column, given in pairs:
+        if not holds(given.type, column.type):
+            yield f"{column}: the query returns {given.type}, which the column cannot hold"

@@ -1,0 +1,175 @@
+"""Fenced commits on Spark: preconditions, keys of changed rows, errors of writers.
+
+A refresh by keys computes the rows of touched keys again. The touched keys are those that the query
+returns for the changed source rows. Their rows are computed over all source data. They replace the
+rows of the table, and keys that the query no longer returns are deleted.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
+from dbt.adapters.spark_mt.execution.errors import (
+    ConstraintViolatedError,
+    RefreshFailedError,
+    RefreshSchemaError,
+)
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.planning.constraints import violations_query
+from dbt.adapters.spark_mt.spark.catalog import NoTable
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.planning.steps import (
+        ApplyChanges,
+        Fill,
+        FillPartitions,
+        WriteBatch,
+    )
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.errors import SparkFailure
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession
+
+    Writing: TypeAlias = Fill | FillPartitions | ApplyChanges | WriteBatch
+
+
+def fenced(
+    tables: SparkTables,
+    session: PrivateSession,
+    name: TableName,
+    facts: CommitFacts,
+    write: Callable[[], object],
+) -> int:
+    """Make one fenced commit and return its version.
+
+    Raises:
+        CommitConflictError: Another commit of ours, or a change that cannot be reconciled, was
+            first. The format skips a write whose number is taken, and fails one in parallel to it.
+    """
+    with explaining_conflicts(name):
+        version = tables.commit(session.spark, encode_commit(facts), facts.seq, write)
+    if version is None:
+        raise CommitConflictError(table=name)
+    return version
+
+
+@contextmanager
+def explaining_conflicts(name: TableName) -> Iterator[None]:
+    """Turn what Spark raises when another commit came first into an error of ours.
+
+    Raises:
+        CommitConflictError: A change that cannot be reconciled was first.
+    """
+    try:
+        yield
+    except Exception as error:
+        if is_spark_error(error) and failure_of(error).is_conflict:
+            raise CommitConflictError(table=name) from error
+        raise
+
+
+def raise_if_violated(session: PrivateSession, name: TableName, query: str | None) -> None:
+    """Run a query for violations and raise them.
+
+    Raises:
+        ConstraintViolatedError: There are some; each names the constraint and the values.
+    """
+    if query is None:
+        return
+    rows = session.spark.sql(query).collect()
+    if rows:
+        found = [f"{row['violation']}: {row['row_values']}" for row in rows]
+        raise ConstraintViolatedError(violations=found, table=name)
+
+
+def computed_rows(content: str, touched: Sequence[str], key: Sequence[str]) -> str:
+    """Return the rows of the touched keys.
+
+    Args:
+        content: The table's rows over all source data.
+        touched: The query over the rows that changed, in as many parts as needed.
+        key: The columns of the PRIMARY KEY.
+    """
+    same = " AND ".join(f"c.{quote(column)} <=> k.{quote(column)}" for column in key)
+    keys = keys_query(touched, key)
+    return f"SELECT c.* FROM (\n{content}\n) AS c LEFT SEMI JOIN (\n{keys}\n) AS k ON {same}"
+
+
+def keys_query(touched: Sequence[str], key: Sequence[str]) -> str:
+    """Return each touched key once."""
+    columns = ", ".join(map(quote, key))
+    return "\nUNION\n".join(f"SELECT DISTINCT {columns} FROM (\n{part}\n)" for part in touched)
+
+
+_RAISED = frozenset({"USER_RAISED_EXCEPTION", "TASK_WRITE_FAILED"})
+"""Which condition a broken constraint has; Connect reports only the outer one."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """The query whose rows are about to be written, once it is known."""
+
+    content: str = ""
+
+
+class WriteErrors:
+    """Explains failures of writes by the commits that the table's log has now."""
+
+    def __init__(self, tables: SparkTables, details: TableDetails) -> None:
+        self._tables = tables
+        self._details = details
+
+    @contextmanager
+    def explaining(self, session: PrivateSession, step: Writing) -> Iterator[Attempt]:
+        """Turn what Spark raises while rows are computed and written into an error of ours."""
+        attempt = Attempt()
+        try:
+            yield attempt
+        except Exception as error:
+            failure = failure_of(error)
+            if not is_spark_error(error) or failure.is_cancelled or failure.is_server_gone:
+                raise
+            self._raise_violations(session, step, attempt, failure)
+            raise self._explained(step, failure) from error
+
+    def _explained(self, step: Writing, failure: SparkFailure) -> Exception:
+        table = step.definition.name
+        if self._is_overtaken(step):
+            return CommitConflictError(table=table)
+        if failure.is_schema_mismatch:
+            return RefreshSchemaError(violations=[failure.message], table=table)
+        problem = f"[{failure.condition}] {failure.message}"
+        return RefreshFailedError(table=table, problem=problem)
+
+    def _raise_violations(
+        self,
+        session: PrivateSession,
+        step: Writing,
+        attempt: Attempt,
+        failure: SparkFailure,
+    ) -> None:
+        """Name the rows that break a constraint, when it is a constraint that broke."""
+        if failure.main_condition in _RAISED and attempt.content:
+            query = violations_query(attempt.content, step.definition.resolved)
+            raise_if_violated(session, step.definition.name, query)
+
+    def _is_overtaken(self, step: Writing) -> bool:
+        """Whether a commit of ours or a DROP came first; Spark may fail on it before any fence.
+
+        An appended column, for one, makes the statement one column short.
+        """
+        self._details.forget()
+        detail = self._details.of(step.definition.name)
+        if isinstance(detail, NoTable) or not detail.is_versioned:
+            return isinstance(detail, NoTable) and not detail.kind and step.seq > 1
+        commits = self._tables.log.backwards(detail.location)
+        seqs = (commit.facts.seq for commit in commits if commit.facts and commit.facts.seq)
+        return next(seqs, 0) >= step.seq

@@ -1,0 +1,1 @@
+"""Delta Lake: the log, commits, changes between versions, merge and maintenance."""

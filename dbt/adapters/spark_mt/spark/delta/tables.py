@@ -1,0 +1,291 @@
+"""Tables on Delta Lake: statements that write, change and maintain them, and the fence."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import quote, quote_text
+from dbt.adapters.spark_mt.execution.table_format import FENCE
+from dbt.adapters.spark_mt.planning.properties import location_of, properties_of
+from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
+from dbt.adapters.spark_mt.spark.delta.format import (
+    ADD_COLUMNS,
+    COMMIT_METADATA,
+    FENCE_ID,
+    FENCE_NUMBER,
+    FORMAT,
+    LAST_COMMIT,
+    MERGE_SOURCE,
+)
+from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import Row, SparkSession
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.spark.delta.log import DeltaLog
+    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+
+
+_HOUR_MS = 3600 * 1000
+
+
+class DeltaTables:
+    """Implements `execution.table_format.VersionedTables`; rows are the text of a query.
+
+    Args:
+        log: Reads logs.
+    """
+
+    format = FORMAT
+
+    def __init__(self, log: DeltaLog) -> None:
+        self.log = log
+
+    def identity(self, session: SparkSession, name: TableName, location: str) -> str:
+        """Return the id of a table; slow where the newest commits do not tell it."""
+        found = self.log.table_id(location) if location else ""
+        return found or str(_detail(session, name)["id"] or "")
+
+    def partition_columns(self, session: SparkSession, name: TableName) -> tuple[str, ...]:
+        """Return the columns by which a table is partitioned."""
+        return tuple(_detail(session, name)["partitionColumns"])
+
+    def changes(self, session: SparkSession) -> RangeReader:
+        """Return a reader of changes."""
+        return RangeReader(session, self.log)
+
+    def stream_source(
+        self, session: SparkSession, name: TableName, reader: SparkSourceReader
+    ) -> DeltaSource:
+        """Open a table as a source of streams."""
+        return DeltaSource(session, name, reader, self.log)
+
+    def commit(
+        self,
+        session: SparkSession,
+        metadata: str,
+        number: int | None,
+        write: Callable[[], object],
+        fence: str = FENCE,
+    ) -> int | None:
+        """Run a write, whose commit carries the metadata and, with a number, the fence.
+
+        Delta skips a write silently whose number is taken. The session then has no new version.
+        """
+        conf = session.conf
+        conf.set(COMMIT_METADATA, metadata)
+        if number is None:
+            conf.unset(FENCE_ID)
+            conf.unset(FENCE_NUMBER)
+        else:
+            conf.set(FENCE_ID, fence)
+            conf.set(FENCE_NUMBER, str(number))
+        conf.unset(LAST_COMMIT)
+        write()
+        version = conf.get(LAST_COMMIT, None)
+        return None if version is None else int(version)
+
+    def create(
+        self,
+        session: SparkSession,
+        definition: StoredDefinition,
+        rows: str,
+        *,
+        replace: bool = False,
+    ) -> None:
+        """Create a table with everything that follows from its definition, and with rows."""
+        session.sql(f"CREATE {'OR REPLACE ' * replace}{create_statement(definition, rows)}")
+
+    def replace(
+        self, session: SparkSession, name: TableName, rows: str, partitioned_by: Sequence[str] = ()
+    ) -> None:
+        """Replace all rows, the columns and the partitioning of a table."""
+        writer = session.sql(rows).write.format(FORMAT.name).mode("overwrite")
+        writer = writer.option("overwriteSchema", "true")
+        if partitioned_by:
+            writer = writer.partitionBy(*partitioned_by)
+        writer.saveAsTable(name.sql)
+
+    def overwrite(
+        self, session: SparkSession, name: TableName, rows: str, *, adds_columns: bool = False
+    ) -> None:
+        """Replace all rows of a table."""
+        with _adding_columns(session, enabled=adds_columns):
+            session.sql(f"INSERT OVERWRITE TABLE {name.sql}\n{rows}")
+
+    def overwrite_where(
+        self, session: SparkSession, name: TableName, condition: str, rows: str
+    ) -> None:
+        """Replace the rows that meet a condition."""
+        session.sql(f"INSERT INTO {name.sql} REPLACE WHERE {condition}\n{rows}")
+
+    def append(
+        self, session: SparkSession, name: TableName, rows: str, *, adds_columns: bool = False
+    ) -> None:
+        """Add rows."""
+        with _adding_columns(session, enabled=adds_columns):
+            session.sql(f"INSERT INTO {name.sql}\n{rows}")
+
+    def replace_keys(
+        self,
+        session: SparkSession,
+        definition: StoredDefinition,
+        rows: str,
+        keys: str,
+        *,
+        adds_columns: bool = False,
+    ) -> None:
+        """Replace the rows of some keys by other rows.
+
+        The rows are those of fixed versions: reading them twice is safe, and faster than keeping
+        them.
+        """
+        session.conf.set(MERGE_SOURCE, "none")
+        with _adding_columns(session, enabled=adds_columns):
+            session.sql(merge_statement(definition, rows, keys, adds_columns=adds_columns))
+
+    def upsert(
+        self, session: SparkSession, definition: StoredDefinition, rows: str, key: Sequence[str]
+    ) -> None:
+        """Add rows, which take the place of those that have the same key.
+
+        Delta keeps the rows of a batch while it merges them, and refuses those that we keep.
+        """
+        session.conf.set(MERGE_SOURCE, "auto")
+        session.sql(upsert_statement(definition, rows, key))
+
+    def set_properties(
+        self, session: SparkSession, name: TableName, properties: Mapping[str, str]
+    ) -> None:
+        """Set properties of a table."""
+        session.sql(f"ALTER TABLE {name.sql} SET TBLPROPERTIES ({listed(properties)})")
+
+    def unset_properties(self, session: SparkSession, name: TableName, keys: Sequence[str]) -> None:
+        """Remove properties of a table, as far as it has them."""
+        texts = ", ".join(map(quote_text, keys))
+        session.sql(f"ALTER TABLE {name.sql} UNSET TBLPROPERTIES IF EXISTS ({texts})")
+
+    def add_not_null(
+        self, session: SparkSession, name: TableName, constraint: str, column: str
+    ) -> None:
+        """Let a table refuse NULL in a column; Delta reads the rows that are there."""
+        condition = f"CHECK ({quote(column)} IS NOT NULL)"
+        session.sql(f"ALTER TABLE {name.sql} ADD CONSTRAINT {quote(constraint)} {condition}")
+
+    def drop_constraint(self, session: SparkSession, name: TableName, constraint: str) -> None:
+        """Remove a constraint, if the table has it."""
+        session.sql(f"ALTER TABLE {name.sql} DROP CONSTRAINT IF EXISTS {quote(constraint)}")
+
+    def cluster(self, session: SparkSession, name: TableName, columns: Sequence[str]) -> None:
+        """Set the clustering columns of a table; none for no clustering."""
+        by = f"({', '.join(map(quote, columns))})" if columns else "NONE"
+        session.sql(f"ALTER TABLE {name.sql} CLUSTER BY {by}")
+
+    def compact(self, session: SparkSession, name: TableName) -> None:
+        """Merge small files; Delta marks that the commit changes no row."""
+        session.sql(f"OPTIMIZE {name.sql}")
+
+    def vacuum(self, session: SparkSession, name: TableName, kept_ms: int) -> None:
+        """Remove files that were replaced longer ago than that."""
+        session.sql(f"VACUUM {name.sql} RETAIN {-(-kept_ms // _HOUR_MS)} HOURS")
+
+
+def create_statement(definition: StoredDefinition, rows: str) -> str:
+    """Return `TABLE … AS rows` with everything that the table has from its first commit on."""
+    asked = definition.asked
+    clauses = [f"TABLE {definition.name.sql} USING {FORMAT.name}"]
+    if asked.partitioned_by:
+        clauses.append(f"PARTITIONED BY ({', '.join(map(quote, asked.partitioned_by))})")
+    if asked.clustered_by:
+        clauses.append(f"CLUSTER BY ({', '.join(map(quote, asked.clustered_by))})")
+    if (location := location_of(definition)) is not None:
+        clauses.append(f"LOCATION {quote_text(location)}")
+    if asked.comment is not None:
+        clauses.append(f"COMMENT {quote_text(asked.comment)}")
+    clauses.append(f"TBLPROPERTIES ({listed(properties_of(definition, FORMAT))})")
+    return "\n".join(clauses) + f"\nAS {rows}"
+
+
+_KEY = "__materialized_table_key_"
+_PRESENT = "__materialized_table_present"
+_INCOMPARABLE = ("MAP<", "VARIANT")
+
+
+def merge_statement(
+    definition: StoredDefinition, rows: str, keys: str, *, adds_columns: bool
+) -> str:
+    """Return the MERGE that replaces the rows of touched keys.
+
+    Args:
+        definition: The table's definition; it has a PRIMARY KEY.
+        rows: The rows of these keys, checked against the constraints.
+        keys: Each touched key once.
+        adds_columns: Whether the table may still lack columns of the definition.
+    """
+    asked_key = definition.asked.primary_key
+    key = asked_key.columns if asked_key else ()
+    named = ", ".join(f"k.{quote(c)} AS {quote(f'{_KEY}{n}')}" for n, c in enumerate(key))
+    same = " AND ".join(f"k.{quote(c)} <=> r.{quote(c)}" for c in key)
+    match = " AND ".join(f"t.{quote(c)} <=> s.{quote(f'{_KEY}{n}')}" for n, c in enumerate(key))
+    columns = [quote(column.name) for column in definition.resolved.columns]
+    changed = "" if adds_columns else _changed(definition)
+    return f"""MERGE INTO {definition.name.sql} AS t USING (
+SELECT {named}, r.* FROM (
+{keys}
+) AS k LEFT JOIN (
+SELECT *, true AS {_PRESENT} FROM (
+{rows}
+)) AS r ON {same}
+) AS s ON {match}
+WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
+WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
+WHEN NOT MATCHED AND s.{_PRESENT} THEN
+INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
+
+
+def upsert_statement(definition: StoredDefinition, rows: str, key: Sequence[str]) -> str:
+    """Return the MERGE by which rows take the place of those that have the same key."""
+    columns = [quote(column.name) for column in definition.resolved.columns]
+    same = " AND ".join(f"t.{quote(column)} <=> s.{quote(column)}" for column in key)
+    return (
+        f"MERGE INTO {definition.name.sql} AS t USING (\n{rows}\n) AS s ON {same}\n"
+        f"WHEN MATCHED THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)}\n"
+        f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) "
+        f"VALUES ({', '.join(f's.{c}' for c in columns)})"
+    )
+
+
+def listed(properties: Mapping[str, str]) -> str:
+    """Return properties as they stand in TBLPROPERTIES (…)."""
+    return ", ".join(f"{quote_text(k)} = {quote_text(v)}" for k, v in sorted(properties.items()))
+
+
+def _changed(definition: StoredDefinition) -> str:
+    """Leave rows alone that are the same, so that readers of the change feed see no change."""
+    columns = definition.resolved.columns
+    if any(word in column.type.upper() for column in columns for word in _INCOMPARABLE):
+        return ""
+    same = " AND ".join(f"t.{quote(c.name)} <=> s.{quote(c.name)}" for c in columns)
+    return f" AND NOT ({same})"
+
+
+def _detail(session: SparkSession, name: TableName) -> Row:
+    return session.sql(f"DESCRIBE DETAIL {name.sql}").collect()[0]
+
+
+@contextmanager
+def _adding_columns(session: SparkSession, *, enabled: bool) -> Iterator[None]:
+    """Let a write append columns to the table while the block runs."""
+    if not enabled:
+        yield
+        return
+    session.conf.set(ADD_COLUMNS, "true")
+    try:
+        yield
+    finally:
+        session.conf.set(ADD_COLUMNS, "false")

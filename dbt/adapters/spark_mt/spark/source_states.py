@@ -1,0 +1,196 @@
+"""Versions of tables that their readers have not read, from their logs."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, OffsetPosition
+from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.execution.source_states import Unread, state_of
+from dbt.adapters.spark_mt.execution.table_loader import readable_definition
+from dbt.adapters.spark_mt.spark.catalog import NoTable
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition, VersionedPosition
+    from dbt.adapters.spark_mt.execution.source_states import TableState
+    from dbt.adapters.spark_mt.execution.table_format import TableLog
+    from dbt.adapters.spark_mt.execution.table_history import Commit
+    from dbt.adapters.spark_mt.spark.catalog import TableDetails
+    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+
+
+_V = TypeVar("_V")
+_MOST = 20_000
+"""How many answers are kept of each kind; some 10 MB."""
+
+
+class _Kept(OrderedDict["Hashable", _V], Generic[_V]):
+    """The answers that were asked for last."""
+
+    def keep(self, key: Hashable, value: _V) -> _V:
+        """Remember an answer, and forget the oldest of too many."""
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > _MOST:
+            self.popitem(last=False)
+        return value
+
+
+@dataclass(slots=True)
+class _Search:
+    """How far a log was searched for the first change behind a position.
+
+    Args:
+        location: Where the table lives.
+        anchor: A version of the log, whose stamp tells whether this is still the same log.
+        stamp: That of the anchor.
+        upto: The version up to which no commit changes rows.
+        change: The first commit that does.
+    """
+
+    location: str
+    anchor: int
+    stamp: str
+    upto: int
+    change: Commit | None = None
+
+
+class SparkSourceStates:
+    """Answers from memory where no log has moved: some checks whether a file exists, no job.
+
+    Over Spark Connect, files are out of reach, and each check is a job of Spark.
+
+    Args:
+        log: Reads logs.
+        details: Knows where tables live.
+        sources: Reads logs that are no tables.
+    """
+
+    def __init__(self, log: TableLog, details: TableDetails, sources: SparkSourceReader) -> None:
+        self._log = log
+        self._details = details
+        self._sources = sources
+        self._searches: _Kept[_Search] = _Kept()
+        self._states: _Kept[tuple[str, TableState | None]] = _Kept()
+        self._newest: _Kept[tuple[str, int, str]] = _Kept()
+        self._definitions: _Kept[StoredDefinition | None] = _Kept()
+
+    def newest(self, name: TableName) -> TableState | None:
+        """Return what a materialized table reflects now; None where there is no such table."""
+        location = self._location(name)
+        version = self._newest_version(name, location) if location else -1
+        return self._state(name, location, version) if version >= 0 else None
+
+    def unread(self, source: TableName, position: FollowedPosition) -> Unread:
+        """Return what a reader that stopped at a position has not read of a source.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+        if isinstance(position, OffsetPosition):
+            return Unread(self._sources.first_record_after(source, position))
+        search = self._searched(source, position)
+        if search.change is not None:
+            before = self._state(source, search.location, search.change.version - 1)
+            return Unread(search.change.timestamp_ms, before and replace(before, is_newest=False))
+        return Unread(None, self._state(source, search.location, search.upto))
+
+    def forget(self) -> None:
+        """Ask the catalog again where tables live and how they are defined."""
+        self._details.forget()
+        self._definitions.clear()
+
+    def _searched(self, source: TableName, position: VersionedPosition) -> _Search:
+        kept = self._searches.get((source, position))
+        location = self._location(source)
+        if kept is None or kept.location != location or not self._is_same(kept):
+            kept = self._searches.keep((source, position), self._begun(source, position))
+        if kept.change is None:
+            newest = self._newest_version(source, kept.location)
+            kept.change = self._log.first_row_change(kept.location, kept.upto + 1, newest)
+            kept.upto = newest
+        return kept
+
+    def _is_same(self, search: _Search) -> bool:
+        return self._log.stamp(search.location, search.anchor) == search.stamp
+
+    def _begun(self, source: TableName, position: VersionedPosition) -> _Search:
+        """Begin a search; the table may have been created again, here or in another place."""
+        location = self._known_location(source)
+        if position != BEFORE_ALL and not self._holds(location, position):
+            self._details.forget(source)
+            location = self._known_location(source)
+        if position != BEFORE_ALL and self._holds(location, position):
+            version = position.version
+            return _Search(location, version, self._log.stamp(location, version), version)
+        first = next(iter(self._log.versions(location)), None)
+        if first is None:
+            raise SourceNotFoundError(source=source, problem="its log is empty")
+        search = _Search(location, first, self._log.stamp(location, first), first - 1)
+        if position != BEFORE_ALL:
+            search.change = self._log.commit(location, first)
+        return search
+
+    def _holds(self, location: str, position: VersionedPosition) -> bool:
+        commit = self._log.commit(location, position.version)
+        return commit is not None and commit.identity == position.identity
+
+    def _state(self, name: TableName, location: str, version: int) -> TableState | None:
+        """Return what a table reflects at a version; None for one that is not materialized."""
+        if version < 0:
+            return None
+        stamp = self._log.stamp(location, version)
+        kept = self._states.get((location, version))
+        if kept is None or kept[0] != stamp:
+            found = self._read_state(name, location, version)
+            kept = self._states.keep((location, version), (stamp, found))
+        return kept[1]
+
+    def _read_state(self, name: TableName, location: str, version: int) -> TableState | None:
+        commit = self._log.commit(location, version)
+        facts = commit.facts if commit else None
+        definition = self._definitions.get(name)
+        is_other = facts is not None and (
+            definition is None
+            or (definition.table_id, definition.generation) != (facts.table_id, facts.generation)
+        )
+        if is_other or name not in self._definitions:
+            found = readable_definition(self._details.properties(name), name)
+            definition = self._definitions.keep(name, found)
+        if facts is None and definition is None:
+            return None
+        return state_of(name, self._log.backwards(location, version), definition)
+
+    def _newest_version(self, name: TableName, location: str) -> int:
+        """Return a table's newest version; -1 where its log is gone."""
+        at, known, stamp = self._newest.get(name) or ("", -1, "")
+        is_same = at == location and self._log.stamp(location, known) == stamp
+        if is_same and self._log.is_newest(location, known):
+            return known
+        newest = self._log.newest(location, known if is_same else -1)
+        if newest < 0:
+            self._newest.pop(name, None)
+            self._details.forget(name)
+        else:
+            self._newest.keep(name, (location, newest, self._log.stamp(location, newest)))
+        return newest
+
+    def _location(self, name: TableName) -> str:
+        """Return where a table lives; empty without versions, which is not remembered."""
+        detail = self._details.of(name)
+        if isinstance(detail, NoTable) or not detail.is_versioned:
+            self._details.forget(name)
+            return ""
+        return detail.location
+
+    def _known_location(self, name: TableName) -> str:
+        location = self._location(name)
+        if not location:
+            raise SourceNotFoundError(source=name, problem="there is no such table")
+        return location

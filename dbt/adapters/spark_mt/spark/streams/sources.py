@@ -1,0 +1,218 @@
+"""Stream sources by format: tables with versions, Kafka, files and generated rows.
+
+Queries over tables that Spark reads only as streams are analysed in sessions with stand-in views.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution.table_format import VersionedTables
+from dbt.adapters.spark_mt.query.text import shape_of
+from dbt.adapters.spark_mt.spark.catalog import NO_LIMITS
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.errors import is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+from dbt.adapters.spark_mt.spark.query_relations import StandIn, StandIns, full_name, providers_of
+from dbt.adapters.spark_mt.spark.streams.files import (
+    FILE_FORMATS,
+    RATE_FORMATS,
+    FilesSource,
+    RateSource,
+)
+from dbt.adapters.spark_mt.spark.streams.kafka import KAFKA, KafkaSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dbt.adapters.spark_mt.definition.definition import QueryContext
+    from dbt.adapters.spark_mt.definition.positions import ChangeKind, Position
+    from dbt.adapters.spark_mt.execution.ports import StartPosition
+    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+
+
+STREAMABLE_FORMATS = FILE_FORMATS | RATE_FORMATS | {FORMAT.name, KAFKA}
+"""The formats of tables that `stream_source` opens."""
+
+
+class StreamSource(Protocol):
+    """One table of the catalog that can be read as a stream.
+
+    Frames belong to the session for which the source was opened, and stand in a query through
+    `createOrReplaceTempView`.
+    """
+
+    def latest(self) -> Position:
+        """Return where the source ends now; unknown where only a checkpoint could tell."""
+        ...
+
+    def earliest(self) -> Position:
+        """Return before the oldest that it still has."""
+        ...
+
+    def position_at(self, instant_ms: int) -> StartPosition:
+        """Return the position right before what came at or after an instant.
+
+        Args:
+            instant_ms: Milliseconds since the epoch, UTC.
+
+        Raises:
+            SourceWithoutTimeError: The format does not tell.
+        """
+        ...
+
+    def stream(
+        self, after: Position | None = None, limits: Mapping[str, str] = NO_LIMITS
+    ) -> DataFrame:
+        """Open it as a stream of what comes behind a position; from its beginning for None.
+
+        Args:
+            after: The position.
+            limits: How much a batch takes at most; those of other formats have no effect.
+        """
+        ...
+
+    def batch(self, after: Position | None, upto: Position) -> DataFrame:
+        """Open what lies between two positions as rows at rest; from its beginning for None.
+
+        Raises:
+            SourceOnlyStreamsError: It has none.
+        """
+        ...
+
+    def position_of(self, offset: str) -> Position:
+        """Return what an entry in the offsets of a checkpoint means.
+
+        Args:
+            offset: The source's own JSON.
+        """
+        ...
+
+    def kind(self, after: Position | None, upto: Position) -> ChangeKind:
+        """Return what happened to its rows between two positions."""
+        ...
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether its positions are versions of a table."""
+        ...
+
+    def identity(self) -> str:
+        """Return the identity by which offsets name the table; empty where they do not."""
+        ...
+
+    def identity_in(self, offset: object) -> str | None:
+        """Return which table an entry in the offsets names, empty for none.
+
+        Args:
+            offset: The source's own JSON, parsed.
+
+        Returns:
+            None for an entry that is not of such a source.
+        """
+        ...
+
+    def is_of(self, position: Position) -> bool:
+        """Whether a position is one of this very table, and not of one that had its place."""
+        ...
+
+
+class StreamableTables(VersionedTables["SparkSession", str], Protocol):
+    """Tables with versions that can be read as streams."""
+
+    def stream_source(
+        self, session: SparkSession, name: TableName, reader: SparkSourceReader
+    ) -> StreamSource:
+        """Open a table as a source of streams, whose frames belong to the session."""
+        ...
+
+
+def stream_source(
+    private: SparkSession,
+    name: TableName,
+    format_: str,
+    reader: SparkSourceReader,
+    tables: StreamableTables,
+) -> StreamSource | None:
+    """Open a table of the catalog as a source of streams.
+
+    Args:
+        private: A session of the caller's own, to which the frames will belong.
+        name: The table's full name.
+        format_: Its provider, lower case.
+        reader: Reads positions of tables.
+        tables: Opens tables with versions.
+
+    Returns:
+        None where tables of this format cannot be read as streams.
+    """
+    if format_ == tables.format.name:
+        return tables.stream_source(private, name, reader)
+    if format_ == KAFKA:
+        return KafkaSource(private, name)
+    if format_ in FILE_FORMATS:
+        return FilesSource(private, name, format_)
+    return RateSource(private, name, format_) if format_ in RATE_FORMATS else None
+
+
+_VIEW = "__materialized_table_stand_in_"
+
+
+def stand_ins_of(views: Mapping[TableName, tuple[str, str]]) -> StandIns:
+    """Return what stands for tables that Spark reads in no query.
+
+    Args:
+        views: For each table its format, and a view of it as a stream.
+    """
+    return StandIns(
+        tuple(
+            StandIn(name, view, only_streams=format_ == KAFKA)
+            for name, (format_, view) in views.items()
+            if format_ == KAFKA or format_ in RATE_FORMATS
+        )
+    )
+
+
+@contextmanager
+def standing_in(
+    spark: SparkSession, query: str, context: QueryContext
+) -> Iterator[tuple[SparkSession, StandIns]]:
+    """Open a session in which views stand for the tables of a query that Spark cannot read.
+
+    The session knows no temporary object of the user's. Nothing is read: no broker is asked.
+
+    Args:
+        spark: The user's session.
+        query: The query.
+        context: Where it stands.
+
+    Yields:
+        The session, and the views; none where the query reads no such table.
+    """
+    formats = _formats(spark, query, context)
+    views = {name: (each, f"{_VIEW}{n}") for n, (name, each) in enumerate(formats.items())}
+    with PrivateSessions(spark).open(context) as session:
+        found = stand_ins_of(views)
+        for each in found.views:
+            if each.only_streams:
+                frame = KafkaSource(session.spark, each.name).stream()
+            else:
+                frame = RateSource(session.spark, each.name, formats[each.name]).stream()
+            frame.createOrReplaceTempView(each.view)
+        yield session.spark, found
+
+
+def _formats(spark: SparkSession, query: str, context: QueryContext) -> dict[TableName, str]:
+    """The formats of the tables that a query names, as far as the catalog has them."""
+    names = {full_name(ref, context) for ref in shape_of(query).relations}
+    try:
+        with unlogged():
+            return providers_of(spark, [TableName.of(*n) for n in sorted(names) if len(n) == 3])
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        return {}

@@ -1,0 +1,272 @@
+"""Writer of a table's rows: computes its query and commits the result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.codec import decode_definition
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.execution.errors import LocationTakenError, StreamsOverConnectError
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
+from dbt.adapters.spark_mt.execution.table_history import read_history
+from dbt.adapters.spark_mt.planning.constraints import guarded, outside_duplicates_query
+from dbt.adapters.spark_mt.planning.properties import location_of
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode
+from dbt.adapters.spark_mt.resolution.options import session_confs
+from dbt.adapters.spark_mt.spark.catalog import NoTable
+from dbt.adapters.spark_mt.spark.commit import (
+    WriteErrors,
+    computed_rows,
+    fenced,
+    keys_query,
+    raise_if_violated,
+)
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.table_format import TableLog
+    from dbt.adapters.spark_mt.execution.table_history import History
+    from dbt.adapters.spark_mt.planning.steps import ApplyChanges, Fill, FillPartitions
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.commit import Attempt
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
+    from dbt.adapters.spark_mt.spark.query_rows import QueryRows
+    from dbt.adapters.spark_mt.spark.streams.runner import StreamFiller
+
+
+_FAR = 200
+"""How many commits back a directory may have been one of our tables."""
+
+
+def next_seq(log: TableLog, location: str, definition: StoredDefinition) -> int:
+    """Return the number for the first commit of a table that takes a directory over.
+
+    It follows the numbers that the directory's log has already: commits with lower ones are
+    skipped. Under the warehouse a directory without a table may be taken over. A location that the
+    user names is only taken over where this very table lived there before.
+
+    Args:
+        log: Reads logs.
+        location: The directory.
+        definition: The table's definition.
+
+    Raises:
+        LocationTakenError: The files at the user's location are of something else.
+    """
+    history = read_history(islice(log.backwards(location), _FAR))
+    if location_of(definition) is not None and not _was(definition.name, history):
+        raise LocationTakenError(table=definition.name, location=location)
+    highest = max(history.seq, history.version + 1) if history.is_seq_hidden else history.seq
+    return highest + 1
+
+
+def _was(name: TableName, history: History) -> bool:
+    if not history.definition:
+        return False
+    return decode_definition(history.definition, str(name)).name == name
+
+
+class ContentWriter:
+    """Writes whole tables and partitions, each in one fenced commit."""
+
+    def __init__(
+        self,
+        sessions: PrivateSessions,
+        rows: QueryRows,
+        tables: SparkTables,
+        details: TableDetails,
+        filler: StreamFiller | None,
+    ) -> None:
+        self._sessions = sessions
+        self._rows = rows
+        self._tables = tables
+        self._details = details
+        self._errors = WriteErrors(tables, details)
+        self._filler = filler
+
+    def fill(self, step: Fill, facts: CommitFacts) -> StepResult:
+        """Replace all rows.
+
+        Raises:
+            CommitConflictError: Another commit came first.
+            ConstraintViolatedError: The rows break a declared key or check.
+            RefreshSchemaError: The query's result no longer fits the table.
+            RefreshFailedError: Spark could not compute or write the rows.
+        """
+        definition = step.definition
+        if step.run.choice.keeps_checkpoint:
+            version, positions = self._fill_from_stream(step, facts)
+            return self._result(definition, version, positions)
+        opened = self._sessions.open(definition.resolved.context)
+        with opened as session, self._errors.explaining(session, step) as attempt:
+            attempt.content, positions = self._content(session, step)
+            facts = replace(facts, positions=positions)
+            rows = guarded(attempt.content, definition.resolved)
+            version = self._write(session, step, facts, rows)
+        return self._result(definition, version, positions)
+
+    def _fill_from_stream(self, step: Fill, facts: CommitFacts) -> tuple[int, Positions]:
+        if self._filler is None:
+            reason = step.run.choice.reason
+            raise StreamsOverConnectError(table=step.definition.name, reason=reason)
+        return self._filler.fill(step, facts, self._write)
+
+    def fill_partitions(self, step: FillPartitions, facts: CommitFacts) -> StepResult:
+        """Replace the rows of some partitions; raises as `fill` does."""
+        definition = step.definition
+        with self._sessions.open(definition.resolved.context) as session:
+            with self._errors.explaining(session, step) as attempt:
+                content, positions = self._content(session, step)
+                facts = replace(facts, partition_positions=positions)
+                attempt.content = f"SELECT * FROM (\n{content}\n) WHERE {_condition(step)}"
+                version = self._write_partitions(session, step, facts, attempt.content)
+            result = self._result(definition, version, positions)
+            return replace(result, warnings=_empty_run(session, step, result, content))
+
+    def apply(self, step: ApplyChanges, facts: CommitFacts) -> StepResult:
+        """Apply what changed in the sources; raises as `fill` does."""
+        definition = step.definition
+        opened = self._sessions.open(definition.resolved.context)
+        with opened as session, self._errors.explaining(session, step) as attempt:
+            session.configure(session_confs(definition.run_options))
+            write = self._change(session, step, attempt)
+            adding = partial(write, adds_columns=step.changes_definition)
+            version = fenced(self._tables, session, definition.name, facts, adding)
+        return self._result(definition, version, step.run.positions)
+
+    def _change(
+        self, session: PrivateSession, step: ApplyChanges, attempt: Attempt
+    ) -> Callable[..., None]:
+        """Return what writes the changes, but for whether it adds columns."""
+        definition, run = step.definition, step.run
+        key = definition.asked.primary_key
+        if not step.replaces_keys or key is None:
+            attempt.content = self._rows.added(session, definition, run, step.since)
+            rows = guarded(attempt.content, definition.resolved)
+            return partial(self._tables.append, session.spark, definition.name, rows)
+        touched = self._rows.touched(session, definition, run, step.since)
+        content, _ = self._rows.whole(session, definition, run)
+        attempt.content = computed_rows(content, touched, key.columns)
+        rows = guarded(attempt.content, definition.resolved)
+        keys = keys_query(touched, key.columns)
+        return partial(self._tables.replace_keys, session.spark, definition, rows, keys)
+
+    def _write_partitions(
+        self, session: PrivateSession, step: FillPartitions, facts: CommitFacts, content: str
+    ) -> int:
+        definition = step.definition
+        condition = _condition(step)
+        self._check_other_partitions(session, step, content, condition)
+        rows = guarded(content, definition.resolved)
+        name = definition.name
+        write = partial(self._tables.overwrite_where, session.spark, name, condition, rows)
+        return fenced(self._tables, session, name, facts, write)
+
+    def _check_other_partitions(
+        self, session: PrivateSession, step: FillPartitions, content: str, condition: str
+    ) -> None:
+        table = step.definition.name
+        query = outside_duplicates_query(content, step.definition.resolved, table.sql, condition)
+        raise_if_violated(session, table, query)
+
+    def _content(
+        self, session: PrivateSession, step: Fill | FillPartitions
+    ) -> tuple[str, Positions]:
+        """Return the rows as a query, and the state of the sources that it reads."""
+        session.configure(session_confs(step.definition.run_options))
+        if step.since is None:
+            return self._rows.whole(session, step.definition, step.run)
+        content = self._rows.added(session, step.definition, step.run, step.since)
+        return content, step.run.positions
+
+    def _write(self, session: PrivateSession, step: Fill, facts: CommitFacts, rows: str) -> int:
+        name = step.definition.name
+        if step.mode is FillMode.CREATE:
+            return self._create(session, step.definition, facts, rows)
+        if step.mode is FillMode.REPLACE:
+            partitioned_by = step.definition.asked.partitioned_by
+            replace_ = partial(self._tables.replace, session.spark, name, rows, partitioned_by)
+            return fenced(self._tables, session, name, facts, replace_)
+        overwrite = partial(self._tables.overwrite, session.spark, name, rows)
+        adding = partial(overwrite, adds_columns=step.changes_definition)
+        return fenced(self._tables, session, name, facts, adding)
+
+    def _create(
+        self, session: PrivateSession, definition: StoredDefinition, facts: CommitFacts, rows: str
+    ) -> int:
+        """Create the table and its rows in one commit, taking over what a killed CREATE left."""
+        name = definition.name
+        create = partial(self._tables.create, session.spark, definition, rows)
+        try:
+            return fenced(self._tables, session, name, facts, create)
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+            failure = failure_of(error)
+            if failure.is_existing_table:
+                raise CommitConflictError(table=name) from error
+            if not failure.is_taken_directory:
+                raise
+        seq = next_seq(self._tables.log, failure.parameter("tableLocation"), definition)
+        replacing = partial(create, replace=True)
+        return fenced(self._tables, session, name, replace(facts, seq=seq), replacing)
+
+    def _result(
+        self, definition: StoredDefinition, version: int, positions: Positions
+    ) -> StepResult:
+        self._details.forget()
+        detail = self._details.of(definition.name)
+        if isinstance(detail, NoTable):
+            return StepResult(positions=positions)
+        commit = self._tables.log.commit(detail.location, version)
+        if commit is None:
+            return StepResult(positions=positions)
+        return StepResult(commit.rows, commit.timestamp_ms, positions)
+
+
+def _empty_run(
+    session: PrivateSession, step: FillPartitions, result: StepResult, content: str
+) -> tuple[str, ...]:
+    """Warn when a scheduled run wrote nothing although the query has rows of other partitions."""
+    if result.rows or step.run.trigger != SCHEDULED:
+        return ()
+    columns = ", ".join(quote(column) for column, _ in step.partitions[-1])
+    try:
+        with unlogged():
+            found = session.spark.sql(f"SELECT {columns} FROM (\n{content}\n) LIMIT 1").collect()
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        return (f"The run wrote no rows; whether it should have: {failure_of(error).message}",)
+    if not found:
+        return ()
+    wanted = ", ".join(f"{column} = {literal}" for column, literal in step.partitions[-1])
+    there = ", ".join(f"{column} = '{value}'" for column, value in found[0].asDict().items())
+    warning = (
+        f"The scheduled run of {step.definition.name} wrote no rows for {wanted}, while the query "
+        f"has rows for {there}: compare the date formatter with the values of the query."
+    )
+    return (warning,)
+
+
+def _condition(step: FillPartitions) -> str:
+    types = {column.name.lower(): column.type for column in step.definition.resolved.columns}
+    alternatives = []
+    for partition in step.partitions:
+        parts = [
+            f"{quote(column)} IS NULL"
+            if literal is None
+            else f"{quote(column)} = CAST({literal} AS {types[column.lower()]})"
+            for column, literal in partition
+        ]
+        alternatives.append("(" + " AND ".join(parts) + ")")
+    return "(" + " OR ".join(alternatives) + ")"

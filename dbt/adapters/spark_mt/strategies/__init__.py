@@ -1,0 +1,1 @@
+"""Strategies: the ways to keep the rows of a table, and the choice between them."""

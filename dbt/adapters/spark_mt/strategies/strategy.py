@@ -1,0 +1,412 @@
+"""Values of a choice: what a strategy is asked, and what it answers.
+
+A strategy is a module with a `NAME` and two functions. `possible` answers from the definition, the
+query and the baseline alone. `usable` answers for one refresh, with the positions of the table and
+the changes of its sources. Both return a `Choice` or a `Refusal`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.positions import (
+    ChangeKind,
+    DefinitionPosition,
+    positions_of,
+)
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.resolution.row_lineage import Shape, row_shape
+from dbt.adapters.spark_mt.resolution.stream_flow import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.positions import Baseline, Positions, SourcePositions
+    from dbt.adapters.spark_mt.definition.watermark import Watermark
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source
+    from dbt.adapters.spark_mt.resolution.row_lineage import RowShape
+    from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+
+
+BATCH, INCREMENTAL, STREAM = "batch", "incremental", "stream"
+"""Engines: a query over all rows, a query over changes, Structured Streaming."""
+RECOMPUTE, APPEND, MERGE, WINDOW = "recompute", "append", "merge", "window"
+STATEFUL, NONE = "stateful", "none"
+"""Strategies, as they are stored and shown."""
+
+
+class Write(Enum):
+    """How computed rows reach the table."""
+
+    REPLACE = "they replace all rows"
+    ADD = "they are added"
+    KEYS = "they replace the rows of the keys that the changes touch"
+    BATCHES = "a stream adds or replaces the rows of each batch"
+    NONE = "no rows can be computed"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Estimated cost of a refresh.
+
+    Args:
+        seconds: From the last refresh of the table by the same strategy; None where unknown.
+        rows: Rows that it has to write; None where unknown.
+    """
+
+    seconds: float | None = None
+    rows: int | None = None
+
+    def __str__(self) -> str:
+        """For people: `3.2 seconds, 1500 rows`."""
+        seconds = () if self.seconds is None else (f"{self.seconds:.1f} seconds",)
+        rows = () if self.rows is None else (f"{self.rows} rows",)
+        return ", ".join((*seconds, *rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A strategy that is not used, with every reason.
+
+    Args:
+        strategy: The name of its module.
+        is_final: Whether no other strategy may be used instead: the rows would be wrong or lost.
+        since: Positions after which it would have read changes.
+        alternative: Why no other strategy is possible, as part of a sentence.
+    """
+
+    strategy: str
+    reasons: tuple[Reason, ...]
+    is_final: bool = False
+    since: SourcePositions = ()
+    alternative: str = ""
+
+    @classmethod
+    def of(cls, strategy: str, code: str, text: str, subject: str = "") -> Refusal:
+        """Return a refusal for one reason."""
+        return cls(strategy, (Reason(code, subject, text),))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the rows of a table are computed, in general or by one refresh.
+
+    Args:
+        engine: `batch`, `incremental` or `stream`.
+        strategy: `recompute`, `append`, `merge`, `window`, `stateful`; `none` where all refuse.
+        reasons: Every reason, the one that decided first.
+        write: How the rows reach the table.
+        since: Only source rows after these positions count; None where all do.
+        output_mode: For a stream: which rows each batch passes on.
+        key: For a stream: columns of the table by which the rows of a batch replace rows; empty
+            where they are added.
+        followed: For a stream: full names of the sources that it reads as streams; it reads all
+            others as they are at each batch.
+        watermarks: For a stream: those of the option `watermark`, by the full names of sources.
+        keeps_checkpoint: Whether the rows come from a stream that needs its checkpoint to resume.
+        possible: Names of the strategies that the definition allows, the preferred one first.
+        refused: The strategies that are not used.
+        cost: What a refresh costs; None where unknown.
+    """
+
+    engine: str
+    strategy: str
+    reasons: tuple[Reason, ...] = ()
+    write: Write = Write.REPLACE
+    since: SourcePositions | None = None
+    output_mode: OutputMode | None = None
+    key: tuple[str, ...] = ()
+    followed: tuple[str, ...] = ()
+    watermarks: tuple[tuple[str, Watermark], ...] = ()
+    keeps_checkpoint: bool = False
+    possible: tuple[str, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    cost: Cost | None = None
+
+    @property
+    def name(self) -> str:
+        """Engine and strategy: `stream/append`."""
+        return f"{self.engine}/{self.strategy}"
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether Structured Streaming computes the rows."""
+        return self.engine == STREAM
+
+    @property
+    def runs_batches(self) -> bool:
+        """Whether a stream resumes after the rows of the table."""
+        return self.write is Write.BATCHES
+
+    @property
+    def reads_changes(self) -> bool:
+        """Whether a refresh may apply the changes of the sources instead of computing all rows."""
+        return RECOMPUTE not in self.possible or not {*self.possible} <= {STREAM, RECOMPUTE}
+
+    @property
+    def reason(self) -> str:
+        """Every reason, for people, with what it is about."""
+        return "; ".join(dict.fromkeys(reason.text for reason in self.reasons))
+
+    @property
+    def explanation(self) -> str:
+        """Every reason with its code, in one line."""
+        return "; ".join(map(str, self.reasons))
+
+    @property
+    def alternatives(self) -> str:
+        """The other strategies that a refresh may use: `merge, window`; empty without one."""
+        own = STREAM if self.is_stream else self.strategy
+        return ", ".join(name for name in self.possible if name != own)
+
+    @property
+    def refusals(self) -> tuple[tuple[str, Reason], ...]:
+        """The strategies that are not used, each with a reason that the choice itself lacks.
+
+        A strategy for tables with a baseline is left out for a table without one.
+        """
+        told = {reason.code for reason in self.reasons} | {NO_BASELINE}
+        return tuple(
+            (refusal.strategy, reason)
+            for refusal in self.refused
+            for reason in refusal.reasons
+            if reason.code not in told
+        )
+
+
+NO_BASELINE = "NO_BASELINE"
+FULL_MODE = Reason("FULL_MODE", "", "REFRESH_MODE is FULL")
+ROW_WISE = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")
+SEVERAL_SOURCES = Reason(
+    "SEVERAL_SOURCES", "", "what several sources gained is read over one state of all of them"
+)
+
+
+class Request(Enum):
+    """What is asked of the strategies."""
+
+    KEEP = "how the table is kept"
+    FILL = "all rows of a new or changed table"
+    REFRESH = "the rows of the newest state of the sources"
+    FORCED = "all rows, even if no source has moved"
+    PARTITIONS = "the rows of some partitions"
+    HOST = "fresh rows for as long as the table is hosted"
+
+
+def _no_changes(since: SourcePositions) -> Mapping[str, ChangeKind]:
+    return dict.fromkeys((name for name, _ in since), ChangeKind.NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshInputs:
+    """State of a table and its sources when a refresh begins; ports are read only if needed.
+
+    Args:
+        request: What is asked for.
+        positions: Of the rows that the table has; None where they are unknown.
+        newest: Of the sources.
+        changes: Reads what happened to sources between some positions and the newest ones.
+        is_readable: Reads whether a source is still the one that a position names.
+        can_resume: Reads whether the checkpoint of the table's rows is there.
+        costs: Cost of earlier refreshes of this table, by strategy.
+        refused: Preferred strategies that this refresh cannot use; `choose` fills it in.
+    """
+
+    request: Request
+    positions: Positions | None = None
+    newest: Positions = field(default_factory=dict)
+    changes: Callable[[SourcePositions], Mapping[str, ChangeKind]] = _no_changes
+    is_readable: Callable[[SourcePositions], bool] = bool
+    can_resume: Callable[[], bool] = bool
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+    refused: tuple[Refusal, ...] = ()
+
+    @property
+    def redefined(self) -> tuple[str, ...]:
+        """Views and functions whose definition is not that of the table's rows."""
+        return redefined(self.positions, self.newest)
+
+
+def redefined(before: Positions | None, now: Positions) -> tuple[str, ...]:
+    """Return the views and functions whose definition differs between two sets of positions."""
+    known = before or {}
+    return tuple(
+        name
+        for name, position in sorted(now.items())
+        if isinstance(position, DefinitionPosition) and known.get(name) != position
+    )
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """Definition, query and baseline of a table, for its strategies.
+
+    Args:
+        definition: The table as wanted, or as it is stored.
+        analyzed: Its query as the engine sees it now.
+        baseline: From where it counts its sources; None where all rows count.
+    """
+
+    definition: ResolvedDefinition
+    analyzed: AnalyzedQuery
+    baseline: Baseline | None = None
+
+    @cached_property
+    def shape(self) -> RowShape:
+        """Which rows of the result a changed source row reaches."""
+        return row_shape(self.definition, self.analyzed)
+
+    @cached_property
+    def followed(self) -> tuple[Source, ...]:
+        """The sources whose changes count."""
+        return tuple(s for s in self.analyzed.sources if str(s.name) in self.shape.followed)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every refresh computes all rows."""
+        return self.definition.refresh_mode is RefreshMode.FULL
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the table has rows for which its query does not account."""
+        return self.baseline is not None and self.baseline.keeps_rows
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The columns of the declared key."""
+        key = self.definition.asked.primary_key
+        return key.columns if key is not None else ()
+
+    @property
+    def watermarks(self) -> tuple[Watermark, ...]:
+        """Those of the option `watermark`."""
+        return read_options(self.definition.asked.options).watermarks
+
+    @property
+    def is_row_wise(self) -> bool:
+        """Whether every row of the result is made of one row of a source."""
+        return self.shape.shape is Shape.ROW_WISE
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the query groups rows by the PRIMARY KEY."""
+        return self.shape.shape is Shape.KEYED
+
+    @property
+    def applies_changes(self) -> bool:
+        """Whether changes of the sources reach known rows, and all other rows can stay."""
+        return self.whole is None and (self.is_row_wise or self.is_keyed)
+
+    @property
+    def whole(self) -> Reason | None:
+        """Why the query cannot be computed over a part of its sources; None if it can."""
+        if self.shape.can_be_limited:
+            return None
+        return self.not_row_wise if self.shape.problem else self.unversioned
+
+    @property
+    def not_row_wise(self) -> Reason:
+        """Why rows of the sources count for each other."""
+        if self.is_keyed:
+            return Reason("GROUPS", "", "it groups rows by the PRIMARY KEY")
+        return Reason(self.shape.reason, "", self.shape.problem)
+
+    @property
+    def unversioned(self) -> Reason:
+        """Which sources do not record their changes."""
+        names = ", ".join(self.shape.unversioned)
+        return Reason("READ_WHOLE", names, f"the changes of {names} are not recorded")
+
+
+class Strategy(Protocol):
+    """A way to keep the rows of a table: a module of this package."""
+
+    NAME: str
+
+    def possible(self, table: TableFacts) -> Choice | Refusal:
+        """Return how the strategy keeps a table, or why its definition forbids it."""
+        ...
+
+    def usable(self, table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
+        """Return how one refresh uses the strategy, or why it cannot.
+
+        Args:
+            table: As for `possible`.
+            own: What `possible` returned.
+            inputs: Positions, changes, and the preferred strategies that were refused.
+        """
+        ...
+
+
+def changed_views(strategy: str, inputs: RefreshInputs) -> Refusal:
+    """Refuse a strategy because the rows are those of older definitions of views."""
+    names = ", ".join(inputs.redefined)
+    return Refusal.of(strategy, "VIEW_CHANGED", f"the definition of {names} changed", names)
+
+
+def unread(strategy: str, names: Sequence[str]) -> Refusal:
+    """Refuse a strategy because the rows have no position in some sources."""
+    text = ", ".join(names)
+    return Refusal.of(strategy, "POSITIONS_UNKNOWN", f"the rows have no position in {text}", text)
+
+
+def all_rows(strategy: str, inputs: RefreshInputs) -> Refusal:
+    """Refuse a strategy that computes only what changed."""
+    return Refusal.of(strategy, "ALL_ROWS", f"{inputs.request.value} are asked for")
+
+
+def changes_since(
+    strategy: str, table: TableFacts, inputs: RefreshInputs
+) -> SourcePositions | Refusal:
+    """Return after which positions a refresh applies changes, or why it must not.
+
+    A table with a baseline is never computed from all source rows: unknown positions end it.
+    """
+    forced = inputs.request is Request.FORCED and table.baseline is None
+    if forced or inputs.request in (Request.FILL, Request.PARTITIONS):
+        return all_rows(strategy, inputs)
+    if inputs.redefined and not table.keeps_rows:
+        return changed_views(strategy, inputs)
+    since = positions_of(table.shape.followed, inputs.positions or {})
+    known = {name for name, _ in since}
+    missing = [name for name in table.shape.followed if name not in known]
+    if missing:
+        return replace(unread(strategy, missing), is_final=table.baseline is not None)
+    return since
+
+
+_HAPPENED = {
+    ChangeKind.GONE: ("SOURCE_HISTORY_GONE", "what happened to {} since then cannot be read"),
+    ChangeKind.REPLACED: ("SOURCE_RECREATED", "{} was dropped and created again"),
+    ChangeKind.REMOVED: ("ROWS_CHANGED", "rows of {} were removed or changed"),
+}
+
+
+def disallowed(kinds: Mapping[str, ChangeKind], *allowed: ChangeKind) -> Iterator[Reason]:
+    """Yield what happened to sources that a strategy cannot apply."""
+    for name, kind in kinds.items():
+        if kind not in (ChangeKind.NONE, *allowed):
+            code, text = _HAPPENED[kind]
+            yield Reason(code, name, text.format(name))
+
+
+def kind_of(source: Source) -> str:
+    """Return what a source is, for people."""
+    return f"a {source.format} table" if source.format else "a table of unknown format"
+
+
+def follows(sources: Sequence[Source]) -> Iterator[Reason]:
+    """Yield by what each source is followed."""
+    for source in sources:
+        name = str(source.name)
+        if source.kind is SourceKind.VERSIONED:
+            yield Reason("VERSIONED_SOURCE", name, f"{name} is followed by its versions")
+        else:
+            text = f"{name} is followed by its {source.format} log"
+            yield Reason("LOG_SOURCE", name, text)

@@ -1,0 +1,447 @@
+"""What every table format must do: the contract of `execution.table_format`.
+
+A world is one implementation with tables to try it on. A suite derives from `TableFormatContract`
+and has a fixture `world`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import PrimaryKey
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind, encode_commit
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind, VersionedPosition
+from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.execution.table_format import VersionRange
+from dbt.adapters.spark_mt.planning.properties import properties_of
+from tests.unit.builders import QUERY, resolve, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.execution.table_format import VersionedTables
+
+Rows = list[tuple[Any, ...]]
+
+DDL = "k INT; v STRING"
+TWO = [(1, "a"), (2, "b")]
+CONSTRAINT = "materialized-table.not-null.v"
+
+
+class FormatWorld(ABC):
+    """An implementation, and other programs that use the same tables."""
+
+    tables: VersionedTables[Any, Any]
+
+    @abstractmethod
+    def session(self) -> AbstractContextManager[Any]:
+        """Open a session of the engine."""
+
+    @abstractmethod
+    def name(self, name: str) -> TableName:
+        """The full name."""
+
+    @abstractmethod
+    def location(self, name: TableName) -> str:
+        """Where a table lives."""
+
+    @abstractmethod
+    def made(self, rows: Sequence[tuple[Any, ...]], ddl: str = DDL) -> Any:
+        """Rows as the engine hands them over."""
+
+    @abstractmethod
+    def read(self, rows: Any) -> Rows:
+        """Rows that the engine passed, in order."""
+
+    @abstractmethod
+    def rows(self, name: TableName, version: int | None = None) -> Rows:
+        """The rows of a table, in order; as of a version if one is given."""
+
+    @abstractmethod
+    def columns(self, name: TableName) -> list[str]:
+        """The columns of a table."""
+
+    @abstractmethod
+    def properties(self, name: TableName) -> dict[str, str]:
+        """The properties of a table."""
+
+    @abstractmethod
+    def condition_of(self, error: BaseException) -> str:
+        """The condition of an error of the implementation."""
+
+    @abstractmethod
+    def is_missing(self, error: BaseException) -> bool:
+        """Whether an error says that there is no such table."""
+
+    @abstractmethod
+    def is_unreadable(self, error: BaseException) -> bool:
+        """Whether an error says that the commit or the files of a version are gone."""
+
+    @abstractmethod
+    def create(self, name: TableName, rows: Rows) -> None:
+        """Create a table of the columns `DDL`, as another program does."""
+
+    @abstractmethod
+    def update(self, name: TableName, key: int, value: str) -> None:
+        """Change the rows of a key, as another program does."""
+
+    @abstractmethod
+    def delete(self, name: TableName, key: int) -> None:
+        """Delete the rows of a key, as another program does."""
+
+    @abstractmethod
+    def drop(self, name: TableName) -> None:
+        """Drop a table."""
+
+    @abstractmethod
+    def restore(self, name: TableName, version: int) -> None:
+        """Bring a version back."""
+
+    @abstractmethod
+    def overtaken(self, name: TableName, number: int, by: int) -> BaseException:
+        """Commit under `number` while another writer commits under `by`; return the error."""
+
+    @abstractmethod
+    def forget_commits(self, name: TableName) -> None:
+        """Make a commit, and remove all before it from the log, as time does."""
+
+    @abstractmethod
+    def violate(self, name: TableName) -> None:
+        """Append a row with NULL in the column `v`, as another program does."""
+
+    # What follows from the above
+
+    def table(self, rows: Rows = TWO) -> TableName:
+        """A table with rows."""
+        name = self.name("t")
+        self.create(name, list(rows))
+        return name
+
+    def run(self, method: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """Call a method with a session of its own."""
+        with self.session() as session:
+            return method(session, *args, **named)
+
+    def commit(
+        self,
+        number: int | None,
+        write: Callable[..., Any],
+        *args: Any,
+        facts: CommitFacts | None = None,
+        **more: Any,
+    ) -> int | None:
+        """Make a commit."""
+        with self.session() as session:
+            metadata = encode_commit(facts or told(number))
+            made = partial(write, session, *args)
+            return self.tables.commit(session, metadata, number, made, **more)
+
+    def newest(self, name: TableName) -> int:
+        return self.tables.log.newest(self.location(name))
+
+    def position(self, name: TableName) -> VersionedPosition:
+        version = self.newest(name)
+        commit = self.tables.log.commit(self.location(name), version)
+        assert commit is not None
+        return VersionedPosition(version, commit.identity)
+
+    def kind(self, name: TableName, after: VersionedPosition) -> ChangeKind:
+        return self.run(lambda s: self.tables.changes(s).kind(self._range(name, after)))
+
+    def changes(self, name: TableName, after: VersionedPosition) -> tuple[Rows, Rows]:
+        """The rows that were added and those that were removed."""
+        with self.session() as session:
+            reader, range_ = self.tables.changes(session), self._range(name, after)
+            removed = reader.removed(range_)
+            return self.read(reader.added(range_)), [] if removed is None else self.read(removed)
+
+    def _range(self, name: TableName, after: VersionedPosition) -> VersionRange:
+        return VersionRange(name, self.location(name), after, self.position(name))
+
+
+def told(number: int | None) -> CommitFacts:
+    return CommitFacts("id", CommitKind.CONTENT, number or 0, 1)
+
+
+def definition(name: TableName, **clauses: Any):
+    asked = AskedDefinition(QUERY, constraints=(PrimaryKey(("k",), None),), **clauses)
+    return stored(resolve(asked, DDL), name)
+
+
+class TableFormatContract:
+    """The contract, over one world."""
+
+    # The fence
+
+    def test_a_commit_says_which_version_it_made_and_carries_its_metadata(self, world):
+        t, tables = world.table(), world.tables
+        version = world.commit(1, tables.append, t, world.made([(3, "c")]))
+        assert version == world.newest(t)
+        found = tables.log.commit(world.location(t), version)
+        assert (found.facts, found.effect, found.problem) == (told(1), CommitEffect.ROWS, "")
+        assert world.rows(t) == [*TWO, (3, "c")]
+
+    @pytest.mark.parametrize("number", [5, 4])
+    def test_a_number_that_was_committed_and_lower_ones_are_skipped(self, world, number):
+        t, tables = world.table(), world.tables
+        assert world.commit(5, tables.append, t, world.made([(3, "c")])) is not None
+        before = world.newest(t)
+        assert world.commit(number, tables.append, t, world.made([(4, "d")])) is None
+        assert (world.newest(t), world.rows(t)) == (before, [*TWO, (3, "c")])
+        assert world.commit(6, tables.append, t, world.made([(4, "d")])) == before + 1
+
+    def test_commits_without_a_fence_and_of_other_fences_pass(self, world):
+        t, tables = world.table(), world.tables
+        world.commit(5, tables.append, t, world.made([(3, "c")]))
+        assert world.commit(None, tables.append, t, world.made([(4, "d")])) is not None
+        one = world.made([(5, "e")])
+        assert world.commit(5, tables.append, t, one, fence="another") is not None
+        assert world.commit(5, tables.append, t, one, fence="another") is None
+        assert world.rows(t) == [*TWO, (3, "c"), (4, "d"), (5, "e")]
+
+    def test_a_restore_does_not_lower_the_fence(self, world):
+        t, tables = world.table(), world.tables
+        before = world.newest(t)
+        world.commit(5, tables.append, t, world.made([(3, "c")]))
+        world.restore(t, before)
+        assert world.commit(5, tables.append, t, world.made([(3, "c")])) is None
+        assert world.rows(t) == TWO
+
+    def test_a_writer_that_is_overtaken_gets_a_conflict(self, world):
+        t = world.table()
+        error = world.overtaken(t, number=1, by=2)
+        assert world.condition_of(error) in world.tables.format.conditions.conflict
+        assert (9, "late") not in world.rows(t)
+
+    # History
+
+    def test_history_is_read_from_the_newest_commit(self, world):
+        t, log = world.table(), world.tables.log
+        where = world.location(t)
+        world.commit(1, world.tables.append, t, world.made([(3, "c")]))
+        world.run(world.tables.set_properties, t, {"note": "x"})
+        world.delete(t, 1)
+        commits = list(log.backwards(where))
+        assert [c.version for c in commits] == sorted(log.versions(where), reverse=True)
+        assert [c.facts is not None for c in commits][:3] == [False, False, True]
+        assert [c.effect for c in commits][:3] == [
+            CommitEffect.ROWS,
+            CommitEffect.NO_ROWS,
+            CommitEffect.ROWS,
+        ]
+        assert next(iter(log.backwards(where, 1))).version == 1
+        newest = commits[0].version
+        assert log.is_newest(where, newest)
+        assert not log.is_newest(where, newest - 1)
+        assert log.newest(where, known=1) == newest
+        assert log.next_after(where, newest - 1) == newest
+        assert log.next_after(where, newest) is None
+        assert log.commit(where, newest + 1) is None
+        both = log.commits([(where, newest), (where, newest - 1), (where, newest + 1)])
+        assert set(both) == {(where, newest), (where, newest - 1)}
+        times = log.commit_times(where, [newest - 1, newest])
+        assert times[newest - 1] <= times[newest]
+
+    def test_a_restore_names_the_version_that_it_brought_back(self, world):
+        t = world.table()
+        before = world.newest(t)
+        world.delete(t, 1)
+        world.restore(t, before)
+        found = world.tables.log.commit(world.location(t), world.newest(t))
+        assert (found.effect, found.restored) == (CommitEffect.RESTORE, before)
+
+    def test_the_first_commit_that_changes_rows_is_found(self, world):
+        t, log = world.table(), world.tables.log
+        first, where = world.newest(t) + 1, world.location(t)
+        world.run(world.tables.set_properties, t, {"note": "x"})
+        assert log.first_row_change(where, first, world.newest(t)) is None
+        world.delete(t, 1)
+        world.delete(t, 2)
+        assert log.first_row_change(where, first, world.newest(t)).version == first + 1
+
+    def test_commits_that_were_removed_are_gone_and_the_rest_is_there(self, world):
+        t, log = world.table(), world.tables.log
+        where, earlier = world.location(t), world.newest(t)
+        world.forget_commits(t)
+        newest = log.newest(where)
+        assert (newest > earlier, log.versions(where)) == (True, [newest])
+        assert log.commit(where, earlier) is None
+        assert log.next_after(where, earlier) == newest
+        assert [c.version for c in log.backwards(where)] == [newest]
+        assert log.stamp(where, earlier) == ""
+
+    def test_another_table_of_the_name_has_another_identity_and_another_stamp(self, world):
+        t, log = world.table(), world.tables.log
+        where, position = world.location(t), world.position(t)
+        stamp = log.stamp(where, 0)
+        identity = world.run(world.tables.identity, t, where)
+        assert identity == world.run(world.tables.identity, t, where) != ""
+        world.drop(t)
+        world.create(t, TWO)
+        assert world.run(world.tables.identity, t, world.location(t)) != identity
+        assert log.stamp(world.location(t), 0) != stamp
+        assert world.position(t) != position
+
+    # Reading versions, and changes between them
+
+    def test_a_version_is_read_as_it_was(self, world):
+        t = world.table()
+        before = world.newest(t)
+        world.delete(t, 1)
+        assert (world.rows(t, before), world.rows(t)) == (TWO, [(2, "b")])
+
+    def test_what_was_appended_was_added(self, world):
+        t = world.table()
+        start = world.position(t)
+        assert world.kind(t, start) is ChangeKind.NONE
+        world.commit(1, world.tables.append, t, world.made([(1, "a"), (3, "c")]))
+        assert world.kind(t, start) is ChangeKind.ADDED
+        assert world.changes(t, start) == ([(1, "a"), (3, "c")], [])
+        assert world.changes(t, world.position(t)) == ([], [])
+
+    def test_what_was_updated_was_removed_and_added(self, world):
+        t = world.table()
+        start = world.position(t)
+        world.update(t, 1, "new")
+        assert world.kind(t, start) is ChangeKind.REMOVED
+        assert world.changes(t, start) == ([(1, "new")], [(1, "a")])
+
+    def test_what_was_deleted_was_removed(self, world):
+        t = world.table([*TWO, (2, "b")])
+        start = world.position(t)
+        world.delete(t, 2)
+        assert world.kind(t, start) is ChangeKind.REMOVED
+        assert world.changes(t, start) == ([], [(2, "b"), (2, "b")])
+
+    def test_rows_are_compared_as_bags(self, world):
+        t = world.table()
+        start = world.position(t)
+        world.commit(1, world.tables.overwrite, t, world.made(TWO[::-1]))
+        assert world.kind(t, start) is ChangeKind.NONE
+        assert world.changes(t, start) == ([], [])
+        world.commit(2, world.tables.overwrite, t, world.made([(1, "a"), (1, "a")]))
+        assert world.changes(t, start) == ([(1, "a")], [(2, "b")])
+
+    def test_all_rows_were_added_since_before_all(self, world):
+        t = world.table()
+        assert world.kind(t, BEFORE_ALL) is ChangeKind.ADDED
+        assert world.changes(t, BEFORE_ALL) == (TWO, [])
+
+    def test_compaction_and_properties_change_no_row(self, world):
+        t = world.table()
+        start = world.position(t)
+        world.commit(1, world.tables.append, t, world.made([(3, "c")]))
+        behind = world.position(t)
+        world.run(world.tables.compact, t)
+        world.run(world.tables.set_properties, t, {"note": "x"})
+        assert world.kind(t, behind) is ChangeKind.NONE
+        assert world.changes(t, start) == ([(3, "c")], [])
+
+    # Writes
+
+    def test_a_table_is_created_with_what_follows_from_its_definition(self, world):
+        found = definition(world.name("t"), comment="sums", partitioned_by=("v",))
+        t, tables = found.name, world.tables
+        assert world.commit(1, tables.create, found, world.made(TWO)) == 0
+        assert world.rows(t) == TWO
+        assert world.run(tables.partition_columns, t) == ("v",)
+        wanted = properties_of(found, tables.format)
+        assert {key: world.properties(t).get(key) for key in wanted} == wanted
+        with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever the engine raises
+            world.commit(2, tables.create, found, world.made(TWO))
+        assert world.condition_of(failed.value)
+
+    def test_a_replacement_brings_its_own_columns_and_keeps_the_identity(self, world):
+        t, tables = world.table(), world.tables
+        identity = world.run(tables.identity, t, world.location(t))
+        world.commit(1, tables.replace, t, world.made([("x", 1)], "a STRING; b INT"), ("a",))
+        assert (world.rows(t), world.columns(t)) == ([("x", 1)], ["a", "b"])
+        assert world.run(tables.partition_columns, t) == ("a",)
+        assert world.run(tables.identity, t, world.location(t)) == identity
+
+    @pytest.mark.parametrize("method", ["overwrite", "append"])
+    def test_a_write_may_add_columns(self, world, method):
+        t, ddl = world.table(), f"{DDL}; w INT"
+        write = partial(getattr(world.tables, method), adds_columns=True)
+        world.commit(1, write, t, world.made([(3, "c", 7)], ddl))
+        kept = [] if method == "overwrite" else [(*row, None) for row in TWO]
+        assert (world.rows(t), world.columns(t)) == ([*kept, (3, "c", 7)], ["k", "v", "w"])
+
+    def test_rows_of_a_condition_are_replaced(self, world):
+        t = world.table()
+        world.commit(1, world.tables.overwrite_where, t, "`k` = 2", world.made([(2, "new")]))
+        assert world.rows(t) == [(1, "a"), (2, "new")]
+
+    def test_rows_of_keys_are_replaced(self, world):
+        t = world.table([*TWO, (3, "c")])
+        keys = world.made([(1,), (2,), (4,)], "k INT")
+        rows = world.made([(1, "new"), (4, "d")])
+        world.commit(1, world.tables.replace_keys, definition(t), rows, keys)
+        assert world.rows(t) == [(1, "new"), (3, "c"), (4, "d")]
+
+    def test_rows_take_the_place_of_those_of_the_same_key(self, world):
+        t = world.table()
+        rows = world.made([(2, "new"), (3, "c")])
+        world.commit(1, world.tables.upsert, definition(t), rows, ("k",))
+        assert world.rows(t) == [(1, "a"), (2, "new"), (3, "c")]
+
+    # Properties and constraints
+
+    def test_properties_are_set_and_removed(self, world):
+        t, tables = world.table(), world.tables
+        world.run(tables.set_properties, t, {"one": "it's", "two": "2"})
+        assert {k: world.properties(t)[k] for k in ("one", "two")} == {"one": "it's", "two": "2"}
+        world.run(tables.unset_properties, t, ["one", "never there"])
+        assert "one" not in world.properties(t)
+
+    def test_a_constraint_refuses_null_until_it_is_dropped(self, world):
+        t, tables = world.table(), world.tables
+        world.run(tables.add_not_null, t, CONSTRAINT, "v")
+        assert CONSTRAINT in tables.format.constraints(world.properties(t))
+        with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever the engine raises
+            world.violate(t)
+        assert world.condition_of(failed.value) in tables.format.conditions.constraint
+        with pytest.raises(Exception) as failed:  # noqa: PT011
+            world.run(tables.add_not_null, t, CONSTRAINT, "v")
+        assert world.condition_of(failed.value) in tables.format.conditions.constraint_exists
+        world.run(tables.drop_constraint, t, CONSTRAINT)
+        world.run(tables.drop_constraint, t, CONSTRAINT)
+        world.violate(t)
+        assert (9, None) in world.rows(t)
+        with pytest.raises(Exception) as failed:  # noqa: PT011
+            world.run(tables.add_not_null, t, CONSTRAINT, "v")
+        assert world.condition_of(failed.value) in tables.format.conditions.rows_break_constraint
+
+    def test_what_the_format_sets_by_itself_is_told_from_what_users_set(self, world):
+        t, format_ = world.table(), world.tables.format
+        world.run(world.tables.set_properties, t, {"note": "x", **format_.name_mapping})
+        assert all(map(format_.is_maintained, format_.name_mapping))
+        assert not format_.is_maintained("note")
+
+    # Maintenance
+
+    def test_what_vacuum_removed_cannot_be_read_any_more(self, world):
+        t, tables = world.table(), world.tables
+        before = world.newest(t)
+        world.commit(1, tables.overwrite, t, world.made([(3, "c")]))
+        world.run(tables.vacuum, t, 7 * 24 * 3600 * 1000)
+        assert world.rows(t, before) == TWO
+        world.run(tables.vacuum, t, 0)
+        with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever the engine raises
+            world.rows(t, before)
+        assert world.is_unreadable(failed.value)
+        assert world.rows(t) == [(3, "c")]
+
+    def test_what_is_not_there_is_known_by_its_condition(self, world):
+        with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever the engine raises
+            world.run(world.tables.compact, world.name("nowhere"))
+        assert world.is_missing(failed.value)
+        assert world.tables.log.newest("/nowhere/at/all") == -1
+        assert world.tables.log.versions("/nowhere/at/all") == []

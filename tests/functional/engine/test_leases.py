@@ -1,0 +1,229 @@
+"""Leases on Delta: their own table, heartbeats, older layouts, and what compaction keeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Lease, Owner
+from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, LocalProcesses
+from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
+from dbt.adapters.spark_mt.spark.driver_files import listed_names
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
+from dbt.adapters.spark_mt.spark.leases import LAYOUT
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+from dbt.adapters.spark_mt.spark.system_table import SystemTable
+from tests.behaviour.spark import SparkTables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CATALOG = "spark_catalog"
+REGISTRY = "materialized_table_system.registry"
+LEASES = "materialized_table_system.leases"
+QUERY = "SELECT id FROM range(3)"
+THERE = Owner("there", 1)
+
+
+@pytest.fixture
+def tables(session, schema):
+    assert session.catalog.currentDatabase() == schema
+    return SparkTables(session)
+
+
+@pytest.fixture
+def spark(tables, session):
+    """A catalog with a registry, and without leases."""
+    session.sql(f"DROP TABLE IF EXISTS {REGISTRY}")
+    session.sql(f"DROP TABLE IF EXISTS {LEASES}")
+    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
+    return session
+
+
+def version(spark: SparkSession, table: str) -> int:
+    """The newest version of a table."""
+    return spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0]["version"]
+
+
+def lease(term: int = 1, heard_at_ms: int = 1_000, *, is_released: bool = False) -> Lease:
+    """A lease of a manager on another machine."""
+    return Lease(CATALOG, term, THERE, heard_at_ms, is_released=is_released)
+
+
+def write_as_an_older_release(spark: SparkSession, term: int, at_ms: int, status: str) -> None:
+    """Append the row that release 0.1 wrote about its lease."""
+    facts = json.dumps({"address": "http://x", "settings": {"a": "b"}, "silence_ms": 60_000})
+    spark.sql(
+        f"INSERT INTO {REGISTRY} (kind, status, recorded_at_ms, seq, owner_host, owner_pid, "
+        "owner_process, owner_user, facts) VALUES "
+        f"('MANAGER', '{status}', {at_ms}, {term}, 'there', 1, '', '', '{facts}')"
+    )
+
+
+def test_a_lease_is_a_row_of_its_own_table_and_a_heartbeat_is_none(spark):
+    ours, others = SparkEnvironment(spark).leases, SparkEnvironment(spark).leases
+    before = version(spark, REGISTRY)
+    assert others.newest(CATALOG) is None
+    assert ours.take(lease())
+    assert others.newest(CATALOG) == lease()
+    taken = version(spark, LEASES)
+    for at_ms in (2_000, 3_000):
+        ours.beat(lease(heard_at_ms=at_ms))
+        assert others.newest(CATALOG) == lease(heard_at_ms=at_ms)
+    assert (version(spark, LEASES), version(spark, REGISTRY)) == (taken, before)
+    assert not others.take(lease())
+    assert others.take(lease(2, 9_000))
+    ours.beat(lease(1, 99_000))
+    assert ours.newest(CATALOG) == lease(2, 9_000), "the first one lost it"
+    others.tell(lease(2, 10_000, is_released=True))
+    assert ours.newest(CATALOG).is_released
+
+
+def test_heartbeats_are_read_from_afar_and_outlive_the_upkeep_of_the_table(spark):
+    """Over Connect nothing but Spark's own listing is there."""
+    ours = SparkEnvironment(spark).leases
+    ours.take(lease())
+    ours.beat(lease(heard_at_ms=5_000))
+    location = spark.sql(f"DESCRIBE DETAIL {LEASES}").collect()[0]["location"]
+    assert listed_names(spark, f"{location}/_heartbeats") == ["1-5000.beat"]
+    assert listed_names(spark, f"{location}/_nothing") == []
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    spark.sql(f"VACUUM {LEASES} RETAIN 0 HOURS")
+    assert listed_names(spark, f"{location}/_heartbeats") == ["1-5000.beat"]
+    assert SparkEnvironment(spark).leases.newest(CATALOG).heard_at_ms == 5_000
+
+
+def test_a_manager_takes_over_from_an_older_release_and_the_term_counts_on(spark, tables):
+    now = [tables.environment.now_ms()]
+    write_as_an_older_release(spark, 6, now[0] - 900_000, "RELEASED")
+    write_as_an_older_release(spark, 7, now[0], "HELD")
+    log = SparkEnvironment(spark).leases
+    found = log.newest(CATALOG)
+    assert (found.term, found.owner, found.settings) == (7, THERE, (("a", "b"),))
+    claim = Claim(CATALOG, LocalProcesses().owner())
+    leadership = Leadership(log, LocalProcesses(), claim, lambda: now[0])
+    assert not leadership.tick()
+    now[0] += 59_000
+    write_as_an_older_release(spark, 7, now[0], "HELD")
+    assert not leadership.tick()
+    now[0] += 59_000
+    assert not leadership.tick(), "it was heard of"
+    now[0] += 1_000
+    assert leadership.tick()
+    assert leadership.lease.term == 8
+    assert SparkEnvironment(spark).leases.newest(CATALOG).term == 8
+    old = spark.table(REGISTRY).where("kind = 'MANAGER'").select("seq").collect()
+    assert sorted(row[0] for row in old) == [6, 7, 7]
+    leadership.release()
+    assert SparkEnvironment(spark).leases.newest(CATALOG).is_released
+
+
+def job(name: str, status: JobStatus, heard_at_ms: int, **facts) -> Job:
+    """A row about a job of the table t."""
+    made = Job(
+        job_id=name,
+        table=TableName("t", "default", CATALOG),
+        kind=JobKind.MANUAL,
+        status=status,
+        started_at_ms=heard_at_ms,
+        heard_at_ms=heard_at_ms,
+        owner=THERE,
+        trigger="REFRESH",
+    )
+    return replace(made, **facts)
+
+
+def test_compaction_keeps_what_a_reader_may_need(spark, tables):
+    environment = SparkEnvironment(spark)
+    log, now = environment.log, tables.environment.now_ms()
+    write_as_an_older_release(spark, 4, now, "RELEASED")
+    write_as_an_older_release(spark, 5, 1, "HELD")
+    log.append(
+        job("long ago", JobStatus.FINISHED, now - KEPT_MS - 1_000),
+        job("a month ago", JobStatus.FINISHED, now - KEPT_MS + 3_600_000),
+        job("runs", JobStatus.RUNNING, now - 1_000),
+        job("runs", JobStatus.RUNNING, now),
+        job("ended", JobStatus.RUNNING, now),
+        job("ended", JobStatus.FINISHED, now, ended_at_ms=now),
+    )
+    told = {row["job_id"]: row["status"] for row in log_rows(spark, "JOB")}
+    log.tell_handlers(CATALOG, {TableName("t", "default", CATALOG): b"old"})
+    log.tell_handlers(CATALOG, {TableName("t", "default", CATALOG): b"new"})
+    table = SystemTable(spark, versioned_tables(spark), PrivateSessions(spark), compact_every=1)
+    before = log.known(CATALOG), log.jobs(CATALOG, now - KEPT_MS)
+    table.append(CATALOG, [{"kind": "OTHER"}], now)
+    assert (log.known(CATALOG), log.jobs(CATALOG, now - KEPT_MS)) == before
+    assert told.keys() - {row["job_id"] for row in log_rows(spark, "JOB")} == {"long ago"}
+    found = {(row["job_id"], row["status"]) for row in log_rows(spark, "JOB")}
+    assert {("runs", "RUNNING"), ("ended", "FINISHED"), ("a month ago", "FINISHED")} <= found
+    assert ("ended", "RUNNING") not in found
+    assert [row["seq"] for row in log_rows(spark, "MANAGER")] == [5], "the last term"
+    assert log.handler(TableName("t", "default", CATALOG)) == b"new"
+    assert [row["facts"] for row in log_rows(spark, "HANDLER")] == ["new"]
+    assert SparkEnvironment(spark).leases.newest(CATALOG).term == 5
+
+
+def test_compaction_keeps_the_last_lease(spark):
+    leases = SparkEnvironment(spark).leases
+    for term in (1, 2, 3):
+        assert leases.take(lease(term))
+        leases.tell(lease(term, is_released=True))
+    row = {
+        "kind": "MANAGER",
+        "seq": 3,
+        "status": "RELEASED",
+        "recorded_at_ms": 2_000,
+        "facts": "{}",
+    }
+    table = SystemTable(
+        spark, versioned_tables(spark), PrivateSessions(spark), LAYOUT, compact_every=1
+    )
+    table.append(CATALOG, [row], 2_000)
+    found = spark.table(LEASES).select("seq").distinct().collect()
+    assert [each["seq"] for each in found] == [3]
+    assert not leases.take(lease(3)), "no term passes twice"
+    assert leases.take(lease(4))
+
+
+def log_rows(spark: SparkSession, kind: str) -> list:
+    """The rows of a kind in the registry."""
+    return spark.table(REGISTRY).where(f"kind = '{kind}'").collect()
+
+
+def test_a_registry_of_an_older_release_is_kept_small(spark):
+    """Its properties let Delta keep a day of commits and of removed files; nothing removed them."""
+    spark.sql(
+        f"ALTER TABLE {REGISTRY} SET TBLPROPERTIES ('delta.logRetentionDuration' = "
+        "'interval 1 day', 'delta.deletedFileRetentionDuration' = 'interval 1 day')"
+    )
+    table = SystemTable(spark, versioned_tables(spark), PrivateSessions(spark), compact_every=1)
+    for number in range(8):
+        table.append(CATALOG, [{"kind": "OTHER", "recorded_at_ms": number}], number)
+    operations = [row["operation"] for row in spark.sql(f"DESCRIBE HISTORY {REGISTRY}").collect()]
+    assert "VACUUM END" in operations
+    rows = spark.sql(f"SHOW TBLPROPERTIES {REGISTRY}").collect()
+    assert {row["value"] for row in rows if "Retention" in row["key"]} == {"interval 1 hour"}
+    detail = spark.sql(f"DESCRIBE DETAIL {REGISTRY}").collect()[0]
+    assert detail["numFiles"] == 1
+
+
+def test_the_view_tells_streams_of_the_manager_that_holds_the_catalog(spark, tables):
+    environment = SparkEnvironment(spark)
+    now = tables.environment.now_ms()
+    long_ago = now - HOST_SILENCE_MS - 3_600_000
+    running = job("s", JobStatus.RUNNING, long_ago, kind=JobKind.CONTINUOUS)
+    environment.log.append(running, job("r", JobStatus.RUNNING, long_ago))
+
+    def shown():
+        rows = spark.table("materialized_table_system.jobs").collect()
+        return {row["job_id"]: row["status"] for row in rows if row["job_id"] in {"s", "r"}}
+
+    assert shown() == {"s": "FAILED", "r": "FAILED"}
+    environment.leases.take(lease())
+    assert shown() == {"s": "RUNNING", "r": "FAILED"}, "a lease tells nothing of other refreshes"
+    environment.leases.tell(lease(is_released=True))
+    assert shown() == {"s": "FAILED", "r": "FAILED"}

@@ -1,0 +1,128 @@
+"""SQL of an operator tree has the columns and rows of the query that it was built from."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from datetime import date, datetime
+from decimal import Decimal
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
+from dbt.adapters.spark_mt.query.functions import AGGREGATES, GENERATORS
+from dbt.adapters.spark_mt.query.operator_builder import operator_tree
+from dbt.adapters.spark_mt.query.operator_sql import render_query
+from tests.support.query_corpus import NEXMARK, NEXMARK_TABLES, TPCH, TPCH_TABLES
+from tests.support.random_queries import TABLES, RandomQueries
+
+SCHEMA = "operator_trees"
+CONTEXT = QueryContext("spark_catalog", SCHEMA, ())
+ROWS = 30
+_URLS = ["https://www.nexmark.com/a/b/item.htm?query=1&channel_id=7", "https://x.y/1/2/3?q"]
+_LITERAL = re.compile(r"'([^']*)'")
+
+
+def _texts(queries):
+    found = {text.replace("%", "") for query in queries for text in _LITERAL.findall(query)}
+    return sorted(text for text in found if text) or ["x", "y"]
+
+
+def _value(type_, texts, rng):
+    """A value of a type, NULL now and then, from a small domain."""
+    made = {
+        "BIGINT": lambda: rng.randint(0, 4),
+        "INT": lambda: rng.randint(0, 4),
+        "STRING": lambda: rng.choice(texts),
+        "DECIMAL": lambda: Decimal(rng.randint(0, 40000)) / 100,
+        "DATE": lambda: date(rng.randint(1993, 1998), rng.randint(1, 12), 15),
+        "TIMESTAMP": lambda: datetime(2020, 1, 1, 0, 0, rng.randint(0, 59)),  # noqa: DTZ001
+        "ARRAY": lambda: [rng.randint(0, 3) for _ in range(rng.randint(0, 3))],
+        "STRUCT": lambda: (rng.randint(0, 3), "x"),
+    }
+    return None if rng.random() < 0.08 else made[re.match("[A-Z]+", type_)[0]]()
+
+
+def _fields(ddl):
+    """Split the columns of a DDL text; commas inside types do not count."""
+    parts = re.split(r",\s*(?![^<(]*[>)])", ddl)
+    return [tuple(part.strip().split(" ", 1)) for part in parts]
+
+
+@pytest.fixture(scope="module")
+def sources(spark):
+    """The tables of all queries, with random rows; returns their columns."""
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+    spark.sql(f"USE {SCHEMA}")
+    rng = random.Random(1)  # noqa: S311 - the same rows each time
+    found = []
+    groups = ((TPCH_TABLES, TPCH), (NEXMARK_TABLES, NEXMARK), (TABLES, {}))
+    for tables, queries in groups:
+        texts = _texts(queries.values())
+        for name, ddl in tables.items():
+            fields = _fields(ddl)
+            pools = [_URLS if column == "url" else texts for column, _ in fields]
+            rows = [
+                tuple(_value(t, pool, rng) for (_, t), pool in zip(fields, pools, strict=True))
+                for _ in range(ROWS)
+            ]
+            frame = spark.createDataFrame(rows, ", ".join(f"{c} {t}" for c, t in fields))
+            frame.coalesce(1).write.format("parquet").saveAsTable(name)
+            columns = tuple(FieldName(column) for column, _ in fields)
+            found.append(SourceColumns(f"spark_catalog.{SCHEMA}.{name}", columns))
+    yield tuple(found)
+    spark.sql("USE default")
+    spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+
+
+def check(spark, sources, query):
+    """Build the tree of a query, and compare its SQL with the query on Spark.
+
+    Returns:
+        Why it could not be rendered; empty if it could.
+    """
+    original = spark.sql(query)
+    tree = operator_tree(query, CONTEXT, tuple(original.columns), sources=sources)
+    if tree.gaps:
+        return [code for code, _ in tree.gaps]
+    text = render_query(tree)
+    rendered = spark.sql(text)
+    ours = [(f.name, f.dataType) for f in rendered.schema.fields]
+    assert ours == [(f.name, f.dataType) for f in original.schema.fields], f"{query}\n\n{text}"
+    wanted, found = (Counter(map(repr, frame.collect())) for frame in (original, rendered))
+    assert found == wanted, f"{query}\n\n{text}"
+    return []
+
+
+@pytest.mark.parametrize("name", TPCH)
+def test_queries_of_tpch(spark, sources, name):
+    assert check(spark, sources, TPCH[name]) == []
+
+
+@pytest.mark.parametrize("name", NEXMARK)
+def test_queries_of_nexmark(spark, sources, name):
+    assert check(spark, sources, NEXMARK[name]) == []
+
+
+def test_random_queries(spark, sources):
+    queries = RandomQueries(random.Random(7))  # noqa: S311 - the same queries each time
+    gaps = {}
+    for _ in range(80):
+        query = queries.query()
+        for code in check(spark, sources, query):
+            gaps.setdefault(code, query)
+    assert gaps == {}
+
+
+def test_aggregates_are_those_of_spark(spark):
+    registry = spark._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
+    identifier = spark._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
+    groups = {}
+    for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect():
+        found = registry.lookupFunction(identifier(name))
+        if found.isDefined():
+            groups.setdefault(found.get().getGroup(), set()).add(name)
+    assert groups["agg_funcs"] <= AGGREGATES
+    assert groups["generator_funcs"] <= GENERATORS

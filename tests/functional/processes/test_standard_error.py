@@ -1,0 +1,119 @@
+"""What a program with a plain Spark session sees on its standard error.
+
+Statements of ours that succeed say nothing there. PySpark logs the user's failing statements.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.faults.server import CONFS
+from tests.functional.processes.serving import environment
+
+ROOT = Path(__file__).parents[3]
+NOTICE = "WARN SparkStringUtils: Truncated the string representation of a plan"
+PROGRAM = """
+import json, sys
+from pyspark.sql import SparkSession
+from dbt.adapters.spark_mt.api import MaterializedTables
+
+def mark(text):
+    print(f"\\n-- {text}", file=sys.stderr, flush=True)
+
+def failing(run):
+    try:
+        run()
+    except Exception as error:
+        return error
+    raise AssertionError("it did not fail")
+
+url, confs, schema = json.loads(sys.argv[1])
+builder = SparkSession.builder
+if url:
+    spark = builder.remote(url).create()
+else:
+    builder = builder.master("local[2]")
+    for key, value in confs.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+spark.sql(f"CREATE SCHEMA {schema}")
+spark.sql(f"USE {schema}")
+spark.sql("CREATE TABLE src USING delta AS SELECT 1 AS a, 'x' AS b")
+tables = MaterializedTables(spark)
+mark("ours")
+for statement in (
+    "SHOW MATERIALIZED TABLES",
+    "CREATE MATERIALIZED TABLE m REFRESH_MODE = FULL AS SELECT a, b FROM src",
+    "ALTER MATERIALIZED TABLE m REFRESH",
+    "SHOW MATERIALIZED TABLES",
+    "EXPLAIN CREATE MATERIALIZED TABLE n AS SELECT s.a, count(*) AS c FROM src AS s GROUP BY s.a",
+    "DROP MATERIALIZED TABLE IF EXISTS nothing",
+    "DROP MATERIALIZED TABLE m",
+):
+    tables.sql(statement).collect()
+mark("refused")
+error = failing(lambda: tables.sql("CREATE MATERIALIZED TABLE z AS SELECT nope FROM src"))
+assert error.condition == "MATERIALIZED_TABLE_QUERY_ERROR", error
+mark("the user's, by Spark")
+failing(lambda: spark.sql("SELECT * FROM not_there").collect())
+mark("the user's, by us")
+failing(lambda: tables.sql("SELECT * FROM nor_there").collect())
+mark("end")
+if url:
+    spark.sql(f"DROP SCHEMA {schema} CASCADE")
+    spark.client.release_session()
+spark.stop()
+"""
+
+
+def standard_error(directory: Path, url: str, confs: dict[str, str]) -> dict[str, str]:
+    """Run the program, and return what it wrote to its standard error after each mark."""
+    asked = json.dumps([url, confs, "standard_error"])
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", PROGRAM, asked],
+        cwd=directory,
+        env={**environment(), "PYTHONPATH": str(ROOT), "SPARK_CONNECT_LOG_LEVEL": "error"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    parts = done.stderr.split("\n-- ")[1:]
+    return {mark: without_notice(text) for mark, _, text in (p.partition("\n") for p in parts)}
+
+
+def without_notice(text: str) -> str:
+    """Leave out what Spark says once per JVM about any table of more than 25 columns."""
+    return "\n".join(line for line in text.splitlines() if line and NOTICE not in line)
+
+
+def logged(text: str) -> dict[str, object]:
+    """The record of the statement that failed, among what the Connect client logs of its call."""
+    records = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    found = [each for each in records if each["logger"] == "SQLQueryContextLogger"]
+    assert len(found) == 1, text
+    return found[0]
+
+
+def check(told: dict[str, str]) -> None:
+    assert told["ours"] == ""
+    assert told["refused"] == ""
+    for mark, table in (("the user's, by Spark", "not_there"), ("the user's, by us", "nor_there")):
+        record = logged(told[mark])
+        assert record["context"] == {"errorClass": "TABLE_OR_VIEW_NOT_FOUND"}
+        assert table in str(record["msg"])
+
+
+def test_in_a_session_of_the_process_in_a_new_catalog(tmp_path):
+    # Spark draws its progress bar there when a stage takes longer than half a second.
+    quiet = {"spark.ui.showConsoleProgress": "false"}
+    confs = {**CONFS, **quiet, "spark.sql.warehouse.dir": str(tmp_path / "warehouse")}
+    del confs["spark.log.level"]  # as Spark logs by default, the JVM too
+    check(standard_error(tmp_path, "", confs))
+
+
+def test_over_connect(tmp_path, server):
+    check(standard_error(tmp_path, server.url, {}))

@@ -1,0 +1,145 @@
+"""Positions of sources in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import (
+    BEFORE_ALL,
+    ChangeKind,
+    DefinitionPosition,
+    Position,
+    Positions,
+    UnknownPosition,
+    VersionedPosition,
+)
+from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.execution.ports import StartPosition
+from dbt.adapters.spark_mt.execution.source_states import Unread, state_of
+from dbt.adapters.spark_mt.execution.table_loader import published_definition
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.resolution.source_columns import field_names
+from tests.support.memory.versioned import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition
+    from dbt.adapters.spark_mt.definition.source_columns import FieldName
+    from dbt.adapters.spark_mt.execution.source_states import TableState
+    from dbt.adapters.spark_mt.execution.table_history import Commit
+    from dbt.adapters.spark_mt.query.analyzer import Source
+    from tests.support.memory.catalog import MemoryCatalog
+    from tests.support.memory.tables import VersionedTable
+
+
+class MemorySourceReader:
+    """Reads the versions of tables and the fingerprints of views."""
+
+    def __init__(self, catalog: MemoryCatalog) -> None:
+        self._catalog = catalog
+
+    def positions(self, sources: Sequence[Source]) -> Positions:
+        """Return one state of all sources.
+
+        Raises:
+            SourceNotFoundError: A source is gone.
+        """
+        return {str(source.name): self._position(source) for source in sources}
+
+    def newest(self, name: TableName) -> TableState | None:
+        """Return what a materialized table reflects now; None where there is no such table."""
+        table = self._catalog.table(name)
+        return None if table is None else _state(name, table, table.version)
+
+    def unread(self, source: TableName, position: FollowedPosition) -> Unread:
+        """Return what a reader that stopped at a position has not read of a source."""
+        if not isinstance(position, VersionedPosition):
+            return Unread(None)
+        table = self._table(source)
+        is_there = self.is_readable(source, position)
+        later = [c for c in table.log if not is_there or c.version > position.version]
+        changed = (c for c in later if not is_there or _changes_rows(table, c))
+        first = next(changed, None)
+        if first is None:
+            return Unread(None, _state(source, table, table.version))
+        return Unread(first.timestamp_ms, _state(source, table, first.version - 1))
+
+    def forget(self) -> None:
+        """Nothing is remembered here."""
+
+    def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
+        """Whether the source still has the very version that `position` names."""
+        table = self._table(source)
+        return isinstance(position, VersionedPosition) and position.identity == table.identity
+
+    def columns(self, source: TableName, at: VersionedPosition) -> tuple[FieldName, ...] | None:
+        """Return the columns of a version; None where it is another table's."""
+        table = self._table(source)
+        if at.identity != table.identity:
+            return None
+        return field_names(table.rows_at(at.version).columns)
+
+    def is_current(self, source: Source, position: Position) -> bool:
+        """Whether a source surely is where a position says."""
+        is_versioned = source.kind is SourceKind.VERSIONED
+        return is_versioned and self._position(source).same_state(position)
+
+    def earliest(self, source: TableName) -> None:
+        """There are no logs here."""
+
+    def changes(
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
+    ) -> ChangeKind:
+        """Return what happened to the rows of a source between two of its positions."""
+        if after in (upto, BEFORE_ALL):
+            return ChangeKind.NONE if after == upto else ChangeKind.ADDED
+        table = self._table(source)
+        first = min((commit.version for commit in table.log), default=table.version)
+        if not (isinstance(after, VersionedPosition) and self.is_readable(source, after)):
+            return ChangeKind.REPLACED
+        if after.version < first or not isinstance(upto, VersionedPosition):
+            return ChangeKind.GONE
+        before, now = (table.rows_at(at.version) for at in (after, upto))
+        return kind_of(Counter(before.like(now)), Counter(now))
+
+    def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
+        """Return from where a source counts that starts at an instant."""
+        table = self._table(source)
+        earlier = [commit.version for commit in table.log if commit.timestamp_ms < instant_ms]
+        if not earlier:
+            return StartPosition(BEFORE_ALL, is_complete=False)
+        return StartPosition(VersionedPosition(earlier[-1], table.identity))
+
+    def _position(self, source: Source) -> Position:
+        if source.kind is SourceKind.UNVERSIONED:
+            return UnknownPosition()
+        if source.kind is SourceKind.VERSIONED:
+            table = self._table(source.name)
+            return VersionedPosition(table.version, table.identity)
+        text = source.definition_text.encode()
+        return DefinitionPosition(hashlib.sha256(text).hexdigest()[:32])
+
+    def _table(self, name: TableName) -> VersionedTable:
+        table = self._catalog.table(name)
+        if table is None:
+            raise SourceNotFoundError(source=name, problem="there is no such table")
+        return table
+
+
+def _state(name: TableName, table: VersionedTable, version: int) -> TableState | None:
+    """What it reflects at a version, if it was a materialized table then."""
+    commits = (commit for commit in table.backwards() if commit.version <= version)
+    definition = published_definition(dict(table.newest.properties), name)
+    found = state_of(name, commits, definition)
+    return found and replace(found, is_newest=version == table.version)
+
+
+def _changes_rows(table: VersionedTable, commit: Commit) -> bool:
+    """Whether files with rows would come or go: also where the same rows are written again."""
+    before = table.snapshots[commit.version - 1].rows if commit.version else ()
+    return bool(commit.rows) or before != table.snapshots[commit.version].rows

@@ -1,0 +1,410 @@
+"""The port of table formats in memory: rows are tuples that know their columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.commit_metadata import decode_commit
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind
+from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.table_format import FENCE
+from dbt.adapters.spark_mt.planning.properties import properties_of
+from tests.support.memory.table_format import FORMAT
+from tests.support.memory.tables import Change, NamedRows, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.execution.table_format import VersionRange
+    from dbt.adapters.spark_mt.execution.table_history import Commit
+    from tests.support.memory.catalog import MemoryCatalog
+    from tests.support.memory.tables import VersionedTable
+
+
+class MemoryFormatError(Exception):
+    """What the format refuses, by one of its conditions."""
+
+    condition: ClassVar[str]
+
+
+class NoTableError(MemoryFormatError):
+    """There is no such table."""
+
+    condition = "MEMORY_NO_TABLE"
+
+
+class ConflictError(MemoryFormatError):
+    """Another commit came first."""
+
+    condition = "MEMORY_CONFLICT"
+
+
+class ConstraintExistsError(MemoryFormatError):
+    """The table has a constraint of the name."""
+
+    condition = "MEMORY_CONSTRAINT_EXISTS"
+
+
+class NullsError(MemoryFormatError):
+    """The table has NULL where it was to be refused."""
+
+    condition = "MEMORY_NULL"
+
+
+@dataclass(slots=True)
+class MemorySession:
+    """What a write has to say about its commit."""
+
+    catalog: MemoryCatalog
+    facts: CommitFacts | None = None
+    fence: str = FENCE
+    version: int | None = None
+
+
+class MemoryLog:
+    """Commits of tables; a table lives where its name says."""
+
+    def __init__(self, catalog: MemoryCatalog) -> None:
+        self._catalog = catalog
+
+    def versions(self, location: str) -> list[int]:
+        """Return the versions whose commits are still there."""
+        table = self._table(location)
+        return [] if table is None else [commit.version for commit in table.log]
+
+    def newest(self, location: str, known: int = -1) -> int:  # noqa: ARG002 - nothing is searched
+        """Return the newest version of a table; -1 without a table."""
+        return max(self.versions(location), default=-1)
+
+    def is_newest(self, location: str, version: int) -> bool:
+        """Whether a version is the newest one."""
+        return version >= 0 and self.newest(location) == version
+
+    def next_after(self, location: str, version: int) -> int | None:
+        """Return the first version after one that the log has."""
+        return next((each for each in self.versions(location) if each > version), None)
+
+    def commit(self, location: str, version: int) -> Commit | None:
+        """Return one commit."""
+        return self.commits([(location, version)]).get((location, version))
+
+    def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
+        """Return commits by (location, version)."""
+        found: dict[tuple[str, int], Commit] = {}
+        for where, version in wanted:
+            table = self._table(where)
+            for commit in () if table is None else table.log:
+                if commit.version == version:
+                    found[where, version] = commit
+        return found
+
+    def commit_times(self, location: str, versions: Iterable[int]) -> dict[int, int]:
+        """Return when commits were made."""
+        found = self.commits((location, version) for version in versions)
+        return {version: commit.timestamp_ms for (_, version), commit in found.items()}
+
+    def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
+        """Yield commits, the newest first."""
+        table = self._table(location)
+        commits = () if table is None else table.backwards()
+        return (c for c in commits if newest is None or c.version <= newest)
+
+    def stamp(self, location: str, version: int) -> str:
+        """Return what differs when another table's commit has a version."""
+        commit = self.commit(location, version)
+        return commit.identity if commit else ""
+
+    def first_row_change(self, location: str, first: int, last: int) -> Commit | None:
+        """Return the first commit of a range that changes rows."""
+        commits = (self.commit(location, version) for version in range(first, last + 1))
+        return next((c for c in commits if c and c.effect is not CommitEffect.NO_ROWS), None)
+
+    def _table(self, location: str) -> VersionedTable | None:
+        return self._catalog.table(TableName.of(*location.split(".")))
+
+
+def kind_of(before: Counter[tuple[object, ...]], now: Counter[tuple[object, ...]]) -> ChangeKind:
+    """Return what happened to rows, as bags."""
+    if before - now:
+        return ChangeKind.REMOVED
+    return ChangeKind.ADDED if now - before else ChangeKind.NONE
+
+
+class MemoryChanges:
+    """Compares the rows of versions."""
+
+    def __init__(self, catalog: MemoryCatalog) -> None:
+        self._catalog = catalog
+
+    def kind(self, range_: VersionRange) -> ChangeKind:
+        """Return what happened in a range."""
+        if range_.after == BEFORE_ALL:
+            return ChangeKind.ADDED
+        return kind_of(*map(Counter, self._rows(range_)))
+
+    def added(self, range_: VersionRange) -> NamedRows:
+        """Return the rows that the range added."""
+        before, now = self._rows(range_)
+        return NamedRows.of(now.columns, (Counter(now) - Counter(before)).elements())
+
+    def removed(self, range_: VersionRange) -> NamedRows | None:
+        """Return the rows that the range removed."""
+        before, now = self._rows(range_)
+        rows = list((Counter(before) - Counter(now)).elements())
+        return NamedRows.of(now.columns, rows) if rows else None
+
+    def _rows(self, range_: VersionRange) -> tuple[NamedRows, NamedRows]:
+        table = self._catalog.table(range_.name)
+        if table is None:
+            raise NoTableError
+        now = table.rows_at(range_.upto.version)
+        if range_.after == BEFORE_ALL:
+            return NamedRows.of(now.columns, ()), now
+        return table.rows_at(range_.after.version).like(now), now
+
+
+class MemoryVersionedTables:
+    """Implements `execution.table_format.VersionedTables`."""
+
+    format = FORMAT
+
+    def __init__(self, catalog: MemoryCatalog, now_ms: Callable[[], int]) -> None:
+        self._catalog = catalog
+        self._now_ms = now_ms
+        self.log = MemoryLog(catalog)
+
+    def identity(self, session: MemorySession, name: TableName, location: str) -> str:  # noqa: ARG002
+        """Return the identity of a table."""
+        return self._newest(session, name)[0].identity
+
+    def partition_columns(self, session: MemorySession, name: TableName) -> tuple[str, ...]:
+        """Return the columns by which a table is partitioned."""
+        return self._newest(session, name)[1].partitioned_by
+
+    def changes(self, session: MemorySession) -> MemoryChanges:
+        """Return a reader of changes."""
+        return MemoryChanges(session.catalog)
+
+    def commit(
+        self,
+        session: MemorySession,
+        metadata: str,
+        number: int | None,
+        write: Callable[[], object],
+        fence: str = FENCE,
+    ) -> int | None:
+        """Run a write whose commit has the metadata and the fence."""
+        facts = decode_commit(metadata)
+        assert facts is not None
+        session.facts, session.fence = replace(facts, seq=number or 0), fence
+        session.version = None
+        write()
+        return session.version
+
+    def create(
+        self,
+        session: MemorySession,
+        definition: StoredDefinition,
+        rows: NamedRows,
+        *,
+        replace: bool = False,
+    ) -> None:
+        """Create a table."""
+        asked = definition.asked
+        made = Snapshot(
+            columns=rows.columns,
+            rows=tuple(rows),
+            properties=tuple(sorted(properties_of(definition, FORMAT).items())),
+            comment=asked.comment or "",
+            partitioned_by=asked.partitioned_by,
+            clustered_by=asked.clustered_by,
+        )
+        if replace and self._catalog.table(definition.name):
+            self._write(session, definition.name, "REPLACE TABLE", lambda _: made)
+        else:
+            change = self._change(session, "CREATE TABLE AS SELECT")
+            session.version = self._catalog.create_with(definition.name, change, made)
+
+    def replace(
+        self,
+        session: MemorySession,
+        name: TableName,
+        rows: NamedRows,
+        partitioned_by: Sequence[str] = (),
+    ) -> None:
+        """Replace rows, columns and partitioning."""
+
+        def replaced(snapshot: Snapshot) -> Snapshot:
+            kept = replace(snapshot, columns=rows.columns, partitioned_by=tuple(partitioned_by))
+            return replace(kept, rows=tuple(rows))
+
+        self._write(session, name, "REPLACE TABLE", replaced)
+
+    def overwrite(
+        self,
+        session: MemorySession,
+        name: TableName,
+        rows: NamedRows,
+        *,
+        adds_columns: bool = False,
+    ) -> None:
+        """Replace all rows."""
+        self._write(session, name, "WRITE", lambda s: _with(s, (), rows, adds_columns))
+
+    def overwrite_where(
+        self, session: MemorySession, name: TableName, condition: str, rows: NamedRows
+    ) -> None:
+        """Replace the rows that meet a condition of the form `column` = number."""
+        column, _, value = condition.partition(" = ")
+
+        def written(snapshot: Snapshot) -> Snapshot:
+            at = [c.name for c in snapshot.columns].index(column.strip("`"))
+            kept = tuple(row for row in snapshot.rows if row[at] != int(value))
+            return _with(snapshot, kept, rows, adds_columns=False)
+
+        self._write(session, name, "WRITE", written)
+
+    def append(
+        self,
+        session: MemorySession,
+        name: TableName,
+        rows: NamedRows,
+        *,
+        adds_columns: bool = False,
+    ) -> None:
+        """Add rows."""
+        self._write(session, name, "WRITE", lambda s: _with(s, s.rows, rows, adds_columns))
+
+    def replace_keys(
+        self,
+        session: MemorySession,
+        definition: StoredDefinition,
+        rows: NamedRows,
+        keys: NamedRows,
+        *,
+        adds_columns: bool = False,
+    ) -> None:
+        """Replace the rows of some keys."""
+        names = [column.name for column in keys.columns]
+
+        def written(snapshot: Snapshot) -> Snapshot:
+            kept = _without(snapshot, set(keys), names)
+            return _with(snapshot, kept, rows, adds_columns)
+
+        self._write(session, definition.name, "MERGE", written)
+
+    def upsert(
+        self,
+        session: MemorySession,
+        definition: StoredDefinition,
+        rows: NamedRows,
+        key: Sequence[str],
+    ) -> None:
+        """Add rows, which take the place of those that have the same key."""
+
+        def written(snapshot: Snapshot) -> Snapshot:
+            kept = _without(snapshot, set(rows.selecting(key)), key)
+            return _with(snapshot, kept, rows, adds_columns=False)
+
+        self._write(session, definition.name, "MERGE", written)
+
+    def set_properties(
+        self, session: MemorySession, name: TableName, properties: Mapping[str, str]
+    ) -> None:
+        """Set properties."""
+        changes: dict[str, str | None] = dict(properties)
+        self._write(session, name, "SET TBLPROPERTIES", lambda s: s.with_properties(changes))
+
+    def unset_properties(
+        self, session: MemorySession, name: TableName, keys: Sequence[str]
+    ) -> None:
+        """Remove properties."""
+        gone: dict[str, str | None] = dict.fromkeys(keys)
+        self._write(session, name, "UNSET TBLPROPERTIES", lambda s: s.with_properties(gone))
+
+    def add_not_null(
+        self, session: MemorySession, name: TableName, constraint: str, column: str
+    ) -> None:
+        """Let a table refuse NULL in a column."""
+        snapshot = self._newest(session, name)[1]
+        if constraint in FORMAT.constraints(dict(snapshot.properties)):
+            raise ConstraintExistsError
+        if snapshot.holds_null(column):
+            raise NullsError
+        added = {FORMAT.constraint_prefix + constraint: f"{column} IS NOT NULL"}
+        self._write(session, name, "ADD CONSTRAINT", lambda s: s.with_properties(added))
+
+    def drop_constraint(self, session: MemorySession, name: TableName, constraint: str) -> None:
+        """Remove a constraint, if the table has it."""
+        gone = {FORMAT.constraint_prefix + constraint: None}
+        self._write(session, name, "DROP CONSTRAINT", lambda s: s.with_properties(gone))
+
+    def cluster(self, session: MemorySession, name: TableName, columns: Sequence[str]) -> None:
+        """Set the clustering columns."""
+        by = tuple(columns)
+        self._write(session, name, "CLUSTER BY", lambda s: replace(s, clustered_by=by))
+
+    def compact(self, session: MemorySession, name: TableName) -> None:
+        """Make a commit that changes no row: there are no files."""
+        self._write(session, name, "OPTIMIZE", lambda s: s)
+
+    def vacuum(self, session: MemorySession, name: TableName, kept_ms: int) -> None:
+        """Forget the rows of versions that were replaced longer ago than that."""
+        table, _ = self._newest(session, name)
+        limit = self._now_ms() - kept_ms
+        replaced = [c.version - 1 for c in table.log if c.timestamp_ms <= limit]
+        oldest = max(replaced, default=-1) + 1
+        self._catalog.put(name, replace(table, vacuumed=max(table.vacuumed, oldest)))
+
+    def _write(
+        self,
+        session: MemorySession,
+        name: TableName,
+        operation: str,
+        update: Callable[[Snapshot], Snapshot],
+    ) -> None:
+        """Make the commit; where its number is taken, none, which `session.version` says."""
+        table, _ = self._newest(session, name)
+        change = self._change(session, operation)
+        number = change.facts.seq if change.facts else 0
+        if number and number <= dict(table.fences).get(change.fence, 0):
+            return
+        try:
+            session.version = self._catalog.commit(name, change, update)
+        except CommitConflictError as error:  # another one was first since the look above
+            raise ConflictError from error
+
+    def _change(self, session: MemorySession, operation: str) -> Change:
+        return Change(operation, self._now_ms(), session.facts, fence=session.fence)
+
+    def _newest(self, session: MemorySession, name: TableName) -> tuple[VersionedTable, Snapshot]:
+        table = session.catalog.table(name)
+        if table is None:
+            raise NoTableError
+        return table, table.newest
+
+
+def _with(
+    snapshot: Snapshot,
+    kept: tuple[tuple[object, ...], ...],
+    rows: NamedRows,
+    adds_columns: bool,  # noqa: FBT001
+) -> Snapshot:
+    new: tuple[Column, ...] = rows.columns[len(snapshot.columns) :] if adds_columns else ()
+    padded = ((*row, *(None for _ in new)) for row in kept)
+    return replace(snapshot, columns=(*snapshot.columns, *new), rows=(*padded, *rows))
+
+
+def _without(
+    snapshot: Snapshot, keys: set[tuple[object, ...]], names: Sequence[str]
+) -> tuple[tuple[object, ...], ...]:
+    there = NamedRows.of(snapshot.columns, snapshot.rows)
+    found = zip(there, there.selecting(names), strict=True)
+    return tuple(row for row, key in found if key not in keys)

@@ -1,0 +1,275 @@
+"""The decision of a run, and that a plan reports the same one."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from dbt.exceptions import FailFastError
+
+from dbt.adapters.spark_mt.adapter.config import Adopt, ModelSettings, Waiting
+from dbt.adapters.spark_mt.adapter.materialization import (
+    ConfigurationChangedError,
+    Method,
+    check_swap,
+    decide,
+    plan_decision,
+    response_of,
+    run_decision,
+    settled,
+)
+from dbt.adapters.spark_mt.definition.modes import Wait
+from dbt.adapters.spark_mt.execution.errors import NotMaterializedError
+from dbt.adapters.spark_mt.execution.operations import TableOperations
+from dbt.adapters.spark_mt.planning.explain import Verdict
+from dbt.adapters.spark_mt.relation import SparkMTRelation
+from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
+from tests.behaviour.memory import MemoryTables
+from tests.behaviour.suite import SUMS, WIDER, prepare
+
+MODEL = SparkMTRelation.create(database="spark_catalog", schema="default", identifier="t")
+VIEW, OURS = MODEL.as_view(), MODEL.as_table()
+PLAIN = MODEL.incorporate(type="table")
+SETTINGS = ModelSettings()
+ADOPTING = replace(SETTINGS, adopt=Adopt(wanted=True))
+
+
+@pytest.mark.parametrize(
+    ("existing", "settings", "full_refresh", "validates", "method", "target"),
+    [
+        (None, SETTINGS, False, False, Method.ALTER, "t"),
+        (None, SETTINGS, True, False, Method.REPLACE, "t"),
+        (None, ADOPTING, False, False, Method.ALTER, "t"),
+        (OURS, SETTINGS, False, False, Method.ALTER, "t"),
+        (OURS, SETTINGS, True, False, Method.REPLACE, "t"),
+        (OURS, ADOPTING, False, False, Method.ALTER, "t"),
+        (OURS, SETTINGS, False, True, Method.ALTER, "t"),
+        (VIEW, SETTINGS, False, False, Method.SWAP, "t__dbt_staged"),
+        (VIEW, ADOPTING, False, False, Method.SWAP, "t__dbt_staged"),
+        (VIEW, SETTINGS, False, True, Method.SWAP, "t__dbt_staged"),
+        (PLAIN, SETTINGS, True, False, Method.SWAP, "t__dbt_staged"),
+        (PLAIN, ADOPTING, True, False, Method.SWAP, "t__dbt_staged"),
+        (PLAIN, ADOPTING, False, False, Method.ADOPT, "t"),
+        (PLAIN, ADOPTING, False, True, Method.ADOPT, "t"),
+        (PLAIN, SETTINGS, False, True, Method.SWAP, "t__dbt_staged"),
+    ],
+)
+def test_the_decision(existing, settings, full_refresh, validates, method, target):
+    decision = decide(MODEL, existing, settings, full_refresh=full_refresh, validates=validates)
+    assert (decision.method, decision.target.identifier) == (method, target)
+    assert decision.replaces is (method is Method.REPLACE)
+    assert decision.relation.is_materialized_table
+    assert decision.target.is_materialized_table
+
+
+def test_a_plain_table_is_not_replaced_without_being_asked():
+    with pytest.raises(NotMaterializedError) as caught:
+        decide(MODEL, PLAIN, SETTINGS, full_refresh=False)
+    assert caught.value.parameters["kind"] == "plain table"
+    assert str(caught.value.parameters["table"]) == "spark_catalog.default.t"
+
+
+@pytest.mark.parametrize(
+    ("existing", "stand_in", "result"),
+    [(None, VIEW, VIEW), (VIEW, VIEW, VIEW), (OURS, None, OURS), (PLAIN, None, PLAIN)],
+)
+def test_a_check_leaves_what_is_there_or_a_view(existing, stand_in, result):
+    decision = decide(MODEL, existing, SETTINGS, full_refresh=False, validates=True)
+    assert (decision.stand_in, decision.result) == (stand_in, result)
+
+
+def test_a_run_makes_the_table():
+    decision = decide(MODEL, VIEW, SETTINGS, full_refresh=False)
+    assert (decision.stand_in, decision.result) == (None, OURS)
+
+
+@pytest.fixture
+def memory():
+    memory = MemoryTables()
+    prepare(memory)
+    return memory
+
+
+@pytest.fixture
+def tables(memory):
+    return TableOperations(memory.environment)
+
+
+def statement(decision, query=SUMS, clauses=""):
+    form = "REPLACE" if decision.replaces else "ALTER"
+    name = decision.target.identifier
+    return f"CREATE OR {form} MATERIALIZED TABLE {name} {clauses} AS {query}"
+
+
+def planned(tables, decision, settings=SETTINGS, **parts):
+    query = parts.get("query", SUMS)
+    return plan_decision(tables, decision, statement(decision, **parts), settings, query)
+
+
+def test_a_plan_of_a_table_that_is_altered_or_replaced(tables):
+    tables.materialize(statement(decide(MODEL, None, SETTINGS, full_refresh=False)))
+    alter = decide(MODEL, OURS, SETTINGS, full_refresh=False)
+    assert planned(tables, alter)[0].verdict is Verdict.UNCHANGED
+    assert planned(tables, alter, query=WIDER)[0].verdict is Verdict.REBUILT
+    replacing = decide(MODEL, OURS, SETTINGS, full_refresh=True)
+    assert planned(tables, replacing)[0].verdict is Verdict.REBUILT
+
+
+def test_a_plan_of_a_table_that_is_adopted(tables, memory):
+    memory.source("t", "k INT; total BIGINT", [(8, 800)])
+    summary, _ = planned(tables, decide(MODEL, PLAIN, ADOPTING, full_refresh=False), ADOPTING)
+    assert summary.changes == ("table adopted",)
+
+
+@pytest.mark.parametrize(
+    ("existing", "verdict", "loses"),
+    [
+        (VIEW, Verdict.CREATED, "the view"),
+        (PLAIN, Verdict.REBUILT, "the plain table with its rows and history"),
+    ],
+)
+def test_a_plan_of_a_swap_names_the_model_and_what_is_lost(tables, existing, verdict, loses):
+    summary, _ = planned(tables, decide(MODEL, existing, SETTINGS, full_refresh=True))
+    assert (summary.table, summary.verdict) == ("spark_catalog.default.t", verdict)
+    assert summary.loses == (loses,)
+
+
+def test_a_swap_is_refused_for_a_query_that_reads_the_relation(tables, memory):
+    memory.view("t", SUMS)
+    memory.learn("SELECT k, total FROM t", "k INT; total BIGINT", lambda rows: list(rows["t"]))
+    decision = decide(MODEL, VIEW, SETTINGS, full_refresh=False)
+    with pytest.raises(SelfReferenceError):
+        check_swap(tables, decision, "SELECT k, total FROM t")
+    check_swap(tables, decision, SUMS)
+
+
+FRESH = "FRESHNESS = INTERVAL '2' HOUR"
+
+
+@pytest.mark.parametrize("policy", ["apply", "continue", "fail"])
+def test_on_configuration_change(tables, policy):
+    decision = decide(MODEL, OURS, SETTINGS, full_refresh=False)
+    tables.materialize(statement(decision))
+    settings = replace(SETTINGS, on_configuration_change=policy)
+    changed = statement(decision, WIDER, FRESH)
+    if policy == "fail":
+        with pytest.raises(ConfigurationChangedError) as caught:
+            settled(tables, decision, changed, settings)
+        assert len(caught.value.violations) == 2
+        return
+    kept = settled(tables, decision, changed, settings)
+    assert bool(kept.left) is (policy == "continue")
+    tables.materialize(kept.statement)
+    summary, notes = planned(tables, decision, settings, query=WIDER, clauses=FRESH)
+    assert summary.verdict is Verdict.UNCHANGED
+    assert len(notes) == len(kept.left)
+
+
+class Adapter:
+    """The adapter on tables in memory; relations are only renamed in `did`."""
+
+    def __init__(self, tables) -> None:
+        self.tables = tables
+        self.connections = self
+        self.did: list[str] = []
+
+    @contextmanager
+    def working(self, what):
+        if what.startswith("waiting"):
+            self.did.append("wait")
+        yield self.tables
+
+    def execute(self, sql):
+        self.did.append(sql)
+        self.tables.execute(sql)
+
+    def materialize(self, statement, how):
+        self.did.append(statement)
+        return response_of(how.carry_out(self.tables, statement).outcome)
+
+    def drop_relation(self, relation):
+        self.did.append(f"drop {relation.identifier}")
+
+    def rename_relation(self, relation, to):
+        self.did.append(f"{relation.identifier} > {to.identifier}")
+
+
+def run(adapter, decision, settings=SETTINGS, **parts):
+    query = parts.get("query", SUMS)
+    return run_decision(adapter, decision, statement(decision, **parts), settings, query)
+
+
+def test_a_swap_fills_the_staged_table_before_it_drops_what_is_there(tables):
+    adapter = Adapter(tables)
+    decision = decide(MODEL, VIEW, SETTINGS, full_refresh=False)
+    response = run(adapter, decision)
+    assert (str(response), response.rows) == ("CREATED", 2)
+    dropped, created, *renamed = adapter.did
+    assert dropped == (
+        "drop materialized table if exists `spark_catalog`.`default`.`t__dbt_staged`"
+    )
+    assert created == statement(decision)
+    assert renamed == [
+        "drop t__dbt_backup",
+        "t > t__dbt_backup",
+        "t__dbt_staged > t",
+        "drop t__dbt_backup",
+        "wait",
+    ]
+
+
+def test_a_run_and_a_plan_refuse_the_same_swap(tables, memory):
+    memory.view("t", SUMS)
+    reading = "SELECT k, total FROM t"
+    memory.learn(reading, "k INT; total BIGINT", lambda rows: list(rows["t"]))
+    decision, adapter = decide(MODEL, VIEW, SETTINGS, full_refresh=False), Adapter(tables)
+    for act in (
+        lambda: run(adapter, decision, query=reading),
+        lambda: planned(tables, decision, query=reading),
+    ):
+        with pytest.raises(SelfReferenceError):
+            act()
+    assert adapter.did == []
+
+
+def test_a_check_changes_nothing(tables, memory):
+    adapter = Adapter(tables)
+    decision = decide(MODEL, None, SETTINGS, full_refresh=False, validates=True)
+    assert str(run(adapter, decision)) == "VALIDATED"
+    assert adapter.did == []
+    assert memory.catalog.table(memory.name("t")) is None
+
+
+def test_an_adopted_table_is_not_waited_for(tables, memory):
+    memory.source("t", "k INT; total BIGINT", [(8, 800)])
+    waiting = replace(ADOPTING, wait=Waiting(Wait.FRESH))
+    adapter = Adapter(tables)
+    response = run(adapter, decide(MODEL, PLAIN, waiting, full_refresh=False), waiting)
+    assert str(response) == "ADOPTED"
+    assert "wait" not in adapter.did
+    assert memory.rows("t") == [(8, 800)]
+
+
+@pytest.mark.parametrize(("policy", "rows"), [("auto", 2), ("always", 2), ("never", None)])
+def test_a_run_refreshes_as_the_config_says(tables, memory, policy, rows):
+    adapter, decision = Adapter(tables), decide(MODEL, OURS, SETTINGS, full_refresh=False)
+    run(adapter, decision)
+    memory.append("orders", [(1, "2026-03-01", 100)])
+    response = run(adapter, decision, replace(SETTINGS, refresh_on_run=policy))
+    assert response.rows == rows
+
+
+def test_a_changed_configuration_is_left_or_ends_the_run(tables):
+    adapter, decision = Adapter(tables), decide(MODEL, OURS, SETTINGS, full_refresh=False)
+    run(adapter, decision)
+    keeping = replace(SETTINGS, on_configuration_change="continue")
+    response = run(adapter, decision, keeping, clauses=FRESH)
+    assert response.action == "UNCHANGED"
+    assert "`continue` for `spark_catalog.default.t`" in response.warnings[0]
+    adapter.did.clear()
+    failing = replace(SETTINGS, on_configuration_change="fail")
+    with pytest.raises(FailFastError) as caught:
+        run(adapter, decision, failing, clauses=FRESH)
+    assert "was set to `fail` for `spark_catalog.default.t`" in str(caught.value)
+    assert adapter.did == []

@@ -1,0 +1,185 @@
+"""Which Spark is used: one's own, a named server, or that of a manager."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.spark_mt import connections
+from dbt.adapters.spark_mt.client import discovery, target
+from dbt.adapters.spark_mt.client.discovery import Discovered
+from dbt.adapters.spark_mt.client.target import automatic_target, server_url
+from dbt.adapters.spark_mt.connections import SparkMTCredentials, target_of
+from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.spark import session
+from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError
+
+US = LocalProcesses().owner()
+TOKEN = "t+k/n=;"  # noqa: S105 - made up
+QUOTED = "t%2Bk%2Fn%3D%3B"
+
+
+@pytest.fixture(autouse=True)
+def _no_spark_of_the_machine(monkeypatch):
+    for name in ("SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_SUBMIT_ARGS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(target, "is_running_here", lambda: False)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """The folder of a project, in which dbt runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def file(home):
+    """Where the manager's file is."""
+    return discovery.place(home / "metastore_db")
+
+
+@pytest.fixture
+def manager(file, monkeypatch):
+    """A manager that answers, with its file."""
+    manager = Discovered(US, "sc://localhost:15002", TOKEN)
+    discovery.write(file, manager)
+    monkeypatch.setattr(discovery, "answers", lambda found: found == manager)
+    return manager
+
+
+def test_the_manager_of_the_same_warehouse_is_found(home, manager):
+    target = automatic_target({}, home)
+    assert (target.manager, target.is_connect) == (manager, True)
+    assert target.url == f"{manager.connect_url}/;token={QUOTED}"
+    assert TOKEN not in repr(target)
+    assert QUOTED not in repr(target)
+    assert str(US) in target.why
+
+
+def test_without_a_manager_spark_is_our_own(home, file):
+    target = automatic_target({}, home)
+    assert (target.manager, target.is_connect) == (None, False)
+    assert str(file) in target.why
+
+
+def test_a_manager_of_another_warehouse_is_none_of_ours(home, manager, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("other")
+    asked = {"spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:{elsewhere}/db"}
+    assert not automatic_target(asked, home).is_connect
+    discovery.write(discovery.place(elsewhere / "db"), manager)
+    assert automatic_target(asked, home).is_connect
+
+
+@pytest.mark.usefixtures("manager")
+def test_a_metastore_that_is_not_embedded_has_no_file(home):
+    target = automatic_target({"spark.hadoop.hive.metastore.uris": "thrift://metastore"}, home)
+    assert (target.is_connect, "no embedded metastore" in target.why) == (False, True)
+
+
+def test_one_that_does_not_answer_is_named(home, file, monkeypatch):
+    url = "sc://localhost:1"
+    discovery.write(file, Discovered(US, url))
+    monkeypatch.setattr(discovery, "answers", lambda _: False)
+    target = automatic_target({}, home)
+    assert not target.is_connect
+    assert str(US) in target.why
+    assert url in target.why
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such modes")
+@pytest.mark.usefixtures("manager")
+def test_one_that_nobody_trusts_is_named(home, file):
+    file.chmod(0o644)
+    target = automatic_target({}, home)
+    assert (target.is_connect, "0644" in target.why) == (False, True)
+
+
+def test_one_that_starts_is_waited_for(home, file, manager):
+    discovery.write(file, Discovered(US))
+    told = []
+
+    def waiting(found: Discovered) -> None:
+        told.append(found)
+        discovery.write(file, manager)
+
+    assert automatic_target({}, home, waiting).manager == manager
+    assert told == [Discovered(US)]
+
+
+def test_one_that_never_starts_is_waited_for_in_vain(home, file):
+    discovery.write(file, Discovered(US))
+    target = automatic_target({}, home, wait_s=0.0)
+    assert (target.is_connect, "not begun" in target.why) == (False, True)
+
+
+def test_one_that_dies_while_it_starts(home, file):
+    discovery.write(file, Discovered(US))
+    gone = Discovered(replace(US, pid=2**22 + 1))
+    target = automatic_target({}, home, waiting=lambda _: discovery.write(file, gone))
+    assert (target.is_connect, "is gone" in target.why) == (False, True)
+
+
+@pytest.mark.usefixtures("manager")
+def test_the_spark_of_this_process_comes_first(home, monkeypatch):
+    monkeypatch.setattr(target, "is_running_here", lambda: True)
+    assert not automatic_target({}, home).is_connect
+
+
+@pytest.mark.usefixtures("manager")
+@pytest.mark.parametrize(
+    ("profile", "connects", "why"),
+    [
+        ({}, True, "serves Spark Connect"),
+        ({"method": "session"}, False, "`method: session`"),
+        ({"method": "connect", "host": "far"}, True, "`method: connect`"),
+    ],
+)
+def test_the_profile_decides(profile, connects, why):
+    target = target_of(SparkMTCredentials.from_dict({"schema": "dev", **profile}))
+    assert (target.is_connect, why in target.why) == (connects, True)
+    assert target.is_fixed == bool(profile)
+
+
+@pytest.mark.parametrize("profile", [{}, {"method": "session"}])
+def test_who_holds_the_metastore_and_why_it_matters(file, monkeypatch, profile):
+    discovery.write(file, Discovered(US, "sc://localhost:1"))
+
+    def locked(*_):
+        metastore = file.with_name("metastore_db")
+        raise MetastoreInUseError(metastore=metastore, holder="process 7 (java)")
+
+    monkeypatch.setattr(session, "classic_spark", locked)
+    monkeypatch.setattr(discovery, "answers", lambda _: False)
+    credentials = SparkMTCredentials.from_dict({"schema": "dev", **profile})
+    with pytest.raises(MetastoreInUseError) as raised:
+        connections._open_handle(credentials)
+    assert raised.value.parameters["holder"] == "process 7 (java)"
+    told = " ".join(raised.value.violations)
+    assert str(US) in told
+    assert ("does not answer" in told) == (not profile)
+    assert ("with `method: auto` instead" in told) == bool(profile)
+
+
+@pytest.mark.parametrize(
+    ("server", "url"),
+    [
+        (("spark", None, False), "sc://spark:15002/;use_ssl=false"),
+        (("sc://spark/", None, True), "sc://spark:15002/;use_ssl=true"),
+        (("127.0.0.1", None, False), "sc://127.0.0.1:15002/;use_ssl=false"),
+        (("127.0.0.1", "t", False), "sc://localhost:15002/;use_ssl=false;token=t"),
+        (("127.0.0.1", "t", True), "sc://127.0.0.1:15002/;use_ssl=true;token=t"),
+        (("spark", TOKEN, True), f"sc://spark:15002/;use_ssl=true;token={QUOTED}"),
+    ],
+)
+def test_the_url_of_a_server(server, url):
+    host, token, use_ssl = server
+    assert server_url(host, 15002, token, use_ssl=use_ssl) == url
+
+
+def test_home_is_where_dbt_runs(home, manager):
+    assert Path.cwd() == home
+    assert target_of(SparkMTCredentials.from_dict({"schema": "dev"})).manager == manager

@@ -1,0 +1,47 @@
+"""A refresh that fails again and again for the same cause is given up, with the reason."""
+
+from __future__ import annotations
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
+from dbt.adapters.spark_mt.hosting.hosted_table import Failures, HostPhase, HostPolicy, cause_of
+from tests.behaviour.hosting import assert_each_row_once, create, prepare
+from tests.behaviour.hosting_memory import MemoryWorld
+
+
+def missing(name):
+    return TableNotFoundError(table=TableName(name))
+
+
+def test_failures_of_one_cause_are_counted_apart_from_others():
+    failures = Failures().after(missing("a")).after(missing("b"))
+    assert (failures.count, failures.same) == (2, 2), "the texts differ, the condition does not"
+    failures = failures.after(ValueError("x"))
+    assert (failures.count, failures.same, failures.problem) == (3, 1, "x")
+
+
+def test_an_error_of_spark_is_known_by_its_condition():
+    class SparkError(Exception):
+        def getCondition(self):  # noqa: N802 - PySpark's name
+            return "DIVIDE_BY_ZERO"
+
+    assert cause_of(SparkError()) == "DIVIDE_BY_ZERO"
+    assert cause_of(KeyError("k")) == "KeyError"
+
+
+def test_a_table_that_always_fails_is_suspended_with_the_reason_and_resumes():
+    world = MemoryWorld()
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    host = world.host(policy=HostPolicy(give_up_after=4))
+    host.fresh()
+    tables.drop("events")
+    host.reaches(HostPhase.SUSPENDED)
+    definition = tables.stored("t").definition
+    assert definition.status_reason.startswith("given up after 4 failures of the same cause: [")
+    assert not definition.suspended_by_user
+    tables.source("events", "id INT; k INT; v INT", [(8, 8, 8)])
+    tables.execute("ALTER MATERIALIZED TABLE t RESUME")
+    host.fresh()
+    assert_each_row_once(tables)

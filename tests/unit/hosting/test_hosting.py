@@ -1,0 +1,326 @@
+"""Hosted tables on the ports in memory."""
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
+from dbt.adapters.spark_mt.execution.environment import WHOLE_LOOK_MS
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostPolicy
+from dbt.adapters.spark_mt.resolution.settings import Settings
+from tests.behaviour.hosting import (
+    EVENTS,
+    LIVE,
+    STATEMENTS,
+    Hosting,
+    assert_each_row_once,
+    assert_equals_query,
+    create,
+    prepare,
+)
+from tests.behaviour.hosting_memory import MemoryWorld
+
+
+@pytest.fixture
+def world():
+    return MemoryWorld()
+
+
+class TestHosting(Hosting):
+    """Every guarantee, without an SQL engine."""
+
+
+IN_BETWEEN = {
+    **STATEMENTS,
+    "suspend": "ALTER MATERIALIZED TABLE t SUSPEND",
+    "drop": "DROP MATERIALIZED TABLE t",
+}
+
+
+@pytest.mark.parametrize("statement", IN_BETWEEN)
+def test_a_statement_between_the_rows_of_a_batch_and_its_commit(world, statement):
+    """The batch loses; the statement, or the next batch, has its rows."""
+    tables = world.tables
+    prepare(tables)
+    create(tables, clauses=f"PARTITIONED BY (k) {LIVE}" if statement != "replace" else LIVE)
+    host = world.host()
+    host.fresh()
+    tables.append("events", [(4, 1, 4)])
+    lost = []
+
+    def beside():
+        world.streams.meanwhile = lambda: None
+        tables.execute(IN_BETWEEN[statement])
+        lost.append(world.streams.started[-1])
+
+    world.streams.meanwhile = beside
+    while not lost:
+        host.tick()
+    assert isinstance(lost[0].failure, CommitConflictError)
+    assert lost[0].done is None
+    if statement == "drop":
+        assert host.reaches(HostPhase.ENDED).failures == 0
+        return
+    if statement == "suspend":
+        host.reaches(HostPhase.SUSPENDED)
+        assert (4, 1, 4) not in tables.rows("t")
+        tables.execute("ALTER MATERIALIZED TABLE t RESUME")
+    host.fresh()
+    assert host.progress.failures == 0
+    assert_each_row_once(tables)
+    assert_equals_query(tables)
+
+
+def test_a_table_made_anew_between_the_rows_of_a_batch_and_its_commit(world):
+    """The new table's fence knows nothing of the old one's numbers."""
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    host = world.host()
+    tables.append("events", [(4, 4, 4)])
+    host.fresh()
+    tables.append("events", [(5, 5, 5)])
+
+    def beside():
+        world.streams.meanwhile = lambda: None
+        tables.execute("DROP MATERIALIZED TABLE t")
+        create(tables)
+
+    world.streams.meanwhile = beside
+    host.fresh()
+    assert_each_row_once(tables)
+
+
+def test_a_stream_whose_source_forgot_what_comes_next(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    for number in range(3):
+        tables.append("events", [(4 + number, 4, 4)])
+    tables.catalog.clean_log(tables.name("events"), 1)
+    host = world.host()
+    host.fresh()
+    assert_each_row_once(tables)
+    assert tables.stored("t").last_refresh.strategy == "recompute"
+
+
+def test_pauses_double_up_to_a_limit():
+    policy = HostPolicy(first_pause=10, longest_pause=100)
+    assert [policy.pause_after(failures) for failures in range(8)] == [
+        0,
+        0,
+        10,
+        20,
+        40,
+        80,
+        100,
+        100,
+    ]
+    assert policy.pause_after(10**6) == 100
+
+
+def test_a_host_looks_at_least_as_often_as_its_table_is_due(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables, clauses="FRESHNESS = INTERVAL '3' SECOND")
+    environment = replace(tables.environment, settings=Settings)
+    for look, pause in (1_000, 1_000), (60_000, 1_500):
+        table = HostedTable(
+            tables.name("t"),
+            environment,
+            Refreshes(environment),
+            HostPolicy(look=look),
+        )
+        assert table.tick() == pause
+
+
+def test_pauses_are_spread_by_chance():
+    policy = HostPolicy(first_pause=1_000, spread=0.5)
+    assert policy.pause_after(3, chance=0.0) == 2_000
+    assert policy.pause_after(3, chance=1.0) == 1_000
+
+
+def test_a_batch_and_its_table_are_told_in_one_commit_and_then_one_a_minute(world):
+    """Without a manager a stream has a row a minute, so that others see that it runs."""
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    host = world.host()
+    log = tables.memory.log
+    tables.append("events", [(4, 1, 4)])
+    before = log.version("")
+    host.fresh()
+    host.tick()
+    assert log.version("") == before + 1
+    for minute in range(1, 4):
+        world.pass_time(59)
+        host.tick()
+        assert log.version("") == before + minute
+        world.pass_time(1)
+        host.tick()
+        assert log.version("") == before + minute + 1
+    name = tables.name("t")
+    (known,) = [each for each in log.tables(name.catalog) if each.name == name]
+    assert known.last_refresh_at_ms == tables.stored("t").last_refresh.started_at_ms
+    assert "RUNNING" in [row[3] for row in tables.execute("SHOW JOBS").rows]
+
+
+def status_of_stream(tables):
+    rows = tables.execute("SHOW JOBS").rows
+    return next(row[3] for row in rows if row[2] == "CONTINUOUS")
+
+
+def test_a_stream_whose_driver_is_silent_has_failed(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    host = world.host()
+    tables.append("events", [(4, 1, 4)])
+    host.fresh()
+    host.tick()
+    world.pass_time(179)
+    assert status_of_stream(tables) == "RUNNING"
+    world.pass_time(2)
+    assert status_of_stream(tables) == "FAILED"
+
+
+def test_a_stream_whose_process_is_gone_has_failed_at_once(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    host = world.host()
+    tables.append("events", [(4, 1, 4)])
+    host.fresh()
+    host.tick()
+    tables.memory.processes.gone.add(tables.memory.processes.owner())
+    assert status_of_stream(tables) == "FAILED"
+
+
+def test_a_late_row_of_a_batch_does_not_hide_what_a_statement_did_since(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    host = world.host()
+    tables.append("events", [(4, 1, 4)])
+    host.fresh()
+    host.tick()
+    tables.append("events", [(5, 1, 5)])
+    host.fresh()
+    world.pass_time(5)
+    tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")
+    name = tables.name("t")
+    world.pass_time(60)
+    host.table.end()
+    (known,) = [t for t in tables.memory.log.tables(name.catalog) if t.name == name]
+    assert known.status is RefreshStatus.SUSPENDED
+
+
+class Analyses:
+    """A host of a table that is computed again when its source changes, and what it analysed."""
+
+    def __init__(self, world):
+        self.tables, self.world, self.count = world.tables, world, 0
+        prepare(self.tables)
+        query = "SELECT count(*) AS n FROM events"
+        self.tables.learn(query, "n BIGINT", lambda rows: [(len(rows["events"]),)])
+        self.tables.execute(f"CREATE MATERIALIZED TABLE n {LIVE} AS {query}")
+        environment = self.tables.environment
+        self.inner = environment.stored_analyzer
+        world.ports = lambda: replace(environment, stored_analyzer=self)
+        self.host = world.host("n")
+        self.tick(3)
+
+    def analyze_stored(self, definition):
+        self.count += 1
+        return self.inner.analyze_stored(definition)
+
+    def tick(self, times):
+        """Return how often the query was analysed meanwhile."""
+        before = self.count
+        for _ in range(times):
+            self.host.tick()
+        return self.count - before
+
+
+@pytest.fixture
+def analyses(world):
+    return Analyses(world)
+
+
+def test_a_table_that_is_up_to_date_is_not_analysed_again(analyses):
+    assert analyses.tick(50) == 0
+    looked_at_ms = analyses.host.progress.looked_at_ms
+    analyses.world.pass_time(1)
+    assert analyses.tick(1) == 0
+    assert analyses.host.progress.looked_at_ms > looked_at_ms, "it knows that nothing is missing"
+
+
+def test_a_quiet_table_follows_its_source_at_the_next_look(analyses):
+    for number in range(4, 7):
+        analyses.tables.append("events", [(number, 1, 1)])
+        analyses.tick(1)
+        assert analyses.tables.rows("n") == [(number,)]
+        analyses.tick(1)
+        assert analyses.tick(5) == 0
+
+
+@pytest.mark.parametrize("change", ["overwrite", "rewrite", "replace"])
+def test_a_quiet_table_notices_whatever_happens_to_its_source(analyses, change):
+    ways = {
+        "overwrite": lambda world: world.overwrite("events", [(9, 9, 9)]),
+        "rewrite": lambda world: world.rewrite("events"),
+        "replace": lambda world: world.replace("events", EVENTS, [(9, 9, 9)]),
+    }
+    ways[change](analyses.world)
+    assert analyses.tick(1) >= 1
+    assert analyses.tables.rows("n") == [(3 if change == "rewrite" else 1,)]
+
+
+def test_a_quiet_table_that_is_suspended_and_resumed(analyses):
+    analyses.tables.execute("ALTER MATERIALIZED TABLE n SUSPEND")
+    analyses.tick(1)
+    assert analyses.host.progress.phase is HostPhase.SUSPENDED
+    analyses.tables.execute("ALTER MATERIALIZED TABLE n RESUME")
+    assert analyses.tick(2) >= 1
+    assert analyses.host.progress.phase is HostPhase.FOLLOWING
+
+
+def test_a_quiet_table_is_looked_at_as_a_whole_from_time_to_time(analyses):
+    analyses.world.pass_time(WHOLE_LOOK_MS / 1000)
+    assert analyses.tick(1) >= 1
+    assert analyses.tick(5) == 0
+
+
+def test_a_quiet_table_that_is_dropped(analyses):
+    analyses.tables.execute("DROP MATERIALIZED TABLE n")
+    analyses.tick(1)
+    assert analyses.host.progress.phase is HostPhase.ENDED
+
+
+def test_a_registry_that_cannot_be_written_stops_no_stream(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables)
+    environment = tables.environment
+    written = []
+
+    def fail(*jobs, tables):
+        written.append((jobs, tables))
+        raise OSError
+
+    conduct = replace(environment.conduct, deferred=DeferredRows(fail, environment.now_ms))
+    world.ports = lambda: replace(environment, conduct=conduct)
+    host = world.host()
+    tables.append("events", [(4, 1, 4)])
+    host.fresh()
+    host.tick()
+    assert written
+    tables.append("events", [(5, 1, 5)])
+    host.fresh()
+    assert host.progress.phase is HostPhase.STREAMING
+    host.table.end()
+    assert host.progress.phase is HostPhase.ENDED
+    assert_each_row_once(tables)

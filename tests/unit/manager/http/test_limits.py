@@ -1,0 +1,166 @@
+"""Limits of what a request may cost; a slow one delays no other."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dbt.adapters.spark_mt.manager.http.middleware import LARGEST_BODY, MOST_CALLS
+from tests.unit.manager.http.client import (
+    BEARER,
+    DAILY,
+    DAILY_FULL,
+    JSON,
+    TABLES,
+    AccessRules,
+    Client,
+    problem,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+TOKEN = BEARER["authorization"].removeprefix("Bearer ")
+PLAN = f"{TABLES}/plan"
+
+
+def statement(length: int) -> bytes:
+    """A JSON body of so many bytes."""
+    frame = b'{"statement":""}'
+    return frame[:-2] + b"x" * (length - len(frame)) + frame[-2:]
+
+
+def test_a_body_as_long_as_allowed():
+    client = Client(largest_body=2_000)
+    answer = client.ask("POST", PLAN, content=statement(2_000), headers=JSON)
+    assert problem(answer) == (400, "SYNTAX_ERROR")
+    assert client.manager.asked[0][0] == "plan"
+
+
+def test_a_body_that_says_that_it_is_longer():
+    client = Client(largest_body=2_000)
+    answer = client.ask("POST", PLAN, content=statement(2_001), headers=JSON)
+    assert problem(answer) == (413, "REQUEST_TOO_LARGE")
+    assert answer.json()["parameters"] == {"limit": "2000"}
+    assert client.manager.asked == []
+
+
+def test_forms_of_the_page_are_limited_as_well():
+    client = Client(largest_body=2_000)
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    answer = client.ask("POST", "/login", content=b"token=" + b"x" * 2_000, headers=kind)
+    assert problem(answer) == (413, "REQUEST_TOO_LARGE")
+
+
+def test_a_body_in_chunks_that_does_not_say_so():
+    client = Client(largest_body=2_000)
+    sent = []
+
+    async def chunks():
+        for _ in range(100):
+            sent.append(1)
+            yield b"x" * 500
+
+    async def send() -> httpx.Response:
+        async with client.open() as asking:
+            return await asking.post(PLAN, content=chunks(), headers=JSON)
+
+    assert problem(asyncio.run(send())) == (413, "REQUEST_TOO_LARGE")
+    assert len(sent) <= 6, "it is not read to its end"
+
+
+def test_chunks_that_fit_are_put_together():
+    client = Client()
+    body = statement(LARGEST_BODY // 2)
+
+    async def chunks():
+        for at in range(0, len(body), 10_000):
+            yield body[at : at + 10_000]
+
+    async def send() -> httpx.Response:
+        async with client.open() as asking:
+            return await asking.post(PLAN, content=chunks(), headers=JSON)
+
+    assert problem(asyncio.run(send())) == (400, "SYNTAX_ERROR")
+    assert client.manager.asked == [("plan", "x" * (len(body) - 16))]
+
+
+def test_nothing_is_read_before_it_is_known_who_asks():
+    client = Client(rules=AccessRules(token=TOKEN))
+    messages = []
+
+    async def send() -> None:
+        scope = {"type": "http", "method": "POST", "path": PLAN, "query_string": b""}
+        scope |= {"scheme": "http", "server": ("127.0.0.1", 8765), "root_path": ""}
+        scope |= {"headers": [(b"host", b"127.0.0.1:8765"), (b"content-length", b"99999999")]}
+
+        async def receive():
+            pytest.fail("somebody reads the body")
+
+        async def answer(message):
+            messages.append(message)
+
+        await client.app(scope, receive, answer)
+
+    asyncio.run(send())
+    assert messages[0]["status"] == 401
+
+
+def test_slow_calls_hold_up_nobody():
+    """As many as may run are blocked; health, lists and metrics answer, another one is refused."""
+    client = Client()
+    begun, end = threading.Semaphore(0), threading.Event()
+
+    def wait(_: str) -> None:
+        begun.release()
+        assert end.wait(60)
+
+    client.manager.before = lambda method: wait(method) if method == "suspend" else None
+
+    async def run() -> None:
+        async with client.open(timeout=60) as asking:
+            slow = [
+                asyncio.create_task(asking.post(f"{TABLES}/{DAILY}/suspend", json={}))
+                for _ in range(MOST_CALLS)
+            ]
+            await asyncio.gather(*(asyncio.to_thread(begun.acquire) for _ in slow))
+            reads = ("/livez", "/readyz", TABLES, f"{TABLES}/{DAILY}", "/v3/manager", "/metrics")
+            for path in reads:
+                assert (await asking.get(path)).status_code == 200
+            refused = await asking.post(f"{TABLES}/{DAILY}/resume", json={})
+            assert problem(refused) == (503, "MANAGER_BUSY")
+            assert int(refused.headers["retry-after"]) > 0
+            end.set()
+            answers = await asyncio.gather(*slow)
+            assert sorted(answer.status_code for answer in answers) == [200] + [409] * 15
+            assert (await asking.get(f"{TABLES}/{DAILY}")).status_code == 200
+
+    asyncio.run(run())
+
+
+def test_a_client_that_goes_away_frees_its_place():
+    client = Client()
+    begun, end = threading.Semaphore(0), threading.Event()
+
+    def wait(_: str) -> None:
+        begun.release()
+        assert end.wait(60)
+
+    client.manager.before = wait
+
+    async def run() -> None:
+        async with client.open(timeout=60) as asking:
+            gone = asyncio.create_task(asking.post(f"{TABLES}/{DAILY}/suspend", json={}))
+            await asyncio.to_thread(begun.acquire)
+            gone.cancel()
+            await asyncio.gather(gone, return_exceptions=True)
+            end.set()
+            calls = [asking.get(f"{TABLES}/{DAILY}") for _ in range(MOST_CALLS - 1)]
+            answers = await asyncio.gather(*calls)
+            assert {answer.status_code for answer in answers} == {200}
+
+    asyncio.run(run())
+    assert client.manager.table(DAILY_FULL).view.status == "SUSPENDED"

@@ -1,0 +1,149 @@
+"""A real server at a real port: starts, answers, and is gone within its bound."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+
+from dbt.adapters.spark_mt.manager.http.app import create_app
+from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
+from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
+from dbt.adapters.spark_mt.manager.http.server import HttpServer
+from tests.unit.manager.fake import FakeManager
+from tests.unit.manager.http.client import BEARER, DAILY, TABLES, TOKEN, problem
+
+SUSPEND = f"{TABLES}/{DAILY}/suspend"
+
+
+@pytest.fixture
+def manager():
+    return FakeManager()
+
+
+@pytest.fixture
+def server(manager):
+    app = create_app(manager, Access(AccessRules(token=TOKEN)), largest_body=10_000)
+    found = HttpServer(app, "127.0.0.1", 0)
+    found.start()
+    yield found
+    found.stop(5)
+
+
+def raw(server, request: bytes) -> bytes:
+    """Send bytes as they are, and read until the server closes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        while chunk := connection.recv(65_536):
+            answer += chunk
+        return answer
+
+
+def test_it_answers_and_stops(server):
+    assert server.is_running
+    with httpx.Client(base_url=server.url) as client:
+        assert client.get("/livez").json() == {"ok": True, "problems": []}
+        assert client.get(TABLES).status_code == 401
+        answer = client.get(TABLES, headers=BEARER)
+        assert answer.json()["total"] == 9
+        assert "server" not in answer.headers
+    assert server.stop(5)
+    assert not server.is_running
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{server.url}/livez")
+
+
+def test_what_is_under_way_is_answered_before_it_stops(server, manager):
+    begun, end = threading.Event(), threading.Event()
+
+    def wait(_: str) -> None:
+        begun.set()
+        assert end.wait(30)
+
+    manager.before = wait
+    answers = []
+
+    def ask() -> None:
+        answers.append(httpx.post(server.url + SUSPEND, json={}, headers=BEARER, timeout=30))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert begun.wait(30)
+    stopping = threading.Thread(target=server.stop, args=(20,))
+    stopping.start()
+    end.set()
+    asking.join(30)
+    stopping.join(30)
+    assert answers[0].json()["action"] == "SUSPENDED"
+    assert not server.is_running
+
+
+def test_a_call_that_does_not_end_does_not_keep_it_up(server, manager):
+    begun, end = threading.Event(), threading.Event()
+
+    def wait(_: str) -> None:
+        begun.set()
+        end.wait(60)
+
+    manager.before = wait
+    answers = []
+
+    def ask() -> None:
+        answers.append(httpx.post(server.url + SUSPEND, json={}, headers=BEARER, timeout=60))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert begun.wait(30)
+    started = time.monotonic()
+    server.stop(2)
+    assert time.monotonic() - started < 10
+    asking.join(30)
+    assert not end.is_set(), "the call still stands"
+    end.set()
+    assert problem(answers[0]) == (503, "MANAGER_STOPPING")
+
+
+def test_an_address_that_is_taken(server):
+    with pytest.raises(AddressTakenError) as error:
+        HttpServer(server, "127.0.0.1", server.port).start()
+    assert error.value.parameters["port"] == str(server.port)
+
+
+@pytest.mark.parametrize(("host", "port"), [("no.such.host.invalid", 0), ("127.0.0.1", 70_000)])
+def test_an_address_that_is_none(host, port):
+    with pytest.raises(AddressTakenError):
+        HttpServer(None, host, port).start()
+
+
+def test_a_server_that_was_never_started_stops():
+    assert HttpServer(None, "127.0.0.1", 0).stop()
+
+
+def test_its_url_is_one_that_clients_can_use():
+    assert HttpServer(None, "::1", 8765).url == "http://[::1]:8765"
+    assert HttpServer(None, "::", 8765).url == "http://[::1]:8765"
+    assert HttpServer(None, "10.0.0.7", 8765).url == "http://10.0.0.7:8765"
+
+
+def test_chunks_over_the_wire_are_bounded(server):
+    head = f"POST {SUSPEND} HTTP/1.1\r\nhost: 127.0.0.1:{server.port}\r\n"
+    head += f"authorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\n"
+    head += "transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+    chunks = (b"1000\r\n" + b"x" * 0x1000 + b"\r\n") * 3
+    answer = raw(server, head.encode() + chunks + b"0\r\n\r\n")
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 413 ")
+    assert json.loads(body)["condition"] == "MATERIALIZED_TABLE_REQUEST_TOO_LARGE"
+
+
+def test_no_name_is_no_host(server):
+    answer = raw(server, b"GET /livez HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 421 ")
+    nameless = raw(server, b"GET /livez HTTP/1.0\r\n\r\n")
+    assert nameless.startswith(b"HTTP/1.1 421 ")

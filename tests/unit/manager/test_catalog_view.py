@@ -1,0 +1,283 @@
+"""The registry's rows are read when they changed, and corrected where they are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.execution.deferred_rows import FIGURES_MS, MOST_ROWS
+from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
+from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
+from tests.unit.manager.test_refresh_statistics import SINCE, T, job
+from tests.unit.manager.world import HOURLY, LIVE, Port, world
+
+
+@pytest.fixture
+def life():
+    with world() as found:
+        yield found
+
+
+def known(life, name):
+    return life.tables.memory.log._known.get(life.tables.name(name))
+
+
+def spoil(life, name, **facts):
+    """Let the registry say something else of a table than the table itself does."""
+    log, full = life.tables.memory.log, life.tables.name(name)
+    log._known[full] = replace(log._known[full], **facts)
+    log._version += 1
+
+
+@pytest.mark.parametrize("what", ["generation", "table_id", "status", "refresh_mode"])
+def test_a_wrong_row_is_corrected_within_the_hour(life, what):
+    life.create("t", LIVE)
+    life.create("f", HOURLY)
+    life.execute("ALTER MATERIALIZED TABLE f SUSPEND")
+    right = known(life, "t")
+    other = known(life, "f")
+    manager = life.manager()
+    life.live(10)
+    spoil(life, "t", **{what: 99 if what == "generation" else getattr(other, what)})
+    life.live(3600, every=30)
+    found = known(life, "t")
+    assert replace(found, recorded_at_ms=0, rows=None) == replace(right, recorded_at_ms=0)
+    assert manager.hosted() == {"t"}
+
+
+def test_a_row_that_cannot_be_read_is_written_again_by_a_sweep(life):
+    """The registry leaves such a row out of its lists, and still has the name."""
+    life.create("t", LIVE)
+    life.create("f", HOURLY)
+    right = known(life, "t")
+    log = life.tables.memory.log
+    del log._known[life.tables.name("t")]
+    log._version += 1
+    manager = life.manager()
+    life.live(2 * 3600, every=30)
+    found = known(life, "t")
+    assert replace(found, recorded_at_ms=0, rows=None) == replace(right, recorded_at_ms=0)
+    assert manager.hosted() == {"t"}
+
+
+def test_the_sweep_looks_at_every_table_within_the_hour_and_not_all_at_once(life):
+    for number in range(40):
+        life.create(f"f{number}", HOURLY)
+    manager = life.manager()
+    manager.tick()
+    looked: list[str] = []
+    real = manager.view.repair
+    manager.view.repair = lambda name: looked.append(name.name) or real(name)
+    most = 0
+    for _ in range(3600 // 40):
+        life.move(40)
+        before = len(looked)
+        manager.loop.tick()
+        most = max(most, len(looked) - before)
+    assert sorted(looked) == sorted(f"f{number}" for number in range(40))
+    assert most == 1
+
+
+def test_a_pause_is_not_made_up_for_in_one_look(life):
+    for number in range(60):
+        life.create(f"f{number}", HOURLY)
+    manager = life.manager()
+    manager.tick()
+    manager.store.calls.clear()
+    life.move(24 * 3600)
+    manager.loop.tick()
+    assert manager.store.calls["find"] <= 2, "what a minute is for, and one"
+
+
+def test_a_table_that_cannot_be_read_holds_up_no_other(life):
+    for name in "abc":
+        life.create(name, HOURLY)
+    manager = life.manager()
+    manager.tick()
+    for name in "abc":
+        spoil(life, name, generation=99)
+    real, b = manager.store._port.find, life.tables.name("b")
+
+    class Broken:
+        def find(self, name):
+            if name == b:
+                raise ConnectionError
+            return real(name)
+
+        def forget(self):
+            pass
+
+    manager.view._env = replace(manager.view._env, store=Broken())
+    life.live(3600, every=60)
+    assert [known(life, name).generation for name in "abc"] == [1, 99, 1]
+    assert manager.loop.state.problem == ""
+
+
+def test_a_table_that_the_registry_never_heard_of_is_told_when_somebody_asks_for_it(life):
+    life.create("t", HOURLY)
+    manager = life.manager()
+    manager.tick()
+    life.tables.memory.log.remove(life.tables.name("t"))
+    manager.tick()
+    assert manager.manager.tables() == ()
+    manager.view.doubt(life.tables.name("t"))
+    life.live(10)
+    assert [view.name for view in manager.manager.tables()] == ["spark_catalog.default.t"]
+
+
+def test_a_dropped_table_is_taken_out_once(life):
+    life.create("t", HOURLY)
+    manager = life.manager()
+    manager.tick()
+    life.tables.drop("t")
+    for _ in range(3):
+        manager.view.doubt(life.tables.name("t"))
+        manager.tick()
+    assert manager.runner.calls["run"] == 1
+
+
+class Log:
+    """A log that fails at a call."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, ...]] = []
+        self.fails_at = -1
+
+    def append(self, *jobs, tables=()):
+        assert not tables
+        if len(self.calls) == self.fails_at:
+            self.fails_at = -1
+            raise ConnectionError
+        self.calls.append(tuple(each.job_id for each in jobs))
+        return len(self.calls)
+
+    def job(self, *_):
+        return None
+
+    def of_table(self, *_):
+        return (job("old", began=SINCE - 10),)
+
+    def last_scheduled(self, *_):
+        return {T: SINCE}
+
+
+def skipped(number):
+    return replace(
+        job(str(number), JobStatus.SKIPPED, SINCE + number), scheduled_at_ms=SINCE + number
+    )
+
+
+@pytest.fixture
+def log():
+    return Log()
+
+
+class Clock:
+    """The time of a buffered log."""
+
+    def __init__(self):
+        self.now = SINCE
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def buffered(log, clock):
+    return BufferedJobLog(log, RefreshStatistics(SINCE), clock)
+
+
+def test_only_scheduled_runs_without_work_may_wait(buffered, log, clock):
+    at_once = [job("a", JobStatus.RUNNING), job("b"), job("c", JobStatus.SKIPPED)]
+    buffered.append(*at_once, skipped(1))
+    assert log.calls == [("a", "b", "c")]
+    buffered.append(skipped(2))
+    assert len(log.calls) == 1
+    buffered.flush()
+    buffered.flush()
+    assert log.calls[1:] == [("1", "2")]
+    buffered.append(skipped(3))
+    clock.now += FIGURES_MS - 1
+    buffered.flush()
+    assert len(log.calls) == 2, "at most one commit a minute tells of runs without work"
+    clock.now += 1
+    buffered.flush()
+    assert log.calls[2:] == [("3",)]
+
+
+@pytest.mark.parametrize("fails_at", [0, 1, 2])
+def test_nothing_is_lost_when_the_log_cannot_be_written(buffered, log, fails_at):
+    count = 2 * MOST_ROWS + 10
+    buffered.append(*(skipped(number) for number in range(count)))
+    log.fails_at = fails_at
+    with pytest.raises(ConnectionError):
+        buffered.flush()
+    buffered.append(skipped(count))
+    buffered.close()
+    written = [id_ for call in log.calls for id_ in call]
+    assert written == [str(number) for number in range(count + 1)]
+    assert max(len(call) for call in log.calls) == MOST_ROWS
+
+
+def test_what_waits_is_read_as_if_it_were_written(buffered):
+    buffered.append(skipped(1), skipped(2))
+    assert buffered.job("c", "2") == skipped(2)
+    assert buffered.job("c", "3") is None
+    assert [each.job_id for each in buffered.of_table(T, 2)] == ["2", "1"]
+    assert buffered.last_scheduled("c") == {T: SINCE + 2}
+    buffered.flush()
+    assert buffered.last_scheduled("c") == {T: SINCE}
+
+
+def test_what_comes_while_it_is_written_comes_behind(log):
+    buffered = BufferedJobLog(Port(log), RefreshStatistics(SINCE), lambda: SINCE)
+    buffered.append(skipped(1))
+    real = log.append
+
+    def slow(*jobs, tables):
+        if not log.calls:
+            log.append = real
+            buffered.append(skipped(2))
+        return real(*jobs, tables=tables)
+
+    log.append = slow
+    buffered.flush()
+    assert log.calls == [("1",), ("2",)]
+
+
+def test_rows_of_our_own_jobs_are_no_news_and_all_others_are(life):
+    life.create("t", LIVE)
+    name, now = life.tables.name("t"), life.tables.environment.now_ms()
+    environment, registry = life.tables.environment, life.tables.memory.log
+    log = BufferedJobLog(registry, RefreshStatistics(0), environment.now_ms)
+    view = CatalogView(
+        "spark_catalog", environment, registry, log, RefreshStatistics(0), knows=log.knows
+    )
+    assert view.read()
+    for number in (1, 2):
+        told = replace(skipped(number), table=name, heard_at_ms=now, scheduled_at_ms=now + number)
+        log.append(told)
+        log.close()
+        assert not view.read()
+    life.create("u", LIVE)
+    assert view.read()
+    assert len(view.tables) == 2
+    assert view.last_scheduled == {name: now + 2}, "it was read with the rest"
+
+
+def test_a_catalog_without_a_registry_is_read_once(life):
+    environment, registry = life.tables.environment, Port(life.tables.memory.log)
+    view = CatalogView("spark_catalog", environment, registry, registry, RefreshStatistics(0))
+    assert view.read()
+    registry.calls.clear()
+    assert not view.read()
+    assert registry.calls == {"version": 1}
+    life.create("t", LIVE)
+    assert view.read()

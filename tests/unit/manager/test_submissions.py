@@ -1,0 +1,272 @@
+"""Refreshes that are asked for by name: known at once, and ended in every case."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
+from dbt.adapters.spark_mt.execution.errors import (
+    SuspendedError,
+    TableNotFoundError,
+    UnknownPartitionKeyError,
+)
+from dbt.adapters.spark_mt.manager.views import NotExecutableError, RefreshRequest, StatementRequest
+from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
+from tests.behaviour.hosting import EVENTS, FIRST
+from tests.unit.manager.test_scheduled_runs import PARTITIONED
+from tests.unit.manager.world import HOURLY, LIVE, world
+
+QUERY = "SELECT id, ds FROM days"
+ON_TIME = RefreshRequest("t", is_periodic=True, schedule_time="2026-03-03 00:00:00")
+
+
+@pytest.fixture
+def life():
+    with world() as found:
+        yield found
+
+
+@pytest.fixture
+def manager(life):
+    life.create("t", HOURLY)
+    life.move(1)
+    found = life.manager()
+    found.tick()
+    return found
+
+
+def ask(manager, request: RefreshRequest) -> str:
+    """Ask for a refresh; return its name."""
+    return manager.manager.refresh(request).job_id
+
+
+def ended(life, manager, job_id: str):
+    """Let it come to its end, as whoever asks the manager and whoever asks the log see it."""
+    manager.work()
+    life.live(5)
+    seen, written = manager.job(job_id), life.tables.memory.log.job("spark_catalog", job_id)
+    assert (seen.status, seen.error, seen.rows) == (written.status, written.error, written.rows)
+    rows = life.execute(f"DESC JOB '{job_id}'").rows
+    assert rows[0][3] == written.status.value
+    told = [job.status for job in life.tables.memory.log.appended if job.job_id == job_id]
+    beaten = {JobStatus.RUNNING, JobStatus.CANCELED} - {written.status}
+    assert [status for status in told if status not in beaten][1:] == [], "it is told once"
+    return written
+
+
+def test_it_is_known_before_it_begins(life, manager):
+    manager.threads.at_once = False
+    life.append((4, 4, 4))
+    submitted = manager.manager.refresh(RefreshRequest("`default`.t"))
+    job = manager.job(submitted.job_id)
+    assert (job.status, job.kind, job.table.name) == (JobStatus.RUNNING, JobKind.MANUAL, "t")
+    assert life.execute(f"DESC JOB '{submitted.job_id}'").rows[0][3] == "RUNNING"
+    assert dict(submitted.cluster)["pid"] == "1"
+    for _ in range(10):
+        life.move(20)
+        life.tables.memory.heartbeat.tick()
+    assert manager.job(submitted.job_id).status is JobStatus.RUNNING, "it waits, and says so"
+    manager.dispatcher.dispatch()
+    manager.threads.work()
+    job = ended(life, manager, submitted.job_id)
+    assert (job.status, job.rows, life.rows("t")) == (JobStatus.FINISHED, 4, 4)
+
+
+def test_nothing_to_do_is_skipped(life, manager):
+    job = ended(life, manager, ask(manager, RefreshRequest("t")))
+    assert (job.status, job.error) == (JobStatus.SKIPPED, "")
+
+
+def test_a_scheduled_one_with_nothing_to_do_is_skipped(life, manager):
+    job = ended(life, manager, ask(manager, ON_TIME))
+    assert (job.status, job.kind) == (JobStatus.SKIPPED, JobKind.SCHEDULED)
+
+
+@pytest.mark.parametrize("request_", [RefreshRequest("t"), ON_TIME])
+@pytest.mark.parametrize("step", ["analysis", "commit"])
+def test_what_fails_has_failed_and_is_not_tried_again(life, manager, request_, step):
+    life.append((4, 4, 4))
+    job_id = ask(manager, request_)
+    if step == "analysis":
+        life.tables.drop("events")
+    else:
+        manager.runner.broken["run"] = "disk full"
+    job = ended(life, manager, job_id)
+    manager.runner.broken.clear()
+    assert job.status is JobStatus.FAILED
+    assert ("disk full" in job.error) is (step == "commit")
+    if step == "analysis":
+        life.tables.source("events", EVENTS, [*FIRST, (4, 4, 4)])
+    life.live(600, every=30)
+    assert life.rows("t") == 3
+    assert manager.refreshing.failures(life.tables.name("t")).count == 0
+
+
+def test_one_that_is_always_beaten_by_another_writer_is_canceled(life, manager):
+    life.append((4, 4, 4))
+    job_id = ask(manager, RefreshRequest("t"))
+    manager.conflicts = 100
+    manager.work()
+    job = manager.job(job_id)
+    assert job.status is JobStatus.CANCELED
+    assert "at the same time" in job.error
+
+
+def test_one_that_is_beaten_once_has_finished_and_counts_once(life, manager):
+    life.append((4, 4, 4))
+    job_id = ask(manager, RefreshRequest("t"))
+    manager.conflicts = 1
+    assert ended(life, manager, job_id).status is JobStatus.FINISHED
+    assert manager.manager.totals()[0].by_status == (("FINISHED", 1),)
+    assert manager.view_of("t").recent[-1].status == "FINISHED"
+
+
+def test_a_scheduled_one_of_a_table_that_was_suspended_meanwhile_is_canceled(life, manager):
+    job_id = ask(manager, ON_TIME)
+    life.execute("ALTER MATERIALIZED TABLE t SUSPEND")
+    job = ended(life, manager, job_id)
+    assert (job.status, "suspended" in job.error) == (JobStatus.CANCELED, True)
+
+
+def test_one_of_a_table_that_was_dropped_meanwhile_has_failed(life, manager):
+    job_id = ask(manager, RefreshRequest("t"))
+    life.tables.drop("t")
+    assert ended(life, manager, job_id).status is JobStatus.FAILED
+    life.live(5)
+    assert manager.manager.tables() == ()
+
+
+@pytest.mark.parametrize("why", ["dropped", "stopped", "closed", "lost"])
+def test_one_that_will_not_begin_is_canceled(life, manager, why):
+    if why == "closed":
+        manager.manager.stop(0.1)
+    job_id = ask(manager, RefreshRequest("t"))
+    if why == "dropped":
+        life.execute("DROP MATERIALIZED TABLE t")
+        manager.loop.tick()
+    elif why == "stopped":
+        manager.manager.stop(0.1)
+    elif why == "lost":
+        manager.reconciler.stand_down()
+    job = ended(life, manager, job_id)
+    assert job.status is JobStatus.CANCELED
+    assert "taken back" in job.error
+
+
+def test_one_whose_ports_cannot_be_made_has_failed(life, manager):
+    job_id = ask(manager, RefreshRequest("t"))
+
+    def broken():
+        raise ConnectionError
+
+    manager.refreshing._environment, made = broken, manager.refreshing._environment
+    manager.work()
+    manager.refreshing._environment = made
+    job = ended(life, manager, job_id)
+    assert (job.status, job.error) == (JobStatus.FAILED, "ConnectionError")
+
+
+def test_a_periodic_one_writes_the_partitions_of_its_period(life):
+    life.tables.source("days", "id INT; ds STRING", [])
+    life.learn(QUERY, "id INT; ds STRING", lambda r: list(r["days"]))
+    life.create("d", PARTITIONED, QUERY)
+    life.tables.append("days", [(day, f"2026-03-0{day}") for day in range(1, 4)])
+    manager = life.manager()
+    manager.tick()
+    at = "2026-03-03 00:00:00"
+    job_id = ask(manager, RefreshRequest("d", is_periodic=True, schedule_time=at))
+    job = ended(life, manager, job_id)
+    assert (job.status, life.tables.rows("d")) == (JobStatus.FINISHED, [(2, "2026-03-02")])
+    assert life.scheduled("d") == ["03-03 00:00"]
+    job_id = ask(manager, RefreshRequest("d"))
+    assert ended(life, manager, job_id).rows == 3
+    assert life.rows("d") == 3
+
+
+def test_run_options_hold_for_this_refresh_only(life, manager):
+    seen = []
+    real = manager.runner._port.run
+    options = (("spark.sql.shuffle.partitions", "7"),)
+
+    class Watching:
+        def run(self, step):
+            if hasattr(step, "run"):
+                seen.append(step.definition.run_options)
+            return real(step)
+
+    manager.runner._port = Watching()
+    for given in options, ():
+        life.append((4, 4, 4))
+        job = ended(life, manager, ask(manager, RefreshRequest("t", run_options=given)))
+        assert job.status is JobStatus.FINISHED
+        assert life.tables.stored("t").definition.run_options == ()
+    assert seen == [options, ()]
+
+
+def test_one_of_a_continuous_table_catches_up_and_doubles_nothing(life):
+    life.create("t", LIVE)
+    manager = life.manager()
+    life.live(10)
+    life.append((4, 4, 4), (4, 4, 4))
+    job = ended(life, manager, ask(manager, RefreshRequest("t")))
+    assert job.status is JobStatus.FINISHED
+    life.live(120)
+    assert life.rows("t") == 5
+
+
+def test_what_cannot_be_begun_is_refused_and_leaves_no_job(life, manager):
+    told = len(life.tables.memory.log.appended)
+    with pytest.raises(TableNotFoundError):
+        ask(manager, RefreshRequest("nothing"))
+    with pytest.raises(InvalidRunOptionsError):
+        ask(manager, RefreshRequest("t", run_options=(("nonsense", "1"),)))
+    life.execute("ALTER MATERIALIZED TABLE t SUSPEND")
+    with pytest.raises(SuspendedError):
+        ask(manager, ON_TIME)
+    assert len(life.tables.memory.log.appended) == told
+    life.append((4, 4, 4))
+    job = ended(life, manager, ask(manager, RefreshRequest("t")))
+    assert (job.status, life.rows("t")) == (JobStatus.FINISHED, 4), "by hand it is allowed"
+
+
+def test_many_at_once_run_one_after_the_other(life, manager):
+    life.append((4, 4, 4))
+    names = [ask(manager, RefreshRequest("t")) for _ in range(5)]
+    statuses = [ended(life, manager, name).status for name in names]
+    assert statuses == [JobStatus.FINISHED, *[JobStatus.SKIPPED] * 4]
+
+
+def test_a_statement_is_carried_out_in_the_manager(life, manager):
+    request = StatementRequest("ALTER MATERIALIZED TABLE t SUSPEND", "spark_catalog", "default")
+    assert manager.manager.execute(request).outcome.status == "SUSPENDED"
+    assert life.status("t") == "SUSPENDED"
+
+
+def test_a_statement_that_needs_no_manager_is_refused(manager):
+    request = StatementRequest("SHOW MATERIALIZED TABLES", "spark_catalog", "default")
+    with pytest.raises(NotExecutableError):
+        manager.manager.execute(request)
+
+
+def test_a_partition_is_refreshed_alone(life):
+    life.learn(QUERY, "id INT; ds STRING", lambda r: list(r["days"]))
+    life.tables.source("days", "id INT; ds STRING", [(1, "2026-03-01"), (2, "2026-03-02")])
+    life.create("d", PARTITIONED, QUERY)
+    life.move(1)
+    manager = life.manager()
+    manager.tick()
+    life.tables.append("days", [(3, "2026-03-01"), (4, "2026-03-02")])
+    request = RefreshRequest("d", partition=(("ds", "2026-03-02"),))
+    job = ended(life, manager, ask(manager, request))
+    assert (job.status, job.kind) == (JobStatus.FINISHED, JobKind.MANUAL)
+    assert sorted(life.tables.rows("d")) == [
+        (1, "2026-03-01"),
+        (2, "2026-03-02"),
+        (4, "2026-03-02"),
+    ]
+
+
+def test_a_partition_of_a_column_that_is_none_fails_the_job(life, manager):
+    job = ended(life, manager, ask(manager, RefreshRequest("t", partition=(("ds", "x"),))))
+    assert job.status is JobStatus.FAILED
+    assert job.error.startswith(f"[{UnknownPartitionKeyError.condition}]")

@@ -1,0 +1,376 @@
+"""The structure of the package: edges between packages, cycles, sizes, foreign imports.
+
+Every table of exceptions may only shrink: a test fails when an exception is not needed any more.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tools.structure import (
+    PACKAGE,
+    ROOT,
+    Import,
+    When,
+    cycles,
+    longest_chain,
+    ours,
+    structure,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MACROS = ROOT / "dbt" / "include" / "spark_mt" / "macros"
+FOUND = structure()
+MODULES = {module.inner: module for module in FOUND.modules.values() if not module.is_package}
+IMPORTS = [found for module in FOUND.modules.values() for found in module.imports]
+
+SMALLEST, LONGEST = 40, 500
+LONGEST_FUNCTION = 60
+LONGEST_MACRO_FILE = 60
+SMALL_SINGLE = 100
+LONGEST_CHAIN = 18  # goal: 12
+
+_ENGINE = {
+    *("definition", "query", "resolution", "strategies", "changes", "planning", "execution"),
+}
+_SPARK = {"spark", "spark.delta", "spark.streams"}
+EDGES: dict[str, set[str]] = {
+    "__init__": {"plugin"},
+    "__version__": set(),
+    "adapter": {
+        "api",
+        "changes",
+        "definition",
+        "execution",
+        "handle",
+        "planning",
+        "query",
+        "relation",
+        "resolution",
+        "spark",
+        "spark.delta",
+        "statements",
+    },
+    "api": {
+        "changes",
+        "definition",
+        "execution",
+        "hosting",
+        "planning",
+        "query",
+        "resolution",
+        "spark",
+        "statements",
+        "strategies",
+    },
+    "changes": {"definition", "query", "resolution", "statements"},
+    "cli": {
+        "__version__",
+        "api",
+        "client",
+        "definition",
+        "execution",
+        "manager",
+        "resolution",
+        "spark",
+        "statements",
+    },
+    "client": {"definition", "execution", "spark"},
+    "connections": {"adapter", "client", "definition", "handle", "spark"},
+    "definition": set(),
+    "execution": {
+        "changes",
+        "definition",
+        "planning",
+        "query",
+        "resolution",
+        "statements",
+        "strategies",
+    },
+    "handle": {"api", "client", "definition", "execution", "spark", "statements"},
+    "hosting": {"definition", "execution", "planning", "resolution", "strategies"},
+    "impl": {
+        "__version__",
+        "adapter",
+        "api",
+        "connections",
+        "definition",
+        "execution",
+        "handle",
+        "relation",
+        "spark.delta",
+        "statements",
+    },
+    "integrations": {"client", "definition", "planning", "resolution", "scheduler"},
+    "manager": {
+        "__version__",
+        "client",
+        "definition",
+        "execution",
+        "hosting",
+        "manager.http",
+        "planning",
+        "resolution",
+        "scheduler",
+        "spark",
+        "statements",
+        "strategies",
+    },
+    "manager.http": {"definition", "execution", "manager", "resolution", "spark", "statements"},
+    "planning": {"changes", "definition", "query", "resolution", "strategies"},
+    "plugin": {"connections", "impl"},
+    "query": {"definition"},
+    "relation": set(),
+    "resolution": {"definition", "query", "statements"},
+    "scheduler": {"definition", "execution", "planning", "resolution"},
+    "spark": {
+        "definition",
+        "execution",
+        "planning",
+        "query",
+        "resolution",
+        "spark.delta",
+        "spark.streams",
+    },
+    "spark.delta": {"definition", "execution", "planning", "spark"},
+    "spark.streams": {
+        "definition",
+        "execution",
+        "planning",
+        "query",
+        "resolution",
+        "spark",
+        "spark.delta",
+        "strategies",
+    },
+    "statements": {"definition"},
+    "strategies": {"definition", "query", "resolution"},
+}
+"""Which package may import which, type-only imports included; a module of the root is a package."""
+
+PARTS = {
+    "spark.delta": "spark",
+    "spark.streams": "spark",
+    "manager.http": "manager",
+    **dict.fromkeys(("__init__", "adapter", "connections", "handle", "impl", "plugin"), "dbt"),
+    "relation": "dbt",
+}
+"""Packages that count as one where cycles between packages are looked for."""
+
+DBT_MODULES = ("__init__", "adapter", "cli", "connections", "handle", "impl", "plugin", "relation")
+"""Where dbt may be imported."""
+
+TOO_SMALL = {
+    "__version__": "hatch and the command line read it without loading anything else",
+    "plugin": "dbt loads it by this name",
+}
+"""Modules under 40 lines."""
+
+TOO_LONG: dict[str, str] = {
+    "execution.errors": "every error of execution; texts, no code",
+}
+"""Modules over 500 lines."""
+
+SINGLE_IMPORTER: dict[str, str] = {
+    "plugin": "dbt loads it by this name",
+    "strategies.append": "a strategy is a module; `choice` has the list",
+    "strategies.merge": "a strategy is a module; `choice` has the list",
+}
+"""Modules under 100 lines that one module of the same package imports, and no other."""
+
+CYCLES: dict[tuple[str, ...], str] = {}
+"""Modules that import each other, type-only imports included."""
+
+
+FORMAT_WORDS = re.compile(
+    r"(?<!time)delta|userMetadata|txnAppId|txnVersion|commitInfo|reservoir|_last_checkpoint"
+    r"|VERSION AS OF|\b(?:OPTIMIZE|VACUUM)\b|DESCRIBE (?:DETAIL|HISTORY)",
+    re.IGNORECASE,
+)
+"""Names of the table format: of its product, its properties, its log and its statements."""
+
+NAMES_A_FORMAT = {
+    "query.operators": "a scan at a fixed version is written in that syntax again",
+    "query.text": "users may write VERSION AS OF, which is Spark's own syntax, into a query",
+    "statements.advice": "an answer to users names the statement that lays out files again",
+}
+"""Modules outside of the format's package with such a name in a string."""
+
+
+def is_pyspark(found: Import) -> bool:
+    """Whether something of Spark's Python side is imported."""
+    return found.target.split(".")[0] in {"pyspark", "py4j"}
+
+
+def is_dbt(found: Import) -> bool:
+    """Whether something of dbt is imported that is not ours."""
+    top = found.target.split(".")[0]
+    return (top == "dbt" and not ours(found.target)) or top.startswith("dbt_")
+
+
+def place(found: Import) -> str:
+    """The package of the module that imports."""
+    return FOUND.place(found.module)
+
+
+def test_there_is_something_to_check():
+    assert len(MODULES) > 100
+    assert len(IMPORTS) > 1000
+
+
+def test_packages_import_what_the_table_allows():
+    assert FOUND.package_edges() == EDGES
+
+
+def test_no_cycle_of_packages():
+    graph: dict[str, set[str]] = {}
+    for package, others in EDGES.items():
+        whole = PARTS.get(package, package)
+        graph.setdefault(whole, set()).update(PARTS.get(each, each) for each in others)
+    acyclic = {package: others - {package} for package, others in graph.items()}
+    assert cycles(acyclic) == []
+
+
+def test_no_import_cycle():
+    """Imports for type checkers count: modules that need each other's types are one concept."""
+    names = {
+        tuple(name.removeprefix(f"{PACKAGE}.") for name in group) for group in cycles(FOUND.edges())
+    }
+    assert names == set(CYCLES)
+
+
+def test_chains_of_imports_are_short():
+    chain = longest_chain(FOUND.edges(When.LOADED))
+    assert len(chain) == LONGEST_CHAIN, " > ".join(chain)
+
+
+def test_no_relative_imports():
+    assert [str(found) for found in IMPORTS if found.target.startswith(".")] == []
+
+
+def test_dbt_stays_in_its_modules():
+    engine = [found for found in IMPORTS if is_dbt(found) and place(found) not in DBT_MODULES]
+    assert [str(found) for found in engine] == []
+
+
+def test_pyspark_stays_in_its_packages():
+    engine = [
+        found
+        for found in IMPORTS
+        if is_pyspark(found) and found.when is not When.TYPES and place(found) not in _SPARK
+    ]
+    assert [str(found) for found in engine if place(found) in _ENGINE] == []
+    assert [str(found) for found in engine if found.when is When.LOADED] == []
+
+
+def test_what_runs_in_airflow_needs_neither_spark_nor_dbt():
+    """Nor anything else: there the package is installed without what it depends on."""
+    seen: set[str] = set()
+    waiting = [name for name in FOUND.modules if name.startswith(f"{PACKAGE}.integrations")]
+    foreign = set()
+    while waiting:
+        module = waiting.pop()
+        seen.add(module)
+        for found in FOUND.modules[module].imports:
+            if found.when is not When.LOADED:
+                continue
+            if not ours(found.target):
+                foreign.add(found.target.split(".")[0])
+            elif found.target not in seen:
+                waiting.append(found.target)
+    assert foreign - sys.stdlib_module_names == {"airflow"}
+    assert f"{PACKAGE}.planning.schedule" in seen
+
+
+def test_modules_hold_one_concept():
+    small = {name for name, module in MODULES.items() if module.lines < SMALLEST}
+    long = {name for name, module in MODULES.items() if module.lines > LONGEST}
+    assert small == set(TOO_SMALL)
+    assert long == set(TOO_LONG)
+
+
+def test_a_small_module_has_more_than_one_importer():
+    single = {
+        module.inner
+        for name, by in FOUND.importers().items()
+        if len(by) == 1
+        and (module := FOUND.modules[name]).lines < SMALL_SINGLE
+        and module.package == FOUND.modules[next(iter(by))].package
+    }
+    assert single == set(SINGLE_IMPORTER)
+
+
+def test_functions_are_short():
+    long = {
+        f"{name}.{function.name}": function.lines
+        for name, module in MODULES.items()
+        for function in module.functions
+        if function.lines > LONGEST_FUNCTION
+    }
+    assert long == {}
+
+
+def test_macro_files_are_short():
+    def lines(path: Path) -> int:
+        return len(path.read_text(encoding="utf-8").splitlines())
+
+    macros = {path.relative_to(MACROS).as_posix(): lines(path) for path in MACROS.rglob("*.sql")}
+    assert len(macros) > 20
+    assert {name: n for name, n in macros.items() if n > LONGEST_MACRO_FILE} == {}
+
+
+def strings(path: Path) -> list[str]:
+    """The string literals of a module, docstrings and parts of f-strings among them."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    found = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return [value for value in found if isinstance(value, str)]
+
+
+def test_the_table_format_is_named_in_its_package_alone():
+    named = {
+        name
+        for name, module in MODULES.items()
+        if module.package != "spark.delta" and any(map(FORMAT_WORDS.search, strings(module.path)))
+    }
+    assert named == set(NAMES_A_FORMAT)
+
+
+def test_one_module_chooses_the_implementation_of_the_table_format():
+    """All others have its names, as one value, and the port."""
+    package = f"{PACKAGE}.spark.delta"
+    implementation = {m.name for m in MODULES.values() if m.package == "spark.delta"}
+    choosing = {
+        found.module.removeprefix(f"{PACKAGE}.")
+        for found in IMPORTS
+        if found.target in implementation - {f"{package}.format"}
+        and found.module not in implementation
+    }
+    assert choosing == {"spark.environment"}
+
+
+def test_the_words_of_the_guard_are_those_of_the_format():
+    texts = [
+        text
+        for module in MODULES.values()
+        if module.package == "spark.delta"
+        for text in strings(module.path)
+    ]
+    found = {match.group().upper() for text in texts for match in FORMAT_WORDS.finditer(text)}
+    assert {"DELTA", "USERMETADATA", "RESERVOIR", "OPTIMIZE", "VACUUM", "VERSION AS OF"} <= found
+    assert not FORMAT_WORDS.search("timedelta")
+
+
+def test_nothing_of_the_wheel_imports_tests_or_tools():
+    assert [str(f) for f in IMPORTS if f.target.split(".")[0] in {"tests", "tools"}] == []
+
+
+@pytest.mark.parametrize("folder", ["dbt", "dbt/adapters", "dbt/include"])
+def test_folders_of_dbt_stay_namespaces(folder):
+    assert not (ROOT / folder / "__init__.py").exists()

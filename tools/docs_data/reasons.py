@@ -1,0 +1,246 @@
+"""Engines, strategies and every reason for them, for the documentation; tests check it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from dbt.adapters.spark_mt.strategies.strategy import (
+    APPEND,
+    BATCH,
+    INCREMENTAL,
+    MERGE,
+    RECOMPUTE,
+    STATEFUL,
+    STREAM,
+    WINDOW,
+)
+
+
+class About(Enum):
+    """What a reason says."""
+
+    CHOICE = "Why a table is kept as it is"
+    OPERATOR = "What an operator of a stream keeps and emits"
+    NO_STREAM = "Why a query is no stream"
+    NOT_ROW_WISE = "Why rows of the result are not made of one row of a source each"
+    REFRESH = "Why a strategy is not used for a table with a baseline, or by one refresh"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDoc:
+    """An engine with a strategy.
+
+    Args:
+        name: As EXPLAIN shows it.
+        when: For which tables it is chosen.
+        how: What it does.
+        cost: What an update costs.
+    """
+
+    name: str
+    when: str
+    how: str
+    cost: str
+
+
+ENGINES = (
+    EngineDoc(
+        f"{BATCH}/{RECOMPUTE}",
+        "REFRESH_MODE is FULL, or AUTOMATIC with a freshness of the threshold or more.",
+        "Computes the query over one state of all sources and replaces the rows in one commit.",
+        "The whole query.",
+    ),
+    EngineDoc(
+        f"{STREAM}/{APPEND}",
+        "Each row of the result is made of one row of one source (projections, filters, explode, "
+        "lookup joins, views of these), and the source can be read as a stream. Without a PRIMARY "
+        "KEY; or with one over a log, by which rows replace rows.",
+        "Adds what the query makes of new source rows, one commit a batch.",
+        "The new rows.",
+    ),
+    EngineDoc(
+        f"{INCREMENTAL}/{APPEND}",
+        "The same over several sources with versions or offsets (UNION ALL), without a PRIMARY "
+        "KEY. Also a refresh on request of a table that a stream without a checkpoint keeps.",
+        "Adds what the query makes of the rows that all sources gained up to one moment.",
+        "The new rows.",
+    ),
+    EngineDoc(
+        f"{STREAM}/{STATEFUL}",
+        "The query groups, deduplicates or joins streams, and asks for a stream: by STREAM, by a "
+        "watermark (in the query, or the option `watermark`), or because all of its sources are "
+        "logs. Only where rows come out right: see the reasons below.",
+        "Keeps groups, seen rows and unmatched rows in Spark's state store; each batch replaces "
+        "the groups that it touched, or adds those that are closed.",
+        "The new rows, and the state.",
+    ),
+    EngineDoc(
+        f"{INCREMENTAL}/{MERGE}",
+        "The table counts from a baseline and has a PRIMARY KEY that is what the query groups by, "
+        "or what distinguishes its rows. Groups need rows that the table keeps from before.",
+        "Computes the rows of every key that a change touches over all source data, in one MERGE.",
+        "The source rows of the touched keys, and reading the sources.",
+    ),
+    EngineDoc(
+        f"{INCREMENTAL}/{WINDOW}",
+        "The table counts from a baseline and kept no older rows (START_MODE of a new table). Also "
+        "where added rows alone are not enough, because rows of a source changed.",
+        "Computes all rows over the source rows since the start.",
+        "The source rows since the start.",
+    ),
+    EngineDoc(
+        f"{STREAM}/{RECOMPUTE}",
+        "The first rows of a table that a stream with a checkpoint keeps, or that lost it.",
+        "Computes all rows by a stream with a new checkpoint, in one commit.",
+        "The whole query.",
+    ),
+    EngineDoc(
+        f"{INCREMENTAL}/{RECOMPUTE}",
+        "Everything else in mode CONTINUOUS.",
+        "Computes the query over one state of all sources whenever one of them has changed.",
+        "The whole query.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonDoc:
+    """A code and what it means."""
+
+    code: str
+    about: About
+    meaning: str
+
+
+def _docs(about: About, meanings: dict[str, str]) -> tuple[ReasonDoc, ...]:
+    return tuple(ReasonDoc(code, about, meaning) for code, meaning in meanings.items())
+
+
+_CHOICE = {
+    "FULL_MODE": "REFRESH_MODE is FULL: every refresh computes the query.",
+    "ROW_WISE": "Every row of the result is made of one row of one source.",
+    "SEVERAL_SOURCES": "What several sources gained is added over one state of all of them, which "
+    "a stream does not have: it reads one after the other.",
+    "UPSERT": "The table has a PRIMARY KEY, and its sources only add rows: a row replaces the one "
+    "with the same key.",
+    "PRIMARY_KEY": "The table has a PRIMARY KEY and a source whose rows may change, so that a row "
+    "may have to go.",
+    "STREAM_QUERY": "The query says STREAM itself.",
+    "PROCESS_FUNCTION": "A stateful processor makes the rows, and keeps state by its keys.",
+    "PROCESS_INPUT": "The query that feeds a process function must not keep state itself.",
+    "WATERMARK_ASKED": "The option `watermark`, or WATERMARK in the query, asks for a stream.",
+    "ONLY_LOGS": "All sources are logs or folders of files, which a stream reads once.",
+    "GROUPS": "The query groups rows. Where a stream keeps the groups as state, the reason names "
+    "them.",
+    "VERSIONED_SOURCE": "A source with versions (Delta) is followed by them.",
+    "LOG_SOURCE": "A source is followed by its log: a topic, or a folder to which files are added.",
+    "READ_WHOLE": "A source without versions is read as a whole at each refresh.",
+    "TIME_OF_BATCH": "A function of time has the value of the batch that made the row.",
+    "WATERMARK": "Rows that come later than that may be left out.",
+    "WATERMARK_UNUSED": "The watermark has no effect, because no row waits for others.",
+}
+_OPERATOR = {
+    "UPDATE_MODE": "Each batch emits the groups that it touched; they replace what they were.",
+    "APPEND_MODE": "Rows are emitted when nothing can change them any more.",
+    "DISTINCT": "Rows that were seen are kept as state; in a plain query, DISTINCT compares rows.",
+    "JOIN": "Rows of two streams are kept as state until their partners came; or streams cannot be "
+    "joined so.",
+    "STATIC_SIDE": "One side of a join is no stream; each batch reads it as it is then.",
+    "UNBOUNDED_STATE": "No watermark bounds the state, which grows with the data.",
+    "SESSION_WINDOW": "Sessions come when they are closed, because they can grow together.",
+}
+_NO_STREAM = {
+    "NO_WATERMARK": "No watermark decides when a row or a group is final.",
+    "KEY_NOT_IN_RESULT": "A column that is grouped by is not in the result, so that the group "
+    "cannot be found again.",
+    "KEY_IS_NOT_GROUP": "The PRIMARY KEY is not what the query groups by.",
+    "FILTER_AFTER_GROUPS": "HAVING, or another filter over groups: a group that no longer fits "
+    "would stay.",
+    "SECOND_STATE": "Groups of groups: earlier values of the inner ones would still be counted.",
+    "ROWS_OF_STATE": "Several rows are made of one that may change.",
+    "JOIN_AFTER_STATE": "Rows that may change are joined.",
+    "UNION_OF_STATE": "Groups of several sides are added together.",
+    "UNION_WITH_STATIC": "Rows of a stream are added to rows that are none.",
+    "DISTINCT_AGGREGATE": "An aggregate over DISTINCT values.",
+    "GLOBAL_AGGREGATE": "All rows become one, which is there even when there are no rows.",
+    "GROUPING_SETS": "ROLLUP, CUBE or GROUPING SETS.",
+    "SESSION_WINDOW_ALONE": "A session window without another column to group by.",
+    "OUTER_JOIN": "Unmatched rows: of streams they come late, of the other side never.",
+    "WINDOW_FUNCTION": "A function OVER other rows.",
+    "SUBQUERY": "A followed source in a subquery of an expression.",
+    "SORT": "ORDER BY.",
+    "LIMIT": "LIMIT.",
+    "OFFSET": "OFFSET.",
+    "SAMPLE": "TABLESAMPLE.",
+    "INTERSECT": "INTERSECT.",
+    "EXCEPT": "EXCEPT.",
+    "OPERATOR": "An operator of which nothing is known here.",
+    "VERSION": "A followed source is read at a fixed version as well.",
+    "NOT_A_STREAM": "A source has a format that no stream reads.",
+    "NO_STREAM": "There is no source that could be followed.",
+    "UNNAMED_STREAM": "A stream without a name in a catalog.",
+    "NONDETERMINISTIC": "A function whose value differs from run to run.",
+    "NOT_PINNABLE": "The text does not show where each source is read (IDENTIFIER(…), TABLE t …).",
+    "UNCLEAR_PLAN": "Spark's plan does not show the columns clearly: names or texts with commas or "
+    "brackets, or more of them than `spark.sql.debug.maxToStringFields`.",
+    "NO_PLAN": "Spark's plan could not be read.",
+}
+_NOT_ROW_WISE = {
+    "AGGREGATE": "An aggregate without GROUP BY.",
+    "NO_KEY": "GROUP BY without a PRIMARY KEY.",
+    "CONSTANT_ROWS": "Rows that no source gives.",
+    "FUNCTION": "A persistent function.",
+    "FETCH": "FETCH FIRST.",
+    "GENERATOR": "A generator such as `explode` inside another expression.",
+    "GROUP": "GROUP BY below another operator, such as a join or a second GROUP BY.",
+    "HAVING": "HAVING.",
+    "LATERAL": "A LATERAL subquery.",
+    "LOOKED_UP_AND_FOLLOWED": "A table is looked up and read in another place as well.",
+    "LOOKUP_FIRST": "The rows come from a table that is looked up.",
+    "NATURAL": "A NATURAL JOIN whose columns are not known.",
+    "PIVOT": "PIVOT.",
+    "QUALIFY": "QUALIFY.",
+    "RECURSIVE": "A recursive CTE.",
+    "RELATION": "VALUES, or something else that is no table, in a table's place.",
+    "SCRIPT": "TRANSFORM with a script.",
+    "SELECT_KIND": "A form of SELECT that is not known here.",
+    "TABLE_FUNCTION": "A table function.",
+    "TIME_DEPENDENT": "`current_date` and the like, which change without any source.",
+    "UNION_BY_NAME": "UNION BY NAME of different columns.",
+    "UNION_DISTINCT": "UNION, which compares rows.",
+    "UNKNOWN_FUNCTION": "A function that could be an aggregate.",
+    "UNREADABLE": "The text cannot be parsed.",
+    "VERSION_IN_VIEW": "A view reads a fixed version of a table.",
+}
+
+_REFRESH = {
+    "NO_BASELINE": "The table counts all source rows, so that it needs no strategy for a part.",
+    "BASELINE": "The rows count from a baseline (START_MODE, adoption), which this strategy would "
+    "ignore.",
+    "KEPT_ROWS": "The table keeps rows from before its baseline.",
+    "TOUCHED_KEYS": "The rows of every key that a change touches are computed over all source "
+    "data.",
+    "SINCE_START": "All rows are computed over the source rows since the start of the table.",
+    "NO_CHANGE": "No row of the sources changed; the commit records the new positions.",
+    "ALL_ROWS": "All rows are asked for: a new table, a forced refresh, or partitions.",
+    "ONE_COMMIT": "A refresh on request applies all changes in one commit; a host runs the stream.",
+    "POSITIONS_UNKNOWN": "The table does not say up to where it reflects a source.",
+    "VIEW_CHANGED": "A view or function of the query has another definition than at the last "
+    "refresh.",
+    "CHECKPOINT_LOST": "The checkpoint that belongs to the rows is not there.",
+    "STREAM_FAILED": "The stream cannot resume, because a source changed under it.",
+    "NO_STREAMS": "Streams cannot be run over Spark Connect.",
+    "START": "The start of a table computes its rows; a stream resumes after them.",
+    "SOURCE_HISTORY_GONE": "What happened to a source since the last refresh cannot be read.",
+    "SOURCE_RECREATED": "A source was dropped and created again.",
+    "ROWS_CHANGED": "Rows of a source were removed or changed.",
+}
+
+REASONS = (
+    *_docs(About.CHOICE, _CHOICE),
+    *_docs(About.OPERATOR, _OPERATOR),
+    *_docs(About.NO_STREAM, _NO_STREAM),
+    *_docs(About.NOT_ROW_WISE, _NOT_ROW_WISE),
+    *_docs(About.REFRESH, _REFRESH),
+)
