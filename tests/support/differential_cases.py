@@ -91,18 +91,18 @@ class Comparison:
         expected = Counter(self.run(case.query, "new"))
         added = Counter(self.run(change.added, "states"))
         removed = Counter(self.run(change.removed, "states")) if change.removed else Counter()
-        if removed - stored:
-            return f"removes rows that are not there: {removed - stored}"
-        if added & removed:
-            return f"removes and adds the same rows: {added & removed}"
         result = stored - removed + added
-        if result != expected:
-            return f"has more: {result - expected}; has not: {expected - result}"
         names = list(case.tree.columns)
         places = [names.index(name) for name in change.unique_by]
-        if places and len({tuple(row[i] for i in places) for row in result}) < result.total():
-            return f"is not unique by {change.unique_by}"
-        return ""
+        keys = {tuple(row[i] for i in places) for row in result}
+        problems = {
+            "removes rows that are not there": removed - stored,
+            "removes and adds the same rows": added & removed,
+            "has too many rows": result - expected,
+            "lacks rows": expected - result,
+            f"is not unique by {change.unique_by}": places and len(keys) < result.total(),
+        }
+        return "; ".join(f"{problem}: {found}" for problem, found in problems.items() if found)
 
     def change(self, case: Case) -> ResultChange:
         """Store the result of a case before its change, and return the SQL of the change."""
@@ -183,11 +183,13 @@ class RandomCases:
 
     def case(self, depth: int = 3) -> Case:
         """Return a case."""
-        query = self.relation(self._random.randint(1, depth)).sql
+        form = self._summed if self._random.random() < 0.12 else self.relation
+        query = form(self._random.randint(1, depth)).sql
         before = {name: self.rows(columns) for name, columns in TABLES.items()}
         after = dict(before)
-        chosen = [name for name in TABLES if self._random.random() < 0.5]
-        for name in chosen:
+        used = [name for name in TABLES if f"FROM {name}" in query]
+        chosen = {name for name in used if self._random.random() < 0.5}
+        for name in chosen | {self._random.choice(used)}:
             after[name] = self.changed(before[name], TABLES[name])
         return Case(query, before, after)
 
@@ -273,8 +275,7 @@ class RandomCases:
         alias = self._name()
         columns = [(f"{alias}_{column}", type_) for column, type_ in TABLES[name].items()]
         items = ", ".join(
-            f"{column} AS {new}"
-            for column, (new, _) in zip(TABLES[name], columns, strict=True)
+            f"{column} AS {new}" for column, (new, _) in zip(TABLES[name], columns, strict=True)
         )
         return Relation(f"SELECT {items} FROM {name}", tuple(columns))
 
@@ -409,9 +410,10 @@ class RandomCases:
         relation = self.relation(depth)
         from_, _ = self._from(relation)
         number = self._random.choice((1, 1, 1, 2))
-        by = [name for name, _ in self._random.sample(
-            relation.columns, min(number, len(relation.columns))
-        )]
+        by = [
+            name
+            for name, _ in self._random.sample(relation.columns, min(number, len(relation.columns)))
+        ]
         types = dict(relation.columns)
         groups = [(name, types[name]) for name in by]
         if self._random.random() < 0.2:
@@ -429,6 +431,33 @@ class RandomCases:
             tuple((name, type_) for _, name, type_ in shown),
         )
 
+    def _summed(self, depth: int) -> Relation:
+        """Return groups with counts, sums and extremes of rows that are filtered and joined."""
+        relation = self._table()
+        for _ in range(depth - 1):
+            other = self._table()
+            condition = f" ON {self._key(relation, other)} WHERE {self._condition(relation)}"
+            (one, _), (two, _) = self._from(relation), self._from(other)
+            columns = (*relation.columns, *other.columns)
+            names = ", ".join(name for name, _ in columns)
+            relation = Relation(f"SELECT {names} FROM {one} JOIN {two}{condition}", columns)
+        from_, _ = self._from(relation)
+        summed = self._random.choice(
+            [*relation.of("INT", "DECIMAL(9,2)"), f"coalesce({self._number(relation)}, 0)"]
+        )
+        where = f"FILTER (WHERE {self._condition(relation)})"
+        calls = [f"sum({summed})", f"count({summed})", "count(*)"]
+        calls += [f"sum({summed}) {where}", f"count({summed}) {where}"]
+        calls += [f"max({summed})"] if self._random.random() < 0.3 else []
+        chosen = [call for call in calls if self._random.random() < 0.8] or ["count(*)"]
+        items = [f"{call} AS {self._name()}" for call in chosen]
+        if self._random.random() < 0.2:
+            return Relation(f"SELECT {', '.join(items)} FROM {from_}", ())
+        by = [name for name, _ in self._random.sample(relation.columns, 2)]
+        items += [f"{name} AS {self._name()}" for name in by]
+        self._random.shuffle(items)
+        return Relation(f"SELECT {', '.join(items)} FROM {from_} GROUP BY {', '.join(by)}", ())
+
     def _global(self, depth: int) -> Relation:
         relation = self.relation(depth)
         from_, _ = self._from(relation)
@@ -440,7 +469,7 @@ class RandomCases:
 
     def _sets(self, depth: int) -> Relation:
         relation = self.relation(depth)
-        if len(relation.columns) < 2:  # noqa: PLR2004
+        if len(relation.columns) < 2:
             return self._grouped(depth)
         from_, _ = self._from(relation)
         (a, one), (b, other) = self._random.sample(relation.columns, 2)
@@ -455,9 +484,7 @@ class RandomCases:
     def _distinct(self, depth: int) -> Relation:
         relation = self.relation(depth)
         from_, _ = self._from(relation)
-        columns = tuple(
-            self._random.sample(relation.columns, min(2, len(relation.columns)))
-        )
+        columns = tuple(self._random.sample(relation.columns, min(2, len(relation.columns))))
         names = ", ".join(name for name, _ in columns)
         return Relation(f"SELECT DISTINCT {names} FROM {from_}", columns)
 
@@ -531,7 +558,9 @@ class RandomCases:
         ]
         if self._random.random() < 0.3:
             name = self._name()
-            value = self._one_of(f"(SELECT {call} FROM {other} WHERE {on})", f"(SELECT {call} FROM {other})")
+            value = self._one_of(
+                f"(SELECT {call} FROM {other} WHERE {on})", f"(SELECT {call} FROM {other})"
+            )
             columns = (*left.columns, (name, "BIGINT"))
             return Relation(f"SELECT {names}, {value} AS {name} FROM {one}", columns)
         return Relation(f"{select} {self._random.choice(conditions)}", left.columns)

@@ -10,6 +10,7 @@ for the keys that the changes of its inputs contain.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -290,35 +291,43 @@ class _Changes:
             self._known[id(node)] = (node, change)
         return self._known[id(node)][1]
 
+    @singledispatchmethod
     def _computed(self, node: Operator) -> _Change:
-        if isinstance(node, Scan):
-            state = self._state(node)
-            return _Change(
-                self._read(node, _ADDED) if state.added else None,
-                self._read(node, _REMOVED) if state.removed else None,
-            )
-        if isinstance(node, Sort):
-            return self.of(node.input)
-        if isinstance(node, Apply):
-            return self._applied(node)
-        if isinstance(node, (Filter, Project, Generate)):
-            self.rules.add("D1")
-            return self._linear(node, self.of(node.input))
-        if isinstance(node, Union):
-            return self._united(node)
-        if isinstance(node, Join) and node.kind in {JoinKind.INNER, JoinKind.CROSS}:
-            return self._bilinear(node)
-        if isinstance(node, Join):
-            return self._joined(node)
         return self._partitioned(node)
 
+    @_computed.register
+    def _(self, node: Scan) -> _Change:
+        state = self._state(node)
+        return _Change(
+            self._read(node, _ADDED) if state.added else None,
+            self._read(node, _REMOVED) if state.removed else None,
+        )
+
+    @_computed.register
+    def _(self, node: Sort) -> _Change:
+        return self.of(node.input)
+
+    @_computed.register
+    def _(self, node: Filter) -> _Change:
+        return self._linear(node, self.of(node.input))
+
+    @_computed.register
+    def _(self, node: Project) -> _Change:
+        return self._linear(node, self.of(node.input))
+
+    @_computed.register
+    def _(self, node: Generate) -> _Change:
+        return self._linear(node, self.of(node.input))
+
     def _linear(self, node: Operator, change: _Change, *others: Operator) -> _Change:
+        self.rules.add("D1")
         return _Change(
             node.over(change.added, *others) if change.added is not None else None,
             node.over(change.removed, *others) if change.removed is not None else None,
         )
 
-    def _applied(self, node: Apply) -> _Change:
+    @_computed.register
+    def _(self, node: Apply) -> _Change:
         if self.is_changed(node.query):
             raise ChangeNotSupportedError(
                 NotIncremental(
@@ -327,10 +336,10 @@ class _Changes:
                     "Write the subquery as a join.",
                 )
             )
-        self.rules.add("D1")
         return self._linear(node, self.of(node.input), self.after(node.query))
 
-    def _united(self, node: Union) -> _Change:
+    @_computed.register
+    def _(self, node: Union) -> _Change:
         self.rules.add("D1")
         changes = [self.of(branch) for branch in node.branches]
         return _Change(
@@ -368,8 +377,14 @@ class _Changes:
             SetOperation(removed, added, False, True, removed.output),  # noqa: FBT003
         )
 
-    def _joined(self, node: Join) -> _Change:
-        """Return the change of an outer, semi or anti join."""
+    @_computed.register
+    def _(self, node: Join) -> _Change:
+        if node.kind in {JoinKind.INNER, JoinKind.CROSS}:
+            return self._bilinear(node)
+        return self._one_sided(node) or self._partitioned(node)
+
+    def _one_sided(self, node: Join) -> _Change | None:
+        """Return the change of a join whose other side did not change; None if it did."""
         if node.kind is JoinKind.RIGHT and not self.is_changed(node.left):
             self.rules.add("D1")
             change, left = self.of(node.right), self.after(node.left)
@@ -380,9 +395,8 @@ class _Changes:
             )
         one_sided = node.kind in {JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI}
         if one_sided and not self.is_changed(node.right):
-            self.rules.add("D1")
             return self._linear(node, self.of(node.left), self.after(node.right))
-        return self._partitioned(node)
+        return None
 
     def _partitioned(self, node: Operator) -> _Change:
         self.rules.add("K")

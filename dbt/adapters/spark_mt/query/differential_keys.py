@@ -7,6 +7,7 @@ with this value only. NULL is a value.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch, singledispatchmethod
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -53,29 +54,46 @@ class Partition:
     output: tuple[Expression, ...]
 
 
-def partition_of(node: Operator) -> Partition | None:
+@singledispatch
+def partition_of(_: Operator) -> Partition | None:
     """Return the key by which an operator is partitioned; None if there is none.
 
     The key of a global aggregate is empty: all of its rows depend on all rows of the input.
     """
-    if isinstance(node, Aggregate):
-        groups = [node.groups[i] for i in _common_groups(node)]
-        if node.groups and not groups:
-            return None
-        output = tuple(g.attribute.expression for g in groups)
-        return Partition((tuple(g.expression for g in groups),), output)
-    if isinstance(node, Distinct):
-        row = _row(node.output)
-        return Partition((row,), row)
-    if isinstance(node, SetOperation):
-        return Partition((_row(node.left.output), _row(node.right.output)), _row(node.output))
-    if isinstance(node, Window):
-        common = _common_partition(node)
-        return Partition((common,), common) if common else None
-    if isinstance(node, Join) and node.keys:
-        left, right = tuple(k.left for k in node.keys), tuple(k.right for k in node.keys)
-        return Partition((left, right), _key_of_pair(node.kind, left, right))
     return None
+
+
+@partition_of.register
+def _(node: Aggregate) -> Partition | None:
+    groups = [node.groups[i] for i in _common_groups(node)]
+    if node.groups and not groups:
+        return None
+    output = tuple(g.attribute.expression for g in groups)
+    return Partition((tuple(g.expression for g in groups),), output)
+
+
+@partition_of.register
+def _(node: Distinct) -> Partition | None:
+    row = _row(node.output)
+    return Partition((row,), row)
+
+
+@partition_of.register
+def _(node: SetOperation) -> Partition | None:
+    return Partition((_row(node.left.output), _row(node.right.output)), _row(node.output))
+
+
+@partition_of.register
+def _(node: Window) -> Partition | None:
+    common = _common_partition(node)
+    return Partition((common,), common) if common else None
+
+
+@partition_of.register
+def _(node: Join) -> Partition | None:
+    left, right = tuple(k.left for k in node.keys), tuple(k.right for k in node.keys)
+    output = _key_of_pair(node.kind, left, right)
+    return Partition((left, right), output) if node.keys else None
 
 
 def _row(output: Iterable[Attribute]) -> tuple[Expression, ...]:
@@ -139,55 +157,87 @@ class _Narrowing:
 
     def narrowed(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
         """Return an operator with all rows that have one of the keys, and whether no others."""
-        if not pairs:
-            return node, False
-        if isinstance(node, Union):
-            sides = [
-                self.narrowed(side, _over(pairs, _columns(node.output, side.output)))
-                for side in node.inputs
-            ]
-            return node.over(*(side for side, _ in sides)), all(exact for _, exact in sides)
-        if isinstance(node, SetOperation):
-            sides = [
-                self.narrowed(side, _over(pairs, _columns(node.output, side.output)))
-                for side in node.inputs
-            ]
-            return node.over(*(side for side, _ in sides)), sides[0][1]
-        if isinstance(node, Join) and node.kind is not JoinKind.FULL:
-            return self._join(node, pairs)
-        if isinstance(node, Apply):
-            kept = _within(pairs, node.input)
-            rows, exact = self.narrowed(node.input, kept)
-            return node.over(rows, node.query), exact and len(kept) == len(pairs)
-        below = self._below(node, pairs)
-        if below is None:
-            return semi_join(node, pairs, self._keys), True
-        (only,) = node.inputs
-        rows, exact = self.narrowed(only, below)
-        return node.over(rows), exact and len(below) == len(pairs)
+        return self._narrowed(node, pairs) if pairs else (node, False)
 
-    def _below(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Pair, ...] | None:
-        """Return the pairs over the input of an operator; None where they cannot be moved."""
-        if isinstance(node, (Filter, Sort, Distinct)):
-            return pairs
-        if isinstance(node, Generate):
-            return _within(pairs, rows_of(node.input))
-        if isinstance(node, Project):
-            columns = {c.attribute.key: c.expression for c in node.columns}
-            movable = {k for k, e in columns.items() if _is_movable(e, rows_of(node.input))}
-            kept = tuple(pair for pair in pairs if pair[0].keys <= movable)
-            return _over(kept, {k: columns[k].tree for k in movable})
-        if isinstance(node, Aggregate):
-            groups = [node.groups[i] for i in _common_groups(node)]
-            if not groups:  # its one row is there even without rows of the input
-                return None
-            trees = {g.attribute.key: g.expression.tree for g in groups}
-            return _over(tuple(p for p in pairs if p[0].keys <= trees.keys()), trees)
-        if isinstance(node, Window):
-            common = _common_partition(node)
-            plain = {e.attribute for e in common if e.attribute}
-            return tuple(p for p in pairs if p[0] in common or p[0].keys <= plain)
-        return None
+    @singledispatchmethod
+    def _narrowed(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return semi_join(node, pairs, self._keys), True
+
+    def _input(
+        self, node: Operator, pairs: tuple[Pair, ...], below: tuple[Pair, ...]
+    ) -> tuple[Operator, bool]:
+        """Narrow the input of an operator by those parts of a key that it has."""
+        first, *others = node.inputs
+        rows, exact = self.narrowed(first, below)
+        return node.over(rows, *others), exact and len(below) == len(pairs)
+
+    @_narrowed.register
+    def _(self, node: Filter, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, pairs)
+
+    @_narrowed.register
+    def _(self, node: Sort, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, pairs)
+
+    @_narrowed.register
+    def _(self, node: Distinct, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, pairs)
+
+    @_narrowed.register
+    def _(self, node: Apply, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, _within(pairs, node.input))
+
+    @_narrowed.register
+    def _(self, node: Generate, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, _within(pairs, rows_of(node.input)))
+
+    @_narrowed.register
+    def _(self, node: Project, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        rows = rows_of(node.input)
+        trees = {
+            c.attribute.key: c.expression.tree
+            for c in node.columns
+            if _is_movable(c.expression, rows)
+        }
+        kept = tuple(pair for pair in pairs if pair[0].keys <= trees.keys())
+        return self._input(node, pairs, _over(kept, trees))
+
+    @_narrowed.register
+    def _(self, node: Aggregate, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        groups = [node.groups[i] for i in _common_groups(node)]
+        if not groups:  # its one row is there even without rows of the input
+            return semi_join(node, pairs, self._keys), True
+        trees = {g.attribute.key: g.expression.tree for g in groups}
+        kept = tuple(pair for pair in pairs if pair[0].keys <= trees.keys())
+        return self._input(node, pairs, _over(kept, trees))
+
+    @_narrowed.register
+    def _(self, node: Window, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        common = _common_partition(node)
+        plain = {e.attribute for e in common if e.attribute}
+        kept = tuple(p for p in pairs if p[0] in common or p[0].keys <= plain)
+        return self._input(node, pairs, kept)
+
+    @_narrowed.register
+    def _(self, node: Union, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._sides(node, pairs)
+
+    @_narrowed.register
+    def _(self, node: SetOperation, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._sides(node, pairs)
+
+    def _sides(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        sides = [
+            self.narrowed(side, _over(pairs, _columns(node.output, side.output)))
+            for side in node.inputs
+        ]
+        return node.over(*(side for side, _ in sides)), all(exact for _, exact in sides)
+
+    @_narrowed.register
+    def _(self, node: Join, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        if node.kind is JoinKind.FULL:
+            return semi_join(node, pairs, self._keys), True
+        return self._join(node, pairs)
 
     def _join(self, node: Join, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
         left = {key.right: key.left for key in node.keys}
