@@ -72,7 +72,7 @@ def _as_join(rows: Operator, part: Expression, subqueries: dict[str, Subquery]) 
     possible = {SubqueryKind.EXISTS} if negated else {SubqueryKind.EXISTS, SubqueryKind.IN}
     if subquery is None or subquery.kind not in possible:
         return None
-    found = _decorrelated(subquery.query, keys_in(rows))
+    found = decorrelated(subquery.query, keys_in(rows))
     width = len(subquery.operands)
     if found is None or (width and width != len(found[2])):
         return None
@@ -91,7 +91,7 @@ def _operand(side: Expression) -> exp.Expr:
     return exp.Paren(this=tree) if isinstance(tree, (exp.Binary, exp.Unary)) else tree
 
 
-def _decorrelated(
+def decorrelated(
     query: Operator, outer: frozenset[str]
 ) -> tuple[Operator, list[Expression], list[Expression]] | None:
     """Take the conditions over outer attributes out of a subquery.

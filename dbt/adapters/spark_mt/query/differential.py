@@ -1,0 +1,670 @@
+"""Change of a query's result as SQL over the changes of its sources.
+
+Every operator has a change: the bag of rows that its result gains, and the bag that it loses.
+Linear operators (D1) are applied to the change of their input. Inner joins (D2) combine the change
+of one side with all rows of the other. Algebraic aggregates (D3) add the change of a group to its
+stored values. Every other operator that is partitioned by a key (K) is computed before and after
+for the keys that the changes of its inputs contain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatchmethod
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.query.decorrelation import fresh_ids, without_subqueries
+from dbt.adapters.spark_mt.query.differential_keys import (
+    Partition,
+    partition_of,
+    restricted,
+    semi_join,
+)
+from dbt.adapters.spark_mt.query.differential_sums import AlgebraicResult
+from dbt.adapters.spark_mt.query.expressions import Attribute, EquiKey, Expression, Named
+from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT, functions_of
+from dbt.adapters.spark_mt.query.operator_sql import render
+from dbt.adapters.spark_mt.query.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Operator,
+    Project,
+    Scan,
+    SetOperation,
+    Sort,
+    Tree,
+    Union,
+    Values,
+    Window,
+    scans,
+    transform,
+    walk,
+)
+from dbt.adapters.spark_mt.query.types import parse_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.query.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class RelationStates:
+    """How one relation is read: texts that are valid after FROM, with the relation's columns.
+
+    Args:
+        before: The relation as the stored result has it: "`c`.`s`.`t` VERSION AS OF 3".
+        after: The relation as the new result must have it.
+        added: A query in parentheses: the bag of rows added; empty for none.
+        removed: A query in parentheses: the bag of rows removed; empty for none.
+    """
+
+    before: str
+    after: str
+    added: str = ""
+    removed: str = ""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether rows were added or removed."""
+        return bool(self.added or self.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class NotIncremental:
+    """Why a query is recomputed.
+
+    Args:
+        code: Such as `GLOBAL_LIMIT`, or the reason code of an opaque operator.
+        problem: Part of a sentence about the query.
+        remedy: How to rewrite the query; empty if there is no way.
+    """
+
+    code: str
+    problem: str
+    remedy: str = ""
+
+
+class ChangeNotSupportedError(Exception):
+    """The change of these sources needs a recompute, although the query has no obstacle."""
+
+    def __init__(self, reason: NotIncremental) -> None:
+        super().__init__(reason.problem)
+        self.reason = reason
+
+
+ChangeNotSupported = ChangeNotSupportedError
+
+
+@dataclass(frozen=True, slots=True)
+class ResultChange:
+    """The change of a query's result.
+
+    Floating-point values that are computed again may differ in their last digits from the stored
+    ones, and so may a choice between equal rows (`row_number`). A writer must check that each row
+    of `removed` was found in the table, and recompute otherwise.
+
+    Args:
+        added: A query: the bag of rows to add, with the columns of the tree.
+        removed: A query: the bag of rows to remove; empty where the change only adds.
+        rules: Those of D1, D2, D3 and K that were used.
+        unique_by: Columns by which the rows of the result are unique; none if unknown.
+    """
+
+    added: str
+    removed: str
+    rules: tuple[str, ...]
+    unique_by: tuple[str, ...]
+
+
+def obstacles(tree: Tree) -> tuple[NotIncremental, ...]:
+    """Return why a query cannot be refreshed incrementally; empty where it can."""
+    found = [NotIncremental(code, problem) for code, problem in tree.gaps]
+    root = tree.root
+    if not tree.gaps:
+        root = without_subqueries(root, fresh_ids(root))
+        found += _function_obstacles(render(root))
+    for node in walk(root):
+        found += _obstacles_of(node)
+    return tuple(dict.fromkeys(found))
+
+
+def _function_obstacles(text: str) -> Iterator[NotIncremental]:
+    used = functions_of(text)
+    for name in used.time_dependent:
+        yield NotIncremental(
+            "TIME_DEPENDENT",
+            f"it uses {name}, whose value changes with time",
+            "Filter by the time where the table is read.",
+        )
+    for name in used.nondeterministic:
+        if name not in ORDER_DEPENDENT:
+            problem = f"it uses {name}, which may give another value for the same row"
+            yield NotIncremental("NONDETERMINISTIC", problem, f"Remove {name}.")
+
+
+def _obstacles_of(node: Operator) -> Iterator[NotIncremental]:
+    if isinstance(node, Limit):
+        yield NotIncremental(
+            "GLOBAL_LIMIT",
+            "it limits the number of rows of a whole result",
+            "Limit the rows where the table is read, or rank them with PARTITION BY.",
+        )
+    elif isinstance(node, Scan) and node.lookup:
+        problem = f"it looks up {node.relation} at the processing time"
+        yield NotIncremental("PROCESSING_TIME_LOOKUP", problem, "Join the table as it is.")
+    elif isinstance(node, Scan) and "(" in node.version:
+        problem = f"it reads {node.relation} at a computed version"
+        yield NotIncremental("NONDETERMINISTIC", problem, "Write the version as a literal.")
+    elif isinstance(node, Aggregate):
+        yield from _aggregate_obstacles(node)
+    elif isinstance(node, Window):
+        yield from _window_obstacles(node)
+
+
+def _aggregate_obstacles(node: Aggregate) -> Iterator[NotIncremental]:
+    for call in node.calls:
+        if not call.order_free:
+            yield NotIncremental(
+                "NONDETERMINISTIC",
+                f"the value of {call.name} depends on the order of the rows",
+                f"Sort the value (sort_array), or use WITHIN GROUP or max_by for {call.name}.",
+            )
+    if partition_of(node) is None:
+        sessions = any("session_window" in g.expression.calls for g in node.groups)
+        if sessions and node.sets is None:
+            problem = "it groups by a session window only"
+            yield NotIncremental("SESSION_WINDOW", problem, "Group by another column as well.")
+        else:
+            problem = "its grouping sets have no column in common"
+            remedy = "Write each grouping set as a materialized table of its own."
+            yield NotIncremental("GROUPING_SETS", problem, remedy)
+
+
+def _window_obstacles(node: Window) -> Iterator[NotIncremental]:
+    for call in node.calls:
+        if call.name in ORDER_DEPENDENT and not call.order:
+            problem = f"the value of {call.name} depends on the order of the rows"
+            yield NotIncremental("NONDETERMINISTIC", problem, "Add ORDER BY to its window.")
+    if partition_of(node) is None:
+        if not all(call.partition for call in node.calls):
+            problem = "it uses a window without PARTITION BY"
+            yield NotIncremental("WINDOW_WITHOUT_PARTITION_BY", problem, "Add PARTITION BY.")
+        else:
+            problem = "its windows have no column of PARTITION BY in common"
+            remedy = "Compute each window in a materialized table of its own."
+            yield NotIncremental("WINDOWS_WITHOUT_COMMON_PARTITION", problem, remedy)
+
+
+def result_change(
+    tree: Tree, states: Mapping[str, RelationStates], table: str, types: Sequence[str] = ()
+) -> ResultChange:
+    """Return the change of a query's result.
+
+    The queries read `table` and the texts in `states` only, so that both are over fixed versions.
+
+    Args:
+        tree: The operator tree of the query.
+        states: By the full name of each relation, how it is read.
+        table: The stored result, as text after FROM, with the columns of the tree.
+        types: The types of these columns. Sums are added to stored ones only where they are known.
+
+    Raises:
+        ValueError: The query has obstacles, or a relation has no states.
+        ChangeNotSupported: This change needs a recompute.
+    """
+    if found := obstacles(tree):
+        raise ValueError("; ".join(each.problem for each in found))
+    missing = {str(scan.relation) for scan in scans(tree.root)} - states.keys()
+    if missing:
+        raise ValueError(f"no states of {', '.join(sorted(missing))}")  # noqa: TRY003, EM102
+    return _Root(tree, states, table, tuple(types)).change()
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Rows that the result of an operator gains and loses; None for none."""
+
+    added: Operator | None = None
+    removed: Operator | None = None
+
+    @property
+    def sides(self) -> tuple[Operator, ...]:
+        return tuple(side for side in (self.added, self.removed) if side is not None)
+
+
+_BEFORE, _AFTER, _ADDED, _REMOVED = range(4)
+_TABLE = -1
+
+
+class _Changes:
+    """Changes of the operators of one tree."""
+
+    def __init__(self, ids: Iterator[int], states: Mapping[str, RelationStates]) -> None:
+        self._ids = ids
+        self._states = states
+        self._known: dict[int, tuple[Operator, _Change]] = {}
+        self._keys: dict[int, tuple[Operator, Operator]] = {}
+        self.inputs: dict[int, str] = {}
+        self.named: dict[str, str] = {}
+        self.rules: set[str] = set()
+
+    def attribute(self, name: str) -> Attribute:
+        return Attribute(next(self._ids), name)
+
+    def is_changed(self, node: Operator) -> bool:
+        return any(self._state(scan).is_changed for scan in scans(node))
+
+    def _state(self, scan: Scan) -> RelationStates:
+        return _FIXED if scan.version else self._states[str(scan.relation)]
+
+    def before(self, node: Operator) -> Operator:
+        return transform(node, lambda each: self._read(each, _BEFORE))
+
+    def after(self, node: Operator) -> Operator:
+        return transform(node, lambda each: self._read(each, _AFTER))
+
+    def _read(self, node: Operator, which: int) -> Operator:
+        if not isinstance(node, Scan) or node.version:
+            return node
+        state = self._state(node)
+        if which == _BEFORE and not state.is_changed:
+            which = _AFTER
+        text = (state.before, state.after, state.added, state.removed)[which]
+        place = _TABLE - 1 - 4 * node.occurrence - which
+        self.inputs[place] = text
+        return Scan(place, node.relation, node.output)
+
+    def of(self, node: Operator) -> _Change:
+        """Return the change of an operator."""
+        if id(node) not in self._known:
+            change = self._computed(node) if self.is_changed(node) else _Change()
+            self._known[id(node)] = (node, change)
+        return self._known[id(node)][1]
+
+    @singledispatchmethod
+    def _computed(self, node: Operator) -> _Change:
+        return self._partitioned(node)
+
+    @_computed.register
+    def _(self, node: Scan) -> _Change:
+        state = self._state(node)
+        return _Change(
+            self._read(node, _ADDED) if state.added else None,
+            self._read(node, _REMOVED) if state.removed else None,
+        )
+
+    @_computed.register
+    def _(self, node: Sort) -> _Change:
+        return self.of(node.input)
+
+    @_computed.register
+    def _(self, node: Filter) -> _Change:
+        return self._linear(node, self.of(node.input))
+
+    @_computed.register
+    def _(self, node: Project) -> _Change:
+        return self._linear(node, self.of(node.input))
+
+    @_computed.register
+    def _(self, node: Generate) -> _Change:
+        return self._linear(node, self.of(node.input))
+
+    def _linear(self, node: Operator, change: _Change, *others: Operator) -> _Change:
+        self.rules.add("D1")
+        return _Change(
+            node.over(change.added, *others) if change.added is not None else None,
+            node.over(change.removed, *others) if change.removed is not None else None,
+        )
+
+    @_computed.register
+    def _(self, node: Apply) -> _Change:
+        if self.is_changed(node.query):
+            raise ChangeNotSupportedError(
+                NotIncremental(
+                    "SUBQUERY",
+                    "the rows of a subquery that is no join changed",
+                    "Write the subquery as a join.",
+                )
+            )
+        return self._linear(node, self.of(node.input), self.after(node.query))
+
+    @_computed.register
+    def _(self, node: Union) -> _Change:
+        self.rules.add("D1")
+        changes = [self.of(branch) for branch in node.branches]
+        return _Change(
+            _union([c.added for c in changes], node.output),
+            _union([c.removed for c in changes], node.output),
+        )
+
+    def _bilinear(self, node: Join) -> _Change:
+        self.rules.add("D2")
+        left, right = self._of_side(node.left), self._of_side(node.right)
+        before = self.before(node.right) if left.sides else None
+        after = self.after(node.left) if right.sides else None
+
+        def terms(one: Operator | None, other: Operator | None) -> Operator | None:
+            found = [
+                node.over(one, before) if one is not None and before is not None else None,
+                node.over(after, other) if other is not None and after is not None else None,
+            ]
+            return _union(found, node.output)
+
+        return _Change(terms(left.added, right.added), terms(left.removed, right.removed))
+
+    def _of_side(self, node: Operator) -> _Change:
+        """Return the change of a join's input; that of one row is empty if its values are equal."""
+        change = self.of(node)
+        return self.consolidated(change) if _is_one_row(node) else change
+
+    def consolidated(self, change: _Change) -> _Change:
+        """Cancel the rows that are both added and removed."""
+        added, removed = change.added, change.removed
+        if added is None or removed is None:
+            return change
+        return _Change(
+            SetOperation(added, removed, False, True, added.output),  # noqa: FBT003
+            SetOperation(removed, added, False, True, removed.output),  # noqa: FBT003
+        )
+
+    @_computed.register
+    def _(self, node: Join) -> _Change:
+        if node.kind in {JoinKind.INNER, JoinKind.CROSS}:
+            return self._bilinear(node)
+        return self._one_sided(node) or self._partitioned(node)
+
+    def _one_sided(self, node: Join) -> _Change | None:
+        """Return the change of a join whose other side did not change; None if it did."""
+        if node.kind is JoinKind.RIGHT and not self.is_changed(node.left):
+            self.rules.add("D1")
+            change, left = self.of(node.right), self.after(node.left)
+            added, removed = change.added, change.removed
+            return _Change(
+                node.over(left, added) if added is not None else None,
+                node.over(left, removed) if removed is not None else None,
+            )
+        one_sided = node.kind in {JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI}
+        if one_sided and not self.is_changed(node.right):
+            return self._linear(node, self.of(node.left), self.after(node.right))
+        return None
+
+    def _partitioned(self, node: Operator) -> _Change:
+        self.rules.add("K")
+        places = range(len(self.key_of(node).output))
+        return _Change(
+            self.restricted(node, self.after, places), self.restricted(node, self.before, places)
+        )
+
+    def key_of(self, node: Operator) -> Partition:
+        """Return the key by which an operator is partitioned."""
+        partition = partition_of(node)
+        if partition is None:
+            raise ChangeNotSupportedError(
+                NotIncremental(
+                    "JOIN_WITHOUT_KEY",
+                    "a side of a join without an equality changed",
+                    "Add an equality to the condition of the outer, semi or anti join.",
+                )
+            )
+        return partition
+
+    def restricted(
+        self, node: Operator, at: Callable[[Operator], Operator], places: Sequence[int]
+    ) -> Operator:
+        """Return an operator over the input rows whose key was touched.
+
+        Args:
+            node: The operator.
+            at: Gives the state of an input before or after.
+            places: Which parts of the key count; none for all rows.
+        """
+        if not places:
+            return at(node)
+        keys = self.touched(node)
+        inputs = []
+        for each, key in zip(node.inputs, self.key_of(node).inputs, strict=True):
+            pairs = tuple((key[i], keys.output[i]) for i in places)
+            inputs.append(restricted(at(each), pairs, keys))
+        return node.over(*inputs)
+
+    def touched(self, node: Operator) -> Operator:
+        """Return the keys of an operator that the changes of its inputs contain."""
+        if id(node) not in self._keys:
+            partition = self.key_of(node)
+            output = tuple(self.attribute("key") for _ in partition.output)
+            sides = [
+                Project(side, tuple(map(Named, output, key)))
+                for each, key in zip(node.inputs, partition.inputs, strict=True)
+                for side in self.of(each).sides
+            ]
+            self._keys[id(node)] = (node, self.shared(Distinct(Union(tuple(sides), output))))
+        return self._keys[id(node)][1]
+
+    def shared(self, node: Operator) -> Operator:
+        """Return an operator that reads the rows of another one from a common table expression."""
+        name = f"__mt_{len(self.named)}"
+        self.named[name] = render(node, self.inputs)
+        return Values(quote(name), node.output)
+
+    def text(self, node: Operator) -> str:
+        """Return a query with the common table expressions that it uses."""
+        text = render(node, self.inputs)
+        used: list[str] = []
+        for name, query in reversed(self.named.items()):
+            if any(quote(name) in each for each in (text, *used)):
+                used.append(f"{quote(name)} AS (\n{query}\n)")
+        return f"WITH {', '.join(reversed(used))}\n{text}" if used else text
+
+
+_FIXED = RelationStates("", "")
+
+
+def _union(parts: Sequence[Operator | None], output: tuple[Attribute, ...]) -> Operator | None:
+    found = tuple(part for part in parts if part is not None)
+    if len(found) == 1 and found[0].output == output:
+        return found[0]
+    return Union(found, output) if found else None
+
+
+def _is_one_row(node: Operator) -> bool:
+    while isinstance(node, Project):
+        node = node.input
+    return isinstance(node, Aggregate) and not node.groups and node.sets is None
+
+
+class _Root:
+    """The change of a stored result."""
+
+    def __init__(
+        self, tree: Tree, states: Mapping[str, RelationStates], table: str, types: tuple[str, ...]
+    ) -> None:
+        ids = fresh_ids(tree.root)
+        self._names = tree.columns
+        self._types = types
+        self._root = without_subqueries(tree.root, ids)
+        self._changes = _Changes(ids, states)
+        self._changes.inputs[_TABLE] = table
+
+    def change(self) -> ResultChange:
+        if not self._changes.is_changed(self._root):
+            return self._result(_Change())
+        change = self._summed() or self._replaced() or self._changes.of(self._root)
+        return self._result(change)
+
+    def _result(self, change: _Change) -> ResultChange:
+        changes = self._changes
+        if change.added is not None and change.removed is not None:
+            self._check_types()
+            added, removed = changes.shared(change.added), changes.shared(change.removed)
+            change = changes.consolidated(_Change(added, removed))
+        empty = Filter(self._table(), Expression(exp.false()))
+        return ResultChange(
+            self._named(change.added if change.added is not None else empty),
+            self._named(change.removed) if change.removed is not None else "",
+            tuple(sorted(changes.rules)) or ("D1",),
+            self._unique_by(),
+        )
+
+    def _check_types(self) -> None:
+        for name, type_ in zip(self._names, self._types, strict=False):
+            if _is_incomparable(parse_type(type_)):
+                problem = f"rows cannot be compared by column {name} of type {type_}"
+                raise ChangeNotSupportedError(NotIncremental("INCOMPARABLE_TYPE", problem))
+
+    def _named(self, node: Operator) -> str:
+        pairs = zip(node.output, self._names, strict=True)
+        listed = ", ".join(f"{a.sql} AS {quote(name)}" for a, name in pairs)
+        return f"SELECT {listed} FROM (\n{self._changes.text(node)}\n)"
+
+    def _table(self) -> Operator:
+        """Return the rows of the stored result."""
+        stored = tuple(map(self._changes.attribute, self._names))
+        scan = Scan(_TABLE, TableName("result"), stored)
+        pairs = zip(self._root.output, stored, strict=True)
+        return Project(scan, tuple(Named(ours, theirs.expression) for ours, theirs in pairs))
+
+    def _summed(self) -> _Change | None:
+        """Combine the stored values of each touched group with those of its change (D3)."""
+        node = self._root
+        while isinstance(node, (Project, Sort)):
+            node = node.input
+        if not isinstance(node, Aggregate):
+            return None
+        change = self._changes.of(node.input)
+        removes = change.removed is not None
+        result = AlgebraicResult.of(self._root, self._types, removes=removes)
+        if result is None or "K" in self._changes.rules:
+            return None
+        self._changes.rules.add("D3")
+        parts = [result.over(change.added)] if change.added is not None else []
+        parts += [result.negative(change.removed)] if change.removed is not None else []
+        shared = [self._changes.shared(part) for part in parts]
+        stored = self._table()
+        if groups := result.groups:
+            output = tuple(map(self._changes.attribute, (a.name for a in groups)))
+            columns = tuple(
+                Named(ours, a.expression) for ours, a in zip(output, groups, strict=True)
+            )
+            keys = Distinct(Union(tuple(Project(part, columns) for part in shared), output))
+            touched = self._changes.shared(keys)
+            pairs = tuple((a.expression, k) for a, k in zip(groups, output, strict=True))
+            stored = semi_join(stored, pairs, touched)
+        combined = result.combined((stored, *shared), self._changes.attribute, removes=removes)
+        return _Change(combined, stored)
+
+    def _replaced(self) -> _Change | None:
+        """Replace the rows of the touched keys, where the result shows its key (K)."""
+        changes = self._changes
+        path, node = self._path()
+        if not isinstance(node, _PARTITIONED) or _is_linear_join(node, changes):
+            return None
+        partition = changes.key_of(node)
+        shown = self._shown(path)
+        key: list[tuple[int, Expression, Expression]] = []
+        for i, expression in enumerate(partition.output):
+            keys = changes.touched(node).output[i].expression
+            if (found := _shown_key(expression, keys, shown)) is None:
+                return None
+            key.append((i, *found))
+        changes.rules.add("K")
+        places = range(len(key))
+        added = changes.restricted(node, changes.after, places)
+        for each in reversed(path):
+            others = (changes.after(each.query),) if isinstance(each, Apply) else ()
+            added = each.over(added, *others)
+        if not key:
+            return _Change(added, self._table())
+        touched = changes.touched(node)
+        pairs = [(ours, theirs) for _, ours, theirs in key]
+        return _Change(added, _having_key(self._table(), pairs, touched))
+
+    def _path(self) -> tuple[list[Operator], Operator]:
+        """Return the operators from the root that are applied to each row, and the one below."""
+        path: list[Operator] = []
+        node = self._root
+        while isinstance(node, (Project, Filter, Sort, Generate, Apply)):
+            if isinstance(node, Apply) and self._changes.is_changed(node.query):
+                break
+            path.append(node)
+            node = node.inputs[0]
+        return path, node
+
+    def _shown(self, path: Sequence[Operator]) -> dict[Expression, Expression]:
+        """Return the columns of the result by what they are over the operator below a path."""
+        columns = [(a.expression, a.expression) for a in self._root.output]
+        for each in path:
+            if isinstance(each, Project):
+                trees = {c.attribute.key: c.expression.tree for c in each.columns}
+                columns = [(e.over(trees), shown) for e, shown in columns]
+        return dict(reversed(columns))
+
+    def _unique_by(self) -> tuple[str, ...]:
+        path, node = self._path()
+        if any(isinstance(each, Generate) for each in path):
+            return ()
+        shown = {e.attribute: c.attribute for e, c in self._shown(path).items() if e.attribute}
+        names = dict(zip((a.key for a in self._root.output), self._names, strict=True))
+        if isinstance(node, Aggregate) and node.sets is None:
+            unique = [g.attribute.key for g in node.groups]
+        elif isinstance(node, Distinct) or (isinstance(node, SetOperation) and not node.all_rows):
+            unique = [a.key for a in node.output]
+        else:
+            return ()
+        return tuple(names[shown[key]] for key in unique) if set(unique) <= set(shown) else ()
+
+
+_PARTITIONED = (Aggregate, Distinct, SetOperation, Window, Join)
+
+
+def _is_linear_join(node: Operator, changes: _Changes) -> bool:
+    """Whether the change of a join is that of one side, or a combination of both sides."""
+    if not isinstance(node, Join):
+        return False
+    if node.kind in {JoinKind.INNER, JoinKind.CROSS}:
+        return True
+    if node.kind is JoinKind.FULL:
+        return False
+    fixed = node.left if node.kind is JoinKind.RIGHT else node.right
+    return not changes.is_changed(fixed)
+
+
+def _shown_key(
+    expression: Expression, key: Expression, shown: Mapping[Expression, Expression]
+) -> tuple[Expression, Expression] | None:
+    """Return a part of a key over the columns of the result, and over the set of keys."""
+    if expression in shown:
+        return shown[expression], key
+    trees = {e.attribute: shown[e].tree for e in shown if e.attribute}
+    if expression.keys <= trees.keys():
+        return expression.over(trees), key
+    for bound in ("start", "end"):  # of a time window, one of these is enough
+        if (part := _field(expression, bound)) in shown:
+            return shown[part], _field(key, bound)
+    return None
+
+
+def _field(expression: Expression, name: str) -> Expression:
+    field = exp.to_identifier(name, quoted=True)
+    return Expression(exp.Dot(this=expression.tree.copy(), expression=field))
+
+
+def _having_key(
+    rows: Operator, pairs: Sequence[tuple[Expression, Expression]], keys: Operator
+) -> Operator:
+    equal = tuple(EquiKey(ours, theirs, null_safe=True) for ours, theirs in pairs)
+    return Join(rows, keys, JoinKind.SEMI, equal)
+
+
+def _is_incomparable(data_type: DataType) -> bool:
+    inner = (*data_type.elements, *(field.type for field in data_type.fields))
+    return data_type.name in {"MAP", "VARIANT"} or any(map(_is_incomparable, inner))

@@ -1,0 +1,273 @@
+"""Partition keys of operators, and inputs that are restricted to some values of a key.
+
+An operator is partitioned by a key if its rows with one value of the key depend on the input rows
+with this value only. NULL is a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch, singledispatchmethod
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from dbt.adapters.spark_mt.query.decorrelation import time_windows
+from dbt.adapters.spark_mt.query.expressions import Attribute, EquiKey, Expression
+from dbt.adapters.spark_mt.query.operators import (
+    Aggregate,
+    Apply,
+    Distinct,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Operator,
+    Project,
+    SetOperation,
+    Sort,
+    Union,
+    Window,
+    keys_in,
+    rows_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlglot.expressions import Expr
+
+Pair = tuple[Expression, Attribute]
+"""An expression over an operator's columns, and the column of a set of keys that it is equal to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A key by which an operator is partitioned.
+
+    Args:
+        inputs: For each input, the key as expressions over its columns.
+        output: The key as expressions over the operator's own columns.
+    """
+
+    inputs: tuple[tuple[Expression, ...], ...]
+    output: tuple[Expression, ...]
+
+
+@singledispatch
+def partition_of(_: Operator) -> Partition | None:
+    """Return the key by which an operator is partitioned; None if there is none.
+
+    The key of a global aggregate is empty: all of its rows depend on all rows of the input.
+    """
+    return None
+
+
+@partition_of.register
+def _(node: Aggregate) -> Partition | None:
+    groups = [node.groups[i] for i in _common_groups(node)]
+    if node.groups and not groups:
+        return None
+    output = tuple(g.attribute.expression for g in groups)
+    return Partition((tuple(g.expression for g in groups),), output)
+
+
+@partition_of.register
+def _(node: Distinct) -> Partition | None:
+    row = _row(node.output)
+    return Partition((row,), row)
+
+
+@partition_of.register
+def _(node: SetOperation) -> Partition | None:
+    return Partition((_row(node.left.output), _row(node.right.output)), _row(node.output))
+
+
+@partition_of.register
+def _(node: Window) -> Partition | None:
+    common = _common_partition(node)
+    return Partition((common,), common) if common else None
+
+
+@partition_of.register
+def _(node: Join) -> Partition | None:
+    left, right = tuple(k.left for k in node.keys), tuple(k.right for k in node.keys)
+    output = _key_of_pair(node.kind, left, right)
+    return Partition((left, right), output) if node.keys else None
+
+
+def _row(output: Iterable[Attribute]) -> tuple[Expression, ...]:
+    return tuple(attribute.expression for attribute in output)
+
+
+def _common_groups(node: Aggregate) -> list[int]:
+    """Return the places of the groups that are in all grouping sets and functions of one row."""
+    sets = node.sets if node.sets is not None else (tuple(range(len(node.groups))),)
+    return [
+        i
+        for i, group in enumerate(node.groups)
+        if all(i in each for each in sets) and "session_window" not in group.expression.calls
+    ]
+
+
+def _common_partition(node: Window) -> tuple[Expression, ...]:
+    first, *others = (call.partition for call in node.calls)
+    return tuple(e for e in first if all(e in other for other in others))
+
+
+def _key_of_pair(
+    kind: JoinKind, left: tuple[Expression, ...], right: tuple[Expression, ...]
+) -> tuple[Expression, ...]:
+    if kind is JoinKind.RIGHT:
+        return right
+    if kind is JoinKind.FULL:
+        return tuple(either(one, other) for one, other in zip(left, right, strict=True))
+    return left
+
+
+def either(left: Expression, right: Expression) -> Expression:
+    """Return the key of a row of a FULL OUTER JOIN."""
+    trees = [left.tree.copy(), right.tree.copy()]
+    return Expression(exp.Anonymous(this="coalesce", expressions=trees))
+
+
+def semi_join(node: Operator, pairs: Sequence[Pair], keys: Operator) -> Join:
+    """Return the rows of an operator that have one of some keys."""
+    equal = tuple(EquiKey(e, k.expression, null_safe=True) for e, k in pairs)
+    return Join(node, keys, JoinKind.SEMI, equal)
+
+
+def restricted(node: Operator, pairs: Sequence[Pair], keys: Operator) -> Operator:
+    """Return the rows of an operator that have one of some keys, restricted near its scans.
+
+    Args:
+        node: The operator.
+        pairs: The key; at least one expression.
+        keys: The set of keys.
+    """
+    narrowed, exact = _Narrowing(keys).narrowed(node, tuple(pairs))
+    return narrowed if exact else semi_join(narrowed, pairs, keys)
+
+
+class _Narrowing:
+    """Restricts inputs to a superset of what the rows with one of the keys need."""
+
+    def __init__(self, keys: Operator) -> None:
+        self._keys = keys
+
+    def narrowed(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        """Return an operator with all rows that have one of the keys, and whether no others."""
+        return self._narrowed(node, pairs) if pairs else (node, False)
+
+    @singledispatchmethod
+    def _narrowed(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return semi_join(node, pairs, self._keys), True
+
+    def _input(
+        self, node: Operator, pairs: tuple[Pair, ...], below: tuple[Pair, ...]
+    ) -> tuple[Operator, bool]:
+        """Narrow the input of an operator by those parts of a key that it has."""
+        first, *others = node.inputs
+        rows, exact = self.narrowed(first, below)
+        return node.over(rows, *others), exact and len(below) == len(pairs)
+
+    @_narrowed.register
+    def _(self, node: Filter, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, pairs)
+
+    @_narrowed.register
+    def _(self, node: Sort, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, pairs)
+
+    @_narrowed.register
+    def _(self, node: Distinct, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, pairs)
+
+    @_narrowed.register
+    def _(self, node: Apply, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, _within(pairs, node.input))
+
+    @_narrowed.register
+    def _(self, node: Generate, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._input(node, pairs, _within(pairs, rows_of(node.input)))
+
+    @_narrowed.register
+    def _(self, node: Project, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        rows = rows_of(node.input)
+        trees = {
+            c.attribute.key: c.expression.tree
+            for c in node.columns
+            if _is_movable(c.expression, rows)
+        }
+        kept = tuple(pair for pair in pairs if pair[0].keys <= trees.keys())
+        return self._input(node, pairs, _over(kept, trees))
+
+    @_narrowed.register
+    def _(self, node: Aggregate, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        groups = [node.groups[i] for i in _common_groups(node)]
+        if not groups:  # its one row is there even without rows of the input
+            return semi_join(node, pairs, self._keys), True
+        trees = {g.attribute.key: g.expression.tree for g in groups}
+        kept = tuple(pair for pair in pairs if pair[0].keys <= trees.keys())
+        return self._input(node, pairs, _over(kept, trees))
+
+    @_narrowed.register
+    def _(self, node: Window, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        common = _common_partition(node)
+        plain = {e.attribute for e in common if e.attribute}
+        kept = tuple(p for p in pairs if p[0] in common or p[0].keys <= plain)
+        return self._input(node, pairs, kept)
+
+    @_narrowed.register
+    def _(self, node: Union, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._sides(node, pairs)
+
+    @_narrowed.register
+    def _(self, node: SetOperation, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        return self._sides(node, pairs)
+
+    def _sides(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        sides = [
+            self.narrowed(side, _over(pairs, _columns(node.output, side.output)))
+            for side in node.inputs
+        ]
+        return node.over(*(side for side, _ in sides)), all(exact for _, exact in sides)
+
+    @_narrowed.register
+    def _(self, node: Join, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        if node.kind is JoinKind.FULL:
+            return semi_join(node, pairs, self._keys), True
+        return self._join(node, pairs)
+
+    def _join(self, node: Join, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        left = {key.right: key.left for key in node.keys}
+        right = {key.left: key.right for key in node.keys}
+        both = node.kind in {JoinKind.INNER, JoinKind.CROSS}
+        from_left = _within(pairs, node.left) if node.kind is not JoinKind.RIGHT else ()
+        from_right = _within(pairs, node.right) if both or node.kind is JoinKind.RIGHT else ()
+        to_left = tuple((left[e], k) for e, k in from_right if e in left)
+        to_right = tuple((right[e], k) for e, k in from_left if e in right)
+        one, one_exact = self.narrowed(node.left, (*from_left, *to_left))
+        other, other_exact = self.narrowed(node.right, (*from_right, *to_right))
+        exact = (one_exact and len(from_left) == len(pairs)) or (
+            other_exact and len(from_right) == len(pairs)
+        )
+        return node.over(one, other), exact
+
+
+def _columns(output: Sequence[Attribute], side: Sequence[Attribute]) -> dict[str, Expr]:
+    pairs = zip(output, side, strict=True)
+    return {ours.key: theirs.expression.tree for ours, theirs in pairs}
+
+
+def _over(pairs: tuple[Pair, ...], trees: dict[str, Expr]) -> tuple[Pair, ...]:
+    return tuple((e.over(trees), k) for e, k in pairs)
+
+
+def _within(pairs: tuple[Pair, ...], node: Operator) -> tuple[Pair, ...]:
+    keys = keys_in(node)
+    return tuple(pair for pair in pairs if pair[0].keys <= keys)
+
+
+def _is_movable(expression: Expression, rows: Operator) -> bool:
+    return expression.keys <= keys_in(rows) and not time_windows(expression)
