@@ -7,6 +7,7 @@ and has a fixture `world`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,14 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
 from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind, encode_commit
 from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind, VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import (
+    BEFORE_ALL,
+    ChangeExtent,
+    ChangeKind,
+    VersionedPosition,
+)
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
-from dbt.adapters.spark_mt.execution.table_format import VersionRange
+from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, VersionRange
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from tests.unit.builders import QUERY, resolve, stored
 
@@ -161,6 +167,18 @@ class FormatWorld(ABC):
             reader, range_ = self.tables.changes(session), self._range(name, after)
             removed = reader.removed(range_)
             return self.read(reader.added(range_)), [] if removed is None else self.read(removed)
+
+    def extent(self, name: TableName, after: VersionedPosition) -> ChangeExtent:
+        return self.run(lambda s: self.tables.changes(s).extent(self._range(name, after)))
+
+    def weighted(self, name: TableName, after: VersionedPosition) -> Rows:
+        """The rows that were added or removed, each with how often; added up."""
+        with self.session() as session:
+            found = self.tables.changes(session).weighted(self._range(name, after), "weight")
+            counts: Counter[tuple[Any, ...]] = Counter()
+            for *row, weight in self.read(found):
+                counts[tuple(row)] += weight
+            return sorted(((*row, n) for row, n in counts.items()), key=repr)
 
     def _range(self, name: TableName, after: VersionedPosition) -> VersionRange:
         return VersionRange(name, self.location(name), after, self.position(name))
@@ -329,6 +347,32 @@ class TableFormatContract:
         world.commit(2, world.tables.overwrite, t, world.made([(1, "a"), (1, "a")]))
         assert world.changes(t, start) == ([(1, "a")], [(2, "b")])
 
+    def test_a_change_is_told_with_weights(self, world):
+        t = world.table([*TWO, (2, "b"), (3, "c")])
+        start = world.position(t)
+        world.commit(1, world.tables.append, t, world.made([(4, "d"), (4, "d")]))
+        assert world.weighted(t, start) == [(4, "d", 2)]
+        world.delete(t, 2)
+        world.update(t, 3, "new")
+        world.update(t, 1, "b")
+        world.update(t, 1, "a")
+        found = [(2, "b", -2), (3, "c", -1), (3, "new", 1), (4, "d", 2)]
+        assert world.weighted(t, start) == found
+        assert world.weighted(t, world.position(t)) == []
+
+    def test_the_extent_of_a_change_is_read_from_the_log(self, world):
+        t = world.table([(k, "x") for k in range(8)])
+        start = world.position(t)
+        assert world.extent(t, start).kind is ChangeKind.NONE
+        world.commit(1, world.tables.append, t, world.made([(8, "y"), (9, "y")]))
+        assert world.extent(t, start) == ChangeExtent(ChangeKind.ADDED, 2, 10)
+        world.delete(t, 0)
+        found = world.extent(t, start)
+        assert (found.kind, found.changed, found.rows) == (ChangeKind.REMOVED, 3, 9)
+        behind = world.position(t)
+        world.run(world.tables.compact, t)
+        assert world.extent(t, behind) == ChangeExtent(ChangeKind.NONE, 0, 9)
+
     def test_all_rows_were_added_since_before_all(self, world):
         t = world.table()
         assert world.kind(t, BEFORE_ALL) is ChangeKind.ADDED
@@ -391,6 +435,46 @@ class TableFormatContract:
         rows = world.made([(2, "new"), (3, "c")])
         world.commit(1, world.tables.upsert, definition(t), rows, ("k",))
         assert world.rows(t) == [(1, "a"), (2, "new"), (3, "c")]
+
+    @pytest.mark.parametrize("unique_by", [(), ("k",)])
+    def test_rows_are_removed_and_added_while_all_others_stay(self, world, unique_by):
+        t = world.table([*TWO, (3, "c")])
+        added, removed = world.made([(1, "new"), (4, None)]), world.made([(1, "a"), (3, "c")])
+        world.commit(1, world.tables.apply_changes, definition(t), added, removed, unique_by)
+        assert world.rows(t) == [(1, "new"), (2, "b"), (4, None)]
+
+    def test_of_equal_rows_as_many_are_removed_as_are_to_be(self, world):
+        t = world.table([*TWO, (2, "b"), (2, "b"), (3, None), (3, None)])
+        added, removed = world.made([(2, "c"), (2, "c")]), world.made([(2, "b"), (3, None)])
+        world.commit(1, world.tables.apply_changes, definition(t), added, removed)
+        assert world.rows(t) == [(1, "a"), (2, "b"), (2, "b"), (2, "c"), (2, "c"), (3, None)]
+
+    @pytest.mark.parametrize(
+        ("unique_by", "added", "removed"),
+        [
+            ((), (9, "x"), [(2, "b"), (2, "b")]),
+            ((), (9, "x"), [(1, "b")]),
+            (("k",), (9, "x"), [(7, "a")]),
+            (("k",), (2, "x"), [(1, "a")]),
+        ],
+    )
+    def test_a_change_of_rows_that_are_not_there_changes_nothing(
+        self, world, unique_by, added, removed
+    ):
+        t = world.table()
+        made = world.made([added]), world.made(removed)
+        with pytest.raises(RowsNotThereError):
+            world.commit(1, world.tables.apply_changes, definition(t), *made, unique_by)
+        assert world.rows(t) == TWO
+        assert world.commit(1, world.tables.overwrite, t, world.made([(1, "z")])) is not None
+        assert world.rows(t) == [(1, "z")]
+
+    def test_changes_of_rows_are_fenced(self, world):
+        t = world.table()
+        world.commit(2, world.tables.append, t, world.made([(3, "c")]))
+        change = (definition(t), world.made([(1, "new")]), world.made([(1, "a")]))
+        assert world.commit(2, world.tables.apply_changes, *change) is None
+        assert world.rows(t) == [*TWO, (3, "c")]
 
     # Properties and constraints
 

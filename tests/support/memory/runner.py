@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
@@ -138,7 +139,11 @@ class MemoryStepRunner:
         there = self._table(name).newest.rows
         new = len(step.definition.resolved.columns) - len(self._table(name).newest.columns)
         there = tuple((*row, *(None,) * new) for row in there)
-        if step.replaces_keys:
+        if step.changes_rows:
+            rows, _ = self._content.compute(step.definition, step.run, None)
+            self._content.check(step.definition, rows)
+            changed = _difference(there, rows)
+        elif step.replaces_keys:
             rows, changed = self._content.merged(step, there)
         else:
             added, _ = self._content.compute(step.definition, step.run, step.since)
@@ -264,6 +269,13 @@ def _extended(step: CommitDefinition, snapshot: Snapshot) -> Snapshot:
     new = tuple(replace(column, comment=None) for column in step.new_columns)
     rows = tuple((*row, *(None for _ in new)) for row in snapshot.rows)
     return replace(snapshot, columns=snapshot.columns + new, rows=rows)
+
+
+def _difference(before: Rows, now: Rows) -> int:
+    """How many rows were added and removed."""
+    counts = Counter(now)
+    counts.subtract(before)
+    return sum(map(abs, counts.values()))
 
 
 def _changed(step: ApplyChanges, snapshot: Snapshot, rows: Rows) -> Snapshot:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
+    ChangeExtent,
     ChangeKind,
     DefinitionPosition,
     Position,
@@ -22,7 +23,7 @@ from dbt.adapters.spark_mt.execution.source_states import Unread, state_of
 from dbt.adapters.spark_mt.execution.table_loader import published_definition
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.resolution.source_columns import field_names
-from tests.support.memory.versioned import kind_of
+from tests.support.memory.versioned import extent_of, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +107,18 @@ class MemorySourceReader:
             return ChangeKind.GONE
         before, now = (table.rows_at(at.version) for at in (after, upto))
         return kind_of(Counter(before.like(now)), Counter(now))
+
+    def extent(
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
+    ) -> ChangeExtent:
+        """Return how much happened to a table between two of its positions."""
+        kind, table = self.changes(source, after, upto), self._table(source)
+        if kind in (ChangeKind.GONE, ChangeKind.REPLACED):
+            return ChangeExtent(kind)
+        assert isinstance(after, VersionedPosition)
+        assert isinstance(upto, VersionedPosition)
+        before, now = (table.rows_at(at.version) for at in (after, upto))
+        return extent_of(before.like(now), now)
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
         """Return from where a source counts that starts at an instant."""

@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import decode_commit
-from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.table_format import FENCE
+from dbt.adapters.spark_mt.execution.table_format import FENCE, RowsNotThereError
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from tests.support.memory.table_format import FORMAT
 from tests.support.memory.tables import Change, NamedRows, Snapshot
@@ -19,7 +19,6 @@ from tests.support.memory.tables import Change, NamedRows, Snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
@@ -137,6 +136,13 @@ def kind_of(before: Counter[tuple[object, ...]], now: Counter[tuple[object, ...]
     return ChangeKind.ADDED if now - before else ChangeKind.NONE
 
 
+def extent_of(before: NamedRows, now: NamedRows) -> ChangeExtent:
+    """Return how much happened to rows, as bags."""
+    here, there = Counter(before), Counter(now)
+    changed = (there - here).total() + (here - there).total()
+    return ChangeExtent(kind_of(here, there), changed, len(now))
+
+
 class MemoryChanges:
     """Compares the rows of versions."""
 
@@ -153,6 +159,18 @@ class MemoryChanges:
         """Return the rows that the range added."""
         before, now = self._rows(range_)
         return NamedRows.of(now.columns, (Counter(now) - Counter(before)).elements())
+
+    def extent(self, range_: VersionRange) -> ChangeExtent:
+        """Return how much happened in a range."""
+        return extent_of(*self._rows(range_))
+
+    def weighted(self, range_: VersionRange, weight: str) -> NamedRows:
+        """Return the rows that the range added or removed, and how often."""
+        before, now = self._rows(range_)
+        counts = Counter(now)
+        counts.subtract(before)
+        columns = (*now.columns, Column(weight, "BIGINT"))
+        return NamedRows.of(columns, ((*row, count) for row, count in counts.items() if count))
 
     def removed(self, range_: VersionRange) -> NamedRows | None:
         """Return the rows that the range removed."""
@@ -312,6 +330,30 @@ class MemoryVersionedTables:
         def written(snapshot: Snapshot) -> Snapshot:
             kept = _without(snapshot, set(rows.selecting(key)), key)
             return _with(snapshot, kept, rows, adds_columns=False)
+
+        self._write(session, definition.name, "MERGE", written)
+
+    def apply_changes(
+        self,
+        session: MemorySession,
+        definition: StoredDefinition,
+        added: NamedRows,
+        removed: NamedRows,
+        unique_by: Sequence[str] = (),
+    ) -> None:
+        """Remove and add rows, as bags."""
+
+        def written(snapshot: Snapshot) -> Snapshot:
+            rows = Counter(snapshot.rows)
+            there = NamedRows.of(snapshot.columns, snapshot.rows).selecting(unique_by)
+            missing = Counter(removed) - rows
+            if unique_by:
+                kept = Counter(there) - Counter(removed.selecting(unique_by))
+                missing = missing or kept & Counter(added.selecting(unique_by))
+            if missing:
+                raise RowsNotThereError(missing)
+            kept_rows = tuple((rows - Counter(removed)).elements())
+            return _with(snapshot, kept_rows, added, adds_columns=False)
 
         self._write(session, definition.name, "MERGE", written)
 

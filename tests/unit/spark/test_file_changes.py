@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.spark_mt.spark.delta.log import MOST_FILES, FileAction, file_changes
+from dbt.adapters.spark_mt.spark.delta.files import MOST_FILES, FileAction, file_changes
 
 
 def name(number):

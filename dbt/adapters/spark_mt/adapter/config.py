@@ -17,6 +17,7 @@ from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshne
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.resolution.durations import parse_duration, parse_timestamp
 from dbt.adapters.spark_mt.resolution.errors import did_you_mean
+from dbt.adapters.spark_mt.resolution.options import INCREMENTAL, INCREMENTAL_VALUES
 from dbt.adapters.spark_mt.resolution.query_options import WATERMARK, parse_watermarks
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES, ConfigKey
@@ -44,6 +45,12 @@ CONFIG_KEYS = (
         "How late rows of a source may come: `ts DELAY OF INTERVAL 10 SECONDS`, "
         "`{column: ts, delay: 10 seconds}` (with `source: s.orders` where several have the "
         "column), or a list of these. The option `watermark` below.",
+    ),
+    ConfigKey(
+        INCREMENTAL,
+        "off",
+        "`auto` lets a refresh compute only the rows that the changes of the sources reach. The "
+        "option `incremental` below.",
     ),
     ConfigKey(
         "on_configuration_change",
@@ -437,10 +444,28 @@ def _options(reader: _Reader) -> Pairs:
     """The options, and the keys that stand for one."""
     none: Pairs = ()
     options = reader.read("options", read_options, none)
-    watermark = reader.read(WATERMARK, read_watermark, "")
-    if watermark and WATERMARK in dict(options):
-        reader.violations.append(f"{WATERMARK} is given by itself and among the options.")
-    return (*options, (WATERMARK, watermark)) if watermark else options
+    for key, read in _OF_OPTIONS.items():
+        value = reader.read(key, read, "")
+        if value and key in dict(options):
+            reader.violations.append(f"{key} is given by itself and among the options.")
+        options = (*options, (key, value)) if value else options
+    return options
+
+
+def read_incremental(value: Any) -> str:  # noqa: ANN401
+    """Read `auto` or `off`, which YAML takes for false.
+
+    Raises:
+        InvalidValueError: It is neither.
+    """
+    return "off" if value is False else read_word(INCREMENTAL_VALUES)(value)
+
+
+_OF_OPTIONS: dict[str, Callable[[Any], str]] = {
+    WATERMARK: read_watermark,
+    INCREMENTAL: read_incremental,
+}
+"""Keys that stand for an option, and how their values are read."""
 
 
 def _spellings(key: str) -> tuple[str, ...]:

@@ -155,6 +155,21 @@ class ChangeKind(Enum):
     REPLACED = "the source was made anew in between"
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeExtent:
+    """How much happened to a source between two of its positions, as its log tells.
+
+    Args:
+        kind: What happened. Rows that were removed and added again count as removed.
+        changed: At most about how many rows came, changed or went.
+        rows: How many rows the source has at the end.
+    """
+
+    kind: ChangeKind
+    changed: int = 0
+    rows: int = 0
+
+
 ADOPTED = "adopted"
 """The reason of a table whose rows were there before it became a materialized table."""
 SourcePositions = tuple[tuple[str, FollowedPosition], ...]

@@ -27,6 +27,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
+from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
@@ -34,6 +35,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     Cost,
     RefreshInputs,
     Request,
+    Write,
     redefined,
 )
 
@@ -42,7 +44,12 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
-    from dbt.adapters.spark_mt.definition.positions import ChangeKind, Positions, SourcePositions
+    from dbt.adapters.spark_mt.definition.positions import (
+        ChangeExtent,
+        ChangeKind,
+        Positions,
+        SourcePositions,
+    )
     from dbt.adapters.spark_mt.definition.table_state import Found
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepResult
@@ -133,6 +140,18 @@ def changes_after(
     return kinds
 
 
+def extents_after(
+    environment: Environment, run: RefreshRun, since: SourcePositions
+) -> dict[str, ChangeExtent]:
+    """Read how much happened to sources between some positions and those of the run."""
+    names = {str(source.name): source.name for source in run.sources}
+    return {
+        name: environment.sources.extent(names[name], after, upto)
+        for name, after in since
+        if isinstance(upto := run.positions.get(name), FollowedPosition)
+    }
+
+
 def costs_of(table: StoredTable) -> dict[str, Cost]:
     """Return what the last refresh of a table cost, by its strategy."""
     last = table.last_refresh
@@ -169,6 +188,9 @@ def refresh_inputs(
         table.positions,
         run.positions,
         partial(changes_after, environment, run),
+        partial(extents_after, environment, run),
+        tuple(commit.version for commit in table.foreign_commits),
+        partial(environment.observer.is_partly_refreshed, table),
         is_readable,
         can_resume,
         costs_of(table),
@@ -187,6 +209,8 @@ def chosen(
     definition = table.definition
     inputs = refresh_inputs(environment, table, run, request)
     choice = choose(definition.resolved, analyzed, definition.baseline, inputs, excluded)
+    if choice.write is Write.CHANGE:
+        run = replace(run, tree=definition_tree(definition.resolved, analyzed))
     return replace(run, choice=choice)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import (
+        ChangeExtent,
         ChangeKind,
         FollowedPosition,
         Position,
@@ -146,13 +147,17 @@ class SourceReader(Protocol):
     def changes(
         self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeKind:
-        """Return what happened to the rows of a source between two of its positions.
-
-        Rows are compared as bags: a table that was rebuilt with the same rows did not change.
+        """Return what happened to the rows of a source between two of its positions, as bags.
 
         Raises:
             SourceNotFoundError: It is gone.
         """
+        ...
+
+    def extent(
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
+    ) -> ChangeExtent:
+        """Return how much happened to a source between two of its positions, from its log."""
         ...
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:

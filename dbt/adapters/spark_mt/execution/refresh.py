@@ -27,8 +27,11 @@ from dbt.adapters.spark_mt.execution.baseline import (
 )
 from dbt.adapters.spark_mt.execution.errors import (
     CheckpointLostError,
+    ConstraintViolatedError,
     InvalidPartitionValueError,
     PositionsNotReadableError,
+    RefreshFailedError,
+    RefreshSchemaError,
     StreamsOverConnectError,
     SuspendedError,
     UnknownPartitionKeyError,
@@ -219,6 +222,10 @@ def foreign(table: StoredTable, fate: str) -> tuple[str, ...]:
     return (f"{table.name} has changes that are not ours ({listed}); {fate}.",)
 
 
+_NOT_APPLIED = (RefreshFailedError, RefreshSchemaError, ConstraintViolatedError)
+"""Why the change of a result cannot be applied: all rows are computed instead, or tell why not."""
+
+
 class Refreshes:
     """Brings tables up to date."""
 
@@ -307,13 +314,31 @@ class Refreshes:
         kept, request = run, Request.FORCED if asked.force else Request.REFRESH
         if run.choice.keeps_checkpoint and self._env.streams is None:
             raise StreamsOverConnectError(table=table.name, reason=run.choice.reason)
-        run = chosen_or_suspended(self._env, table, analyzed, kept, request)
+        failed: list[Refusal] = []
+        while True:
+            run = chosen_or_suspended(self._env, table, analyzed, kept, request, failed)
+            done = self._attempt(table, run)
+            if not isinstance(done, Refusal):
+                return done
+            failed.append(done)
+
+    def _attempt(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome | Refusal:
+        """Refresh a table by the strategy of a run; return why another one must be chosen."""
         if run.choice.runs_batches:
             caught_up = catch_up(self._env, table, run)
             if isinstance(caught_up, CaughtUp):
                 return self._caught_up(table, run, caught_up)
-            failed = (Refusal.of(STREAM, "STREAM_FAILED", caught_up),)
-            run = chosen_or_suspended(self._env, table, analyzed, kept, request, failed)
+            return Refusal.of(STREAM, "STREAM_FAILED", caught_up)
+        try:
+            return self._written(table, run)
+        except _NOT_APPLIED as error:
+            if run.choice.write is not Write.CHANGE:
+                raise
+            problem = str(error).partition("\n")[0]
+            return Refusal.of(run.strategy, "CHANGE_FAILED", problem)
+
+    def _written(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome:
+        """Compute and write the rows of a whole table by the strategy of a run."""
         counts_all = run.choice.write is Write.REPLACE and run.choice.since is None
         if counts_all:
             run = losing_nothing(self._env, table, run)

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.definition.positions import ChangeKind, VersionedPosition
+    from dbt.adapters.spark_mt.definition.positions import (
+        ChangeExtent,
+        ChangeKind,
+        VersionedPosition,
+    )
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.table_history import Commit
 
@@ -110,6 +114,13 @@ class TableLog(Protocol):
         ...
 
 
+class RowsNotThereError(Exception):
+    """Rows to be removed are not in the table, or rows to be added would have the key of others.
+
+    The table is not what the change was computed from.
+    """
+
+
 class TableChanges(Protocol[RowsT_co]):
     """Reads what happened to the rows of a table between two of its versions, as bags of rows."""
 
@@ -120,12 +131,27 @@ class TableChanges(Protocol[RowsT_co]):
         """
         ...
 
+    def extent(self, range_: VersionRange) -> ChangeExtent:
+        """Return how much happened in a range whose first version was verified, from the log."""
+        ...
+
     def added(self, range_: VersionRange) -> RowsT_co:
         """Return the rows that the range added, with the columns of its end."""
         ...
 
     def removed(self, range_: VersionRange) -> RowsT_co | None:
         """Return the rows that the range removed, with the columns of its end; None for none."""
+        ...
+
+    def weighted(self, range_: VersionRange, weight: str) -> RowsT_co:
+        """Return the rows that the range added or removed, with the columns of its end.
+
+        Args:
+            range_: The range.
+            weight: The name of one more column, the last one. It says how often the range added
+                the row, as a negative number how often it removed it. Rows that the format can
+                compare are there once.
+        """
         ...
 
 
@@ -259,6 +285,29 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         key: Sequence[str],
     ) -> None:
         """Add rows, which take the place of those that have the same key."""
+        ...
+
+    def apply_changes(
+        self,
+        session: SessionT_contra,
+        definition: StoredDefinition,
+        added: RowsT,
+        removed: RowsT,
+        unique_by: Sequence[str] = (),
+    ) -> None:
+        """Remove and add rows, as bags; all other rows stay where they are.
+
+        Args:
+            session: In which the statement runs.
+            definition: The table.
+            added: Rows to add.
+            removed: Rows to remove. Of several equal rows in the table only as many are removed.
+            unique_by: Columns that hold different values in every row of the table, before and
+                after; none if there are none.
+
+        Raises:
+            RowsNotThereError: The table does not have all rows that are to be removed.
+        """
         ...
 
     # Properties and constraints, each change one commit

@@ -37,6 +37,8 @@ class Commit:
         problem: Why the commit metadata cannot be read; empty if it can, or if there is none.
         effect: What the operation does.
         restored: The version that a RESTORE brought back; None where the commit does not say.
+        changed: How many rows an UPDATE, DELETE or MERGE added, changed and removed; None for any
+            other operation.
     """
 
     version: int
@@ -48,6 +50,7 @@ class Commit:
     problem: str = ""
     effect: CommitEffect = CommitEffect.ROWS
     restored: int | None = None
+    changed: int | None = None
 
 
 @dataclass(slots=True)

@@ -75,6 +75,41 @@ def outside_duplicates_query(
     )
 
 
+def changed_duplicates_query(
+    added: str, removed: str, definition: ResolvedDefinition, table: str, limit: int = 10
+) -> str | None:
+    """Return a query for keys of added rows that the table then has more than once.
+
+    Args:
+        added: The rows to add.
+        removed: The rows to remove; empty for none.
+        definition: The table's definition.
+        table: The table's name for a statement.
+        limit: How many keys at most.
+
+    Returns:
+        None where the table has no key.
+    """
+    key = definition.asked.primary_key
+    if key is None:
+        return None
+    columns = ", ".join(quote(column) for column in key.columns)
+    same = " AND ".join(f"o.{quote(c)} <=> n.{quote(c)}" for c in key.columns)
+    reached = f"LEFT SEMI JOIN (\n{added}\n) AS n ON {same}"
+    parts = [
+        f"SELECT {columns}, 1 AS {_COUNT} FROM (\n{added}\n)",
+        f"SELECT {columns}, 1 FROM {table} AS o {reached}",
+    ]
+    if removed:
+        parts.append(f"SELECT {columns}, -1 FROM (\n{removed}\n) AS o {reached}")
+    counted = "\nUNION ALL\n".join(parts)
+    text = quote_text(f"duplicate primary key ({', '.join(key.columns)})")
+    return (
+        f"SELECT {text} AS violation, {_values(key.columns)} AS row_values FROM (\n{counted}\n) "
+        f"GROUP BY {columns} HAVING sum({_COUNT}) > 1 LIMIT {limit}"
+    )
+
+
 _Violation = tuple[str, tuple[str, ...]]
 
 

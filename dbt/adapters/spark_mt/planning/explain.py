@@ -92,6 +92,8 @@ def _(step: ApplyChanges, changes: str) -> ExplainRow:
     effect = f"computed by {step.run.choice.name}: {_changes(step)}; one commit"
     what = "rows of touched keys are those of the new state"
     reason = what if step.replaces_keys else "each source row gives its own rows"
+    if step.changes_rows:
+        reason = "the rows are those of the query over all source rows"
     return ("apply changes", changes, effect, "all other rows", "nothing", reason)
 
 
@@ -128,12 +130,13 @@ def _over(step: Fill) -> str:
 
 
 def _changes(step: ApplyChanges) -> str:
-    return _range(step.since, step.run.positions)
+    what = "rows changed in" if step.changes_rows else "rows added to"
+    return _range(step.since, step.run.positions, what)
 
 
-def _range(since: SourcePositions, upto: Positions) -> str:
+def _range(since: SourcePositions, upto: Positions, what: str = "rows added to") -> str:
     parts = (f"{name} after {after} up to {upto[name]}" for name, after in since)
-    return "rows added to " + ", ".join(parts)
+    return f"{what} {', '.join(parts)}"
 
 
 def _freshness(resolved: ResolvedDefinition) -> str:

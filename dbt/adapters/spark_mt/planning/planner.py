@@ -271,6 +271,7 @@ def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
             choice.since or (),
             changes_definition=False,
             foreign=table.foreign,
+            version=table.version,
         )
         return Plan(table.name, (step, registered))
     if choice.since is None and definition.baseline is not None and definition.baseline.is_adopted:

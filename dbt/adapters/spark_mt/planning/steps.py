@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Positions, SourcePositions
     from dbt.adapters.spark_mt.definition.table_state import LastRefresh
     from dbt.adapters.spark_mt.query.analyzer import Source
+    from dbt.adapters.spark_mt.query.operators import Tree
 
 
 class Phase(Enum):
@@ -94,6 +95,7 @@ class RefreshRun:
         choice: How its rows are computed.
         origin: Where the logs among the sources begin, for a run that computes all rows.
         scheduled_at_ms: The scheduled time that it stands for; None where no schedule asked.
+        tree: The operators of the query, for a run that derives the change of the result.
     """
 
     refresh_id: str
@@ -105,6 +107,7 @@ class RefreshRun:
     fixed: bool = False
     origin: SourcePositions = ()
     scheduled_at_ms: int | None = None
+    tree: Tree | None = None
 
     @property
     def strategy(self) -> str:
@@ -186,12 +189,13 @@ class FillPartitions:
 class ApplyChanges:
     """Apply the query to what changed in the sources that are followed; other rows stay.
 
-    The choice of the run tells whether rows are added or replaced by key.
+    The choice of the run tells whether rows are added, replaced by key, or added and removed.
 
     Args:
         since: The positions after which changes of the sources count, up to those of the run.
         changes_definition: Whether the same commit stores the definition.
         foreign: Changes by others that stay, as (version, operation).
+        version: The table's own version that the changes are applied to, where they depend on it.
     """
 
     definition: StoredDefinition
@@ -200,12 +204,18 @@ class ApplyChanges:
     since: SourcePositions
     changes_definition: bool = True
     foreign: tuple[tuple[int, str], ...] = ()
+    version: int = -1
     phase: ClassVar[Phase] = Phase.COMMIT
 
     @property
     def replaces_keys(self) -> bool:
         """Whether the rows of each touched key are replaced; otherwise rows are only added."""
         return self.run.choice.write is Write.KEYS
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether rows are removed and added such that the result is that of all source rows."""
+        return self.run.choice.write is Write.CHANGE
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.resolution.query_options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import Pairs
@@ -28,10 +28,15 @@ if TYPE_CHECKING:
 FORMATTER_PREFIX, FORMATTER_SUFFIX = "partition.fields.", ".date-formatter"
 TYPE_WIDENING = "schema.type-widening"
 TRIGGER_INTERVAL = "continuous.trigger-interval"
+INCREMENTAL = "incremental"
 RESERVED_PREFIX = "materialized-table"
 DEFAULT_REDACTION = r"(?i)secret|password|token|access[.]?key"
 _TEXT_TYPES = frozenset({"STRING", "CHAR", "VARCHAR"})
 _BOOLEANS = {"true": True, "false": False}
+INCREMENTAL_VALUES = ("auto", "off")
+"""Values of the option `incremental`; without it the last one is in force."""
+_WORDS: dict[str, Collection[str]] = {TYPE_WIDENING: _BOOLEANS, INCREMENTAL: INCREMENTAL_VALUES}
+_KNOWN = (TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION, INCREMENTAL)
 
 
 class InvalidOptionError(InvalidDefinitionError):
@@ -91,11 +96,13 @@ class TableOptions:
         date_formatters: Partition column, by the table's own spelling, and its pattern.
         trigger_interval: How often CONTINUOUS looks for changes; None for the setting's.
         watermarks: How late rows of the sources may come.
+        is_incremental: Whether refreshes may apply the changes of the sources to any query.
     """
 
     date_formatters: Pairs = ()
     trigger_interval: timedelta | None = None
     watermarks: tuple[Watermark, ...] = ()
+    is_incremental: bool = False
 
 
 def formatter_column(key: str) -> str | None:
@@ -119,6 +126,7 @@ def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> Tab
         date_formatters=tuple(sorted(formatters.items())),
         trigger_interval=parse_duration(trigger) if trigger is not None else None,
         watermarks=parse_watermarks(by_key[WATERMARK]) if WATERMARK in by_key else (),
+        is_incremental=by_key.get(INCREMENTAL, "").lower() == INCREMENTAL_VALUES[0],
     )
 
 
@@ -147,7 +155,7 @@ def _check_option(key: str, value: str, scope: OptionScope) -> Iterator[Material
         yield ReservedOptionError(option=key, table=scope.table)
     elif (column := formatter_column(key)) is not None:
         yield from _check_formatter(key, column, value, scope)
-    elif key in (TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION):
+    elif key in _KNOWN:
         if problem := _value_problem(key, value):
             yield InvalidOptionError(option=key, table=scope.table, problem=problem)
     elif suggestion := _suggestion(key, scope):
@@ -155,8 +163,9 @@ def _check_option(key: str, value: str, scope: OptionScope) -> Iterator[Material
 
 
 def _value_problem(key: str, value: str) -> str:
-    if key == TYPE_WIDENING:
-        return "" if value.lower() in _BOOLEANS else f"'{value}' is neither true nor false."
+    if words := _WORDS.get(key):
+        known = value.lower() in words
+        return "" if known else f"'{value}' is neither {' nor '.join(words)}."
     try:
         if key == WATERMARK:
             parse_watermarks(value)
@@ -170,7 +179,7 @@ def _value_problem(key: str, value: str) -> str:
 
 def _suggestion(key: str, scope: OptionScope) -> str | None:
     formatters = [f"{FORMATTER_PREFIX}{c}{FORMATTER_SUFFIX}" for c in scope.partitioned_by]
-    return closest(key, [TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION, *formatters])
+    return closest(key, [*_KNOWN, *formatters])
 
 
 def _check_formatter(
@@ -249,6 +258,13 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "the name of a function that `spark.materialized-table.process-functions` registers",
         "A stateful processor (`transformWithState`) makes the table's rows out of those of its "
         "query. docs/refresh.md tells how.",
+    ),
+    OptionDoc(
+        INCREMENTAL,
+        "auto, off (default)",
+        "`auto` lets a refresh compute only the rows of the result that the changes of the sources "
+        "reach, whatever the query does. It computes all rows where the query or the size of the "
+        "change forbids that. docs/refresh.md tells which queries can.",
     ),
     OptionDoc(
         "any other name",

@@ -323,7 +323,7 @@ class QueryRows:
         """
         reader = self._tables.changes(session.spark)
         parts = [self._limited(session, definition, run, since, (_ADDED, reader.added))]
-        if any(reader.removed(range_) for range_ in self._ranges(run, since)):
+        if any(reader.removed(range_) for range_ in self.ranges(run, since)):
             limit = (_REMOVED, reader.removed)
             parts.append(self._limited(session, definition, run, since, limit))
         return parts
@@ -344,7 +344,7 @@ class QueryRows:
             if name in views:
                 rows = _log(session, run, name, after if label == _ADDED else run.positions[name])
                 rows.createOrReplaceTempView(views[name])
-        for number, range_ in enumerate(self._ranges(run, since)):
+        for number, range_ in enumerate(self.ranges(run, since)):
             view = f"{_CHANGES}{label}{number}"
             body = rows_of(range_) or f"SELECT * FROM {_at_end(range_)} WHERE false"
             session.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{body}")
@@ -357,7 +357,8 @@ class QueryRows:
         raise_if_unfit(definition, pinned.columns)
         return content_query(resolved, pinned.text)
 
-    def _ranges(self, run: RefreshRun, since: SourcePositions) -> list[VersionRange]:
+    def ranges(self, run: RefreshRun, since: SourcePositions) -> list[VersionRange]:
+        """Return what happened to tables between some positions and those of a run."""
         names = {str(source.name): source.name for source in run.sources}
         upto = run.positions
         return [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
+    ChangeExtent,
     ChangeKind,
     DefinitionPosition,
     OffsetPosition,
@@ -234,6 +235,18 @@ class SparkSourceReader:
             return self._why_unreadable(range_)
         with self._sessions.open() as session:
             return self._tables.changes(session.spark).kind(range_)
+
+    def extent(
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
+    ) -> ChangeExtent:
+        """Return how much happened to a table between two of its positions, from its log."""
+        if isinstance(upto, OffsetPosition) or isinstance(after, OffsetPosition):
+            return ChangeExtent(self.changes(source, after, upto))
+        range_ = VersionRange(source, self.location(source), after, upto)
+        if not (range_.is_empty or after == BEFORE_ALL or self.is_readable(source, after)):
+            return ChangeExtent(self._why_unreadable(range_))
+        with self._sessions.open() as session:
+            return self._tables.changes(session.spark).extent(range_)
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
         """Return the position right before the first commit made at or after an instant."""

@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.execution.errors import LocationTakenError, StreamsOverConnectError
+from dbt.adapters.spark_mt.execution.errors import (
+    LocationTakenError,
+    RefreshFailedError,
+    StreamsOverConnectError,
+)
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
+from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
 from dbt.adapters.spark_mt.execution.table_history import read_history
-from dbt.adapters.spark_mt.planning.constraints import guarded, outside_duplicates_query
+from dbt.adapters.spark_mt.planning.constraints import (
+    changed_duplicates_query,
+    guarded,
+    outside_duplicates_query,
+)
 from dbt.adapters.spark_mt.planning.properties import location_of
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode
+from dbt.adapters.spark_mt.query.differential import ChangeNotSupportedError
 from dbt.adapters.spark_mt.resolution.options import session_confs
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.commit import (
@@ -25,6 +35,8 @@ from dbt.adapters.spark_mt.spark.commit import (
     raise_if_violated,
 )
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
+from dbt.adapters.spark_mt.spark.result_changes import ResultChanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +50,10 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.planning.steps import ApplyChanges, Fill, FillPartitions
     from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.commit import Attempt
+    from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.query_rows import QueryRows
+    from dbt.adapters.spark_mt.spark.result_changes import TableChange
     from dbt.adapters.spark_mt.spark.streams.runner import StreamFiller
 
 
@@ -91,6 +105,7 @@ class ContentWriter:
         self._tables = tables
         self._details = details
         self._errors = WriteErrors(tables, details)
+        self._changes = ResultChanges(tables, rows)
         self._filler = filler
 
     def fill(self, step: Fill, facts: CommitFacts) -> StepResult:
@@ -136,6 +151,10 @@ class ContentWriter:
         """Apply what changed in the sources; raises as `fill` does."""
         definition = step.definition
         opened = self._sessions.open(definition.resolved.context)
+        if step.changes_rows:
+            with opened as session, kept_rows(session.spark) as kept:
+                version = self._apply_change(session, step, facts, kept)
+            return self._result(definition, version, step.run.positions)
         with opened as session, self._errors.explaining(session, step) as attempt:
             session.configure(session_confs(definition.run_options))
             write = self._change(session, step, attempt)
@@ -159,6 +178,54 @@ class ContentWriter:
         rows = guarded(attempt.content, definition.resolved)
         keys = keys_query(touched, key.columns)
         return partial(self._tables.replace_keys, session.spark, definition, rows, keys)
+
+    def _apply_change(
+        self, session: PrivateSession, step: ApplyChanges, facts: CommitFacts, kept: KeptRows
+    ) -> int:
+        """Remove and add the rows by which the result changed; return the version."""
+        name = step.definition.name
+        with self._errors.explaining(session, step) as attempt:
+            session.configure(session_confs(step.definition.run_options))
+            try:
+                change = self._changes.of(session.spark, step, kept)
+                attempt.content = change.added
+                self._check(session, step, change)
+                write = self._writing(session, step.definition, change)
+                return fenced(self._tables, session, name, facts, write)
+            except (ChangeNotSupportedError, RowsNotThereError) as error:
+                raise RefreshFailedError(table=name, problem=str(error)) from error
+
+    def _check(self, session: PrivateSession, step: ApplyChanges, change: TableChange) -> None:
+        """Make sure that nobody changed the rows meanwhile, and that the key stays one.
+
+        Raises:
+            CommitConflictError: Another program changed rows since the table was looked at.
+            ConstraintViolatedError: Added rows would have the key of others.
+        """
+        name, log = step.definition.name, self._tables.log
+        detail = self._details.of(name)
+        if not isinstance(detail, NoTable):
+            newest = log.newest(detail.location, step.version)
+            if log.first_row_change(detail.location, step.version + 1, newest) is not None:
+                raise CommitConflictError(table=name)
+        resolved = step.definition.resolved
+        if change.added and not change.keeps_key(step.definition.asked.primary_key):
+            args = (change.added, change.removed, resolved, name.sql)
+            raise_if_violated(session, name, changed_duplicates_query(*args))
+
+    def _writing(
+        self, session: PrivateSession, definition: StoredDefinition, change: TableChange
+    ) -> Callable[[], None]:
+        """Return what writes a change: an append where it has no row to remove."""
+        name, spark = definition.name, session.spark
+        nothing = f"SELECT * FROM {name.sql} WHERE false"
+        added = guarded(change.added, definition.resolved) if change.added else nothing
+        if not change.removed:
+            return partial(self._tables.append, spark, name, added)
+        unique_by = change.unique_by
+        return partial(
+            self._tables.apply_changes, spark, definition, added, change.removed, unique_by
+        )
 
     def _write_partitions(
         self, session: PrivateSession, step: FillPartitions, facts: CommitFacts, content: str

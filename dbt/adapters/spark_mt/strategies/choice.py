@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.strategies import append, merge, recompute, stream, window
+from dbt.adapters.spark_mt.strategies import (
+    append,
+    differential,
+    merge,
+    recompute,
+    stream,
+    window,
+)
 from dbt.adapters.spark_mt.strategies.strategy import (
     INCREMENTAL,
     NONE,
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.strategies.strategy import Strategy
 
 
-STRATEGIES: tuple[Strategy, ...] = (stream, append, merge, window, recompute)
+STRATEGIES: tuple[Strategy, ...] = (stream, append, merge, window, differential, recompute)
 """Every strategy, the preferred one first."""
 
 

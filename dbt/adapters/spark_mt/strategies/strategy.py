@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import (
+    ChangeExtent,
     ChangeKind,
     DefinitionPosition,
     positions_of,
 )
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import Shape, row_shape
 from dbt.adapters.spark_mt.resolution.stream_flow import Reason
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Baseline, Positions, SourcePositions
     from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source
+    from dbt.adapters.spark_mt.query.operators import Tree
     from dbt.adapters.spark_mt.resolution.row_lineage import RowShape
     from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 BATCH, INCREMENTAL, STREAM = "batch", "incremental", "stream"
 """Engines: a query over all rows, a query over changes, Structured Streaming."""
 RECOMPUTE, APPEND, MERGE, WINDOW = "recompute", "append", "merge", "window"
-STATEFUL, NONE = "stateful", "none"
+DIFFERENTIAL, STATEFUL, NONE = "differential", "stateful", "none"
 """Strategies, as they are stored and shown."""
 
 
@@ -47,6 +50,7 @@ class Write(Enum):
     REPLACE = "they replace all rows"
     ADD = "they are added"
     KEYS = "they replace the rows of the keys that the changes touch"
+    CHANGE = "rows that the result lost are removed, rows that it gained are added"
     BATCHES = "a stream adds or replaces the rows of each batch"
     NONE = "no rows can be computed"
 
@@ -169,9 +173,10 @@ class Choice:
     def refusals(self) -> tuple[tuple[str, Reason], ...]:
         """The strategies that are not used, each with a reason that the choice itself lacks.
 
-        A strategy for tables with a baseline is left out for a table without one.
+        A strategy for tables with a baseline is left out for a table without one, and one that an
+        option asks for where the option does not.
         """
-        told = {reason.code for reason in self.reasons} | {NO_BASELINE}
+        told = {reason.code for reason in self.reasons} | {NO_BASELINE, NOT_ASKED_FOR}
         return tuple(
             (refusal.strategy, reason)
             for refusal in self.refused
@@ -181,6 +186,7 @@ class Choice:
 
 
 NO_BASELINE = "NO_BASELINE"
+NOT_ASKED_FOR = "NOT_ASKED_FOR"
 FULL_MODE = Reason("FULL_MODE", "", "REFRESH_MODE is FULL")
 ROW_WISE = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")
 SEVERAL_SOURCES = Reason(
@@ -203,6 +209,10 @@ def _no_changes(since: SourcePositions) -> Mapping[str, ChangeKind]:
     return dict.fromkeys((name for name, _ in since), ChangeKind.NONE)
 
 
+def _no_extents(since: SourcePositions) -> Mapping[str, ChangeExtent]:
+    return dict.fromkeys((name for name, _ in since), ChangeExtent(ChangeKind.NONE))
+
+
 @dataclass(frozen=True, slots=True)
 class RefreshInputs:
     """State of a table and its sources when a refresh begins; ports are read only if needed.
@@ -212,6 +222,10 @@ class RefreshInputs:
         positions: Of the rows that the table has; None where they are unknown.
         newest: Of the sources.
         changes: Reads what happened to sources between some positions and the newest ones.
+        extents: Reads from the logs how much happened to sources between these positions.
+        foreign: Versions of the table in which others changed rows that it still has.
+        is_partly_refreshed: Reads whether partitions reflect another state of the sources than the
+            rest of the table.
         is_readable: Reads whether a source is still the one that a position names.
         can_resume: Reads whether the checkpoint of the table's rows is there.
         costs: Cost of earlier refreshes of this table, by strategy.
@@ -222,6 +236,9 @@ class RefreshInputs:
     positions: Positions | None = None
     newest: Positions = field(default_factory=dict)
     changes: Callable[[SourcePositions], Mapping[str, ChangeKind]] = _no_changes
+    extents: Callable[[SourcePositions], Mapping[str, ChangeExtent]] = _no_extents
+    foreign: tuple[int, ...] = ()
+    is_partly_refreshed: Callable[[], bool] = bool
     is_readable: Callable[[SourcePositions], bool] = bool
     can_resume: Callable[[], bool] = bool
     costs: Mapping[str, Cost] = field(default_factory=dict)
@@ -282,6 +299,16 @@ class TableFacts:
         """The columns of the declared key."""
         key = self.definition.asked.primary_key
         return key.columns if key is not None else ()
+
+    @property
+    def is_incremental(self) -> bool:
+        """Whether the option `incremental` asks for it."""
+        return read_options(self.definition.asked.options).is_incremental
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The operators of the query."""
+        return definition_tree(self.definition, self.analyzed)
 
     @property
     def watermarks(self) -> tuple[Watermark, ...]:

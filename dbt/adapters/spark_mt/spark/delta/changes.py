@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
-from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind
-from dbt.adapters.spark_mt.spark.delta.log import FileChanges, file_changes
+from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
+from dbt.adapters.spark_mt.spark.delta.files import FileChanges, changed_rows, file_changes
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.types import ddl_type
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _INCOMPARABLE = frozenset({"map", "variant"})
+_CHANGE_FEED = "delta.enableChangeDataFeed"
 
 
 class RangeReader:
@@ -68,6 +70,37 @@ class RangeReader:
                 self._has_rows(self._rows(range_, version, files))
         return ChangeKind.ADDED if changes.added else ChangeKind.NONE
 
+    def extent(self, range_: VersionRange) -> ChangeExtent:
+        """Return how much happened in a range whose first position was verified.
+
+        It costs reading the commits, and a count that the log of the table answers.
+        """
+        if range_.is_empty:
+            return ChangeExtent(ChangeKind.NONE)
+        first, last = range_.after.version + 1, range_.upto.version
+        actions = self._log.file_actions(range_.location, first, last)
+        if actions is None:
+            return ChangeExtent(ChangeKind.GONE)
+        changes = file_changes(actions, last)
+        told = self._log.commits(
+            (range_.location, version) for version in {a.version for a in actions}
+        )
+        counted = {commit.version: commit.changed for commit in told.values()}
+        try:
+            with unlogged():
+                rows = self._count(FORMAT.at(range_.name.sql, last))
+        except Exception as error:
+            if is_spark_error(error) and failure_of(error).is_unreadable_version:
+                return ChangeExtent(ChangeKind.GONE)
+            raise
+        kind = ChangeKind.REMOVED if changes.removes_rows else ChangeKind.NONE
+        if changes.added and not changes.removes_rows:
+            kind = ChangeKind.ADDED
+        return ChangeExtent(kind, changed_rows(actions, counted, rows), rows)
+
+    def _count(self, relation: str) -> int:
+        return int(self._spark.sql(f"SELECT count(*) FROM {relation}").collect()[0][0])
+
     def added(self, range_: VersionRange) -> str:
         """Return a query for the rows that the range added, with the columns of its end."""
         if range_.is_empty:
@@ -89,6 +122,58 @@ class RangeReader:
         if not self._known_files(range_).removes_rows:
             return None
         return self._difference(range_, range_.after.version, range_.upto.version)
+
+    def weighted(self, range_: VersionRange, weight: str) -> str:
+        """Return a query for the rows that the range added or removed, and how often.
+
+        The change data feed is read where the table had one throughout; otherwise the files that
+        came and went.
+        """
+        weight, both = quote(weight), range_.after != BEFORE_ALL and not range_.is_empty
+        changes = self._known_files(range_) if both else None
+        if changes is None or (changes.named and not changes.removes_rows):
+            return f"SELECT *, 1L AS {weight} FROM (\n{self.added(range_)}\n)"
+        rows = self._recorded(range_, weight) or self._of_files(range_, changes, weight)
+        if not self._is_comparable(range_):
+            return rows
+        columns = ", ".join(quote(f.name) for f in self._schema(range_, range_.upto.version))
+        return (
+            f"SELECT {columns}, sum({weight}) AS {weight} FROM (\n{rows}\n) "
+            f"GROUP BY {columns} HAVING sum({weight}) <> 0"
+        )
+
+    def _of_files(self, range_: VersionRange, changes: FileChanges, weight: str) -> str:
+        files = changes.touched if changes.named else None
+        before, after = range_.after.version, range_.upto.version
+        return (
+            f"SELECT *, 1L AS {weight} FROM (\n{self._rows(range_, after, files)}\n)\nUNION ALL\n"
+            f"SELECT *, -1L AS {weight} FROM (\n{self._rows(range_, before, files)}\n)"
+        )
+
+    def _recorded(self, range_: VersionRange, weight: str) -> str | None:
+        """The rows of the change data feed; None where it does not cover the range.
+
+        Delta looks whether it does when it plans a query.
+        """
+        before, after = range_.after.version, range_.upto.version
+        if self._schema(range_, before) != self._schema(range_, after):
+            return None
+        name = range_.name.sql
+        key = quote_text(_CHANGE_FEED)
+        enabled = self._spark.sql(f"SHOW TBLPROPERTIES {name} ({key})").collect()
+        if not enabled or str(enabled[0]["value"]).lower() != "true":
+            return None
+        feed = f"table_changes({quote_text(name)}, {before + 1}, {after})"
+        try:
+            with unlogged():
+                self._has_rows(f"SELECT _change_type FROM {feed}")
+        except Exception as error:
+            if is_spark_error(error) and not failure_of(error).is_cancelled:
+                return None
+            raise
+        columns = ", ".join(quote(f.name) for f in self._schema(range_, after))
+        counts = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L)"
+        return f"SELECT {columns}, {counts} AS {weight} FROM {feed}"
 
     def _compared(self, range_: VersionRange) -> ChangeKind:
         if not self._is_comparable(range_):

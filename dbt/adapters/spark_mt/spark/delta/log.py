@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -17,89 +16,18 @@ from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableFactsError, decode_commit
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
+from dbt.adapters.spark_mt.spark.delta.files import FileAction
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.driver_files import escaped
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
     from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
-
-
-_UNIQUE_NAME = re.compile(
-    r"^(?:part|cdc)-\d+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[-.\w]*\.parquet$"
-)
-"""Names that Delta itself gives hold a random number, so that no two files share one."""
-
-MOST_FILES = 5000
-"""Up to how many files are named in a query."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileAction:
-    """What one commit did to one file.
-
-    Args:
-        version: The commit.
-        path: The file, as the log spells it.
-        adds: Whether the file joined the table; otherwise it left.
-        changes_rows: Whether rows came or went by it; moving rows to other files does not.
-    """
-
-    version: int
-    path: str
-    adds: bool
-    changes_rows: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FileChanges:
-    """What happened to the files of a table in a range of versions.
-
-    Args:
-        added: Names of files that brought rows, by the version at which they can be read: the last
-            of the range, or an earlier one for files that were rewritten since.
-        touched: Names of all files that came or went.
-        removes_rows: Whether rows left the table, as far as the files tell.
-        named: Whether the names tell the files apart, and are few enough for a query.
-    """
-
-    added: Mapping[int, tuple[str, ...]]
-    touched: tuple[str, ...]
-    removes_rows: bool
-    named: bool
-
-
-def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:
-    """Sum up the actions of the commits up to version `upto`."""
-    brought: dict[str, int] = {}
-    left: set[str] = set()
-    touched: dict[str, None] = {}
-    removes_rows = False
-    for action in sorted(actions, key=lambda a: (a.version, a.adds)):
-        touched[action.path] = None
-        if not action.adds:
-            left.add(action.path)
-            removes_rows = removes_rows or action.changes_rows
-            continue
-        left.discard(action.path)
-        if action.changes_rows:
-            brought[action.path] = action.version
-    by_version: dict[int, list[str]] = {}
-    for path, version in brought.items():
-        by_version.setdefault(version if path in left else upto, []).append(_name(path))
-    names = tuple(map(_name, touched))
-    unique = all(map(_UNIQUE_NAME.match, names)) and len(names) <= MOST_FILES
-    added = {version: tuple(files) for version, files in sorted(by_version.items())}
-    return FileChanges(added, names, removes_rows, unique)
-
-
-def _name(path: str) -> str:
-    return unquote(path).rpartition("/")[2]
 
 
 _COMMIT_FILE = re.compile(r"/(\d{20})\.json\b(?!\.)", re.ASCII)
@@ -221,11 +149,13 @@ class DeltaLog:
                 "adds",
                 "get_json_object(value, IF(adds, '$.add.path', '$.remove.path'))",
                 "get_json_object(value, IF(adds, '$.add.dataChange', '$.remove.dataChange'))",
+                "CAST(get_json_object(get_json_object(value, "
+                "IF(adds, '$.add.stats', '$.remove.stats')), '$.numRecords') AS BIGINT)",
             )
         )
         return [
-            FileAction(int(name.partition(".")[0]), path, adds, changes_rows=changes != "false")
-            for name, adds, path, changes in lines.collect()
+            FileAction(int(name.partition(".")[0]), path, adds, changes != "false", rows)
+            for name, adds, path, changes, rows in lines.collect()
         ]
 
     def table_id(self, location: str) -> str:
@@ -341,6 +271,7 @@ def parse_commit(version: int, line: str) -> Commit:
         problem=problem,
         effect=effect,
         restored=None if restored is None or effect is not CommitEffect.RESTORE else int(restored),
+        changed=_changed(info.get("operationMetrics") or {}),
     )
 
 
@@ -363,6 +294,15 @@ def _rows(metrics: dict[str, str]) -> int | None:
         return sum(int(metrics.get(name, 0)) for name in _MERGED)
     rows = metrics.get("numOutputRows", "0" if metrics.get("numFiles") == "0" else None)
     return None if rows is None else int(rows)
+
+
+_COUNTED = (*_MERGED, "numUpdatedRows", "numDeletedRows")
+
+
+def _changed(metrics: dict[str, str]) -> int | None:
+    """Return how many rows an UPDATE, DELETE or MERGE changed; none where it does not say."""
+    found = [int(metrics[name]) for name in _COUNTED if name in metrics]
+    return sum(found) if found and min(found) >= 0 else None
 
 
 _SAME_ROWS = re.compile(r'"dataChange"\s*:\s*false')

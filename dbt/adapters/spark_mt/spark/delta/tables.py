@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.spark.delta.format import (
     LAST_COMMIT,
     MERGE_SOURCE,
 )
+from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
 
 if TYPE_CHECKING:
@@ -158,6 +159,24 @@ class DeltaTables:
         """
         session.conf.set(MERGE_SOURCE, "auto")
         session.sql(upsert_statement(definition, rows, key))
+
+    def apply_changes(
+        self,
+        session: SparkSession,
+        definition: StoredDefinition,
+        added: str,
+        removed: str,
+        unique_by: Sequence[str] = (),
+    ) -> None:
+        """Remove and add rows, as bags; all other rows stay where they are.
+
+        The rows are the same whenever they are read.
+
+        Raises:
+            RowsNotThereError: The table does not have all rows that are to be removed.
+        """
+        session.conf.set(MERGE_SOURCE, "none")
+        apply_changes(session, definition, added, removed, unique_by)
 
     def set_properties(
         self, session: SparkSession, name: TableName, properties: Mapping[str, str]

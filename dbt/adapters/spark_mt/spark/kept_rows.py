@@ -1,0 +1,81 @@
+"""Results of queries that a session keeps, so that several statements use them.
+
+A small result becomes a part of the plans that use it, so that Spark broadcasts it and knows its
+size. A larger one is cached by the executors until the block ends. In either case Spark computes it
+once.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.spark_mt.spark.private_session import is_connect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+
+MOST_IN_PLAN = 5000
+"""Up to how many rows are a part of the plan."""
+_VIEW = "__materialized_table_kept_"
+_TIMES = "spark.sql.datetime.java8API.enabled"
+
+
+class KeptRows:
+    """Temporary views of one session, each of a result that was computed once.
+
+    Args:
+        spark: A private session.
+        most_in_plan: Up to how many rows are a part of the plan.
+    """
+
+    def __init__(self, spark: SparkSession, most_in_plan: int = MOST_IN_PLAN) -> None:
+        self._spark = spark
+        self._most = most_in_plan
+        self._cached: list[DataFrame] = []
+        self._count = 0
+
+    def keep(self, query: str) -> str:
+        """Compute a query and return the name of a view of its rows; empty where it has none."""
+        frame = self._spark.sql(query)
+        kept = self._in_cache(frame) if is_connect(self._spark) else self._in_plan(frame)
+        if kept is None:
+            return ""
+        name = f"{_VIEW}{self._count}"
+        self._count += 1
+        kept.createOrReplaceTempView(name)
+        return name
+
+    def release(self) -> None:
+        """Free what the executors hold."""
+        while self._cached:
+            self._cached.pop().unpersist()
+
+    def _in_plan(self, frame: DataFrame) -> DataFrame | None:
+        """Let the driver hold the rows, as the JVM has them: Python would change some types."""
+        self._spark.conf.set(_TIMES, "true")
+        first: Any = frame.limit(self._most + 1)
+        rows = first._jdf.collectAsList()  # noqa: SLF001 - see above
+        if rows.isEmpty() or rows.size() > self._most:
+            return None if rows.isEmpty() else self._in_cache(frame)
+        session: Any = self._spark
+        local = session._jsparkSession.createDataFrame(rows, first._jdf.schema())  # noqa: SLF001
+        kept: DataFrame = type(first)(local, session)
+        return kept
+
+    def _in_cache(self, frame: DataFrame) -> DataFrame | None:
+        self._cached.append(frame.cache())
+        return None if frame.isEmpty() else frame
+
+
+@contextmanager
+def kept_rows(spark: SparkSession) -> Iterator[KeptRows]:
+    """Keep results while the block runs."""
+    kept = KeptRows(spark)
+    try:
+        yield kept
+    finally:
+        kept.release()

@@ -1,0 +1,212 @@
+"""Change of a query's result between two states of its sources, as rows of the table.
+
+The rules of `query.differential` say how it follows from the changes of the sources. These are
+computed once, and so is the change of the result where it has rows to remove. Rows that are removed
+and added again cancel out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.query.differential import (
+    ChangeNotSupportedError,
+    NotIncremental,
+    RelationStates,
+    result_change,
+)
+from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.resolution.columns import Names, content_query, query_positions
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.query_relations import analysed
+from dbt.adapters.spark_mt.spark.query_rows import raise_if_unfit
+from dbt.adapters.spark_mt.spark.types import columns_of, ddl_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.columns import PrimaryKey
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.execution.table_format import VersionRange
+    from dbt.adapters.spark_mt.planning.steps import ApplyChanges
+    from dbt.adapters.spark_mt.query.operators import Tree
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables
+    from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
+    from dbt.adapters.spark_mt.spark.query_rows import QueryRows
+
+
+_WEIGHT = "__materialized_table_weight"
+_INCOMPARABLE = ("MAP<", "VARIANT", "COLLATE")
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """What changes in the rows of a table.
+
+    Args:
+        added: A query for the rows to add; empty for none.
+        removed: A query for the rows to remove; empty for none.
+        unique_by: Columns of the table whose values differ in all of its rows; none if none are
+            known.
+    """
+
+    added: str = ""
+    removed: str = ""
+    unique_by: tuple[str, ...] = ()
+
+    def keeps_key(self, key: PrimaryKey | None) -> bool:
+        """Whether no two rows can get the same key by it."""
+        if key is None:
+            return True
+        there = {column.lower() for column in key.columns}
+        return bool(self.unique_by) and {column.lower() for column in self.unique_by} <= there
+
+
+class ResultChanges:
+    """Derives changes of results from changes of sources.
+
+    Args:
+        tables: Reads the changes of sources.
+        rows: Tells which versions a refresh is about.
+    """
+
+    def __init__(self, tables: SparkTables, rows: QueryRows) -> None:
+        self._tables = tables
+        self._rows = rows
+
+    def of(self, spark: SparkSession, step: ApplyChanges, kept: KeptRows) -> TableChange:
+        """Return what a refresh changes in the rows of a table.
+
+        Args:
+            spark: A private session in the context of the query.
+            step: The refresh.
+            kept: Keeps rows for as long as the change is used.
+
+        Raises:
+            ChangeNotSupportedError: There is no rule for the query, or rows cannot be compared.
+        """
+        definition, tree = step.definition, step.run.tree
+        if tree is None:
+            raise ValueError(step)
+        states = self._states(spark, step, tree, kept)
+        if not any(state.added or state.removed for state in states.values()):
+            return TableChange()
+        resolved = definition.resolved
+        found = result_change(tree, states, _own_rows(resolved, step))
+        raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
+        added = content_query(resolved, found.added)
+        unique_by = _of_table(resolved, found.unique_by)
+        if not found.removed:
+            return TableChange(added, unique_by=unique_by)
+        return _netted(
+            spark, definition, added, content_query(resolved, found.removed), unique_by, kept
+        )
+
+    def _states(
+        self, spark: SparkSession, step: ApplyChanges, tree: Tree, kept: KeptRows
+    ) -> dict[str, RelationStates]:
+        """Return what each table of the query was and is; its changes are computed once."""
+        ranges = {str(r.name).lower(): r for r in self._rows.ranges(step.run, step.since)}
+        names = {str(scan.relation) for scan in scans(tree.root) if not scan.version}
+        return {
+            name: self._state(spark, ranges[name.lower()], kept)
+            for name in sorted(names)
+            if name.lower() in ranges
+        }
+
+    def _state(self, spark: SparkSession, range_: VersionRange, kept: KeptRows) -> RelationStates:
+        now = FORMAT.at(range_.name.sql, range_.upto.version)
+        if range_.is_empty:
+            return RelationStates(now, now)
+        reader = self._tables.changes(spark)
+        view = kept.keep(reader.weighted(range_, _WEIGHT))
+        if not view:
+            return RelationStates(now, now)
+        columns = ", ".join(quote(c) for c in spark.sql(f"SELECT * FROM {now}").columns)
+        return RelationStates(_before(spark, range_), now, *_bags(spark, view, columns))
+
+
+def _bags(spark: SparkSession, view: str, columns: str) -> tuple[str, str]:
+    """Return the added and the removed rows of a weighted relation, empty where there are none."""
+    (row,) = spark.sql(f"SELECT max({_WEIGHT}), -min({_WEIGHT}) FROM {view}").collect()
+    return _bag(view, columns, 1, row[0]), _bag(view, columns, -1, row[1])
+
+
+def _bag(view: str, columns: str, sign: int, most: int) -> str:
+    """Return the rows whose weight has a sign, each as often as the weight says."""
+    if most <= 0:
+        return ""
+    rows = f"SELECT {columns} FROM {view}"
+    if most > 1:
+        rows += f" LATERAL VIEW explode(array_repeat(1, CAST({_WEIGHT} * {sign} AS INT))) AS _"
+    return f"({rows} WHERE {_WEIGHT} * {sign} > 0)"
+
+
+def _before(spark: SparkSession, range_: VersionRange) -> str:
+    """Return the earlier state of a table, in the columns of the later one."""
+    relations = [
+        FORMAT.at(range_.name.sql, position.version) for position in (range_.after, range_.upto)
+    ]
+    before, after = (spark.sql(f"SELECT * FROM {relation}").schema for relation in relations)
+    types = [[(f.name, f.dataType) for f in schema] for schema in (before, after)]
+    if types[0] == types[1]:
+        return relations[0]
+    there = {field.name.lower() for field in before}
+    columns = ", ".join(
+        f"CAST({quote(f.name) if f.name.lower() in there else 'NULL'} AS {ddl_type(f.dataType)}) "
+        f"AS {quote(f.name)}"
+        for f in after
+    )
+    return f"(SELECT {columns} FROM {relations[0]})"
+
+
+def _own_rows(definition: ResolvedDefinition, step: ApplyChanges) -> str:
+    """Return the rows of the table as a relation with the columns of the query."""
+    pairs = zip(query_positions(definition), definition.columns, strict=True)
+    columns = ", ".join(
+        f"{quote(column.name)} AS {quote(definition.query_columns[place])}"
+        for place, column in sorted(pairs, key=lambda pair: pair[0])
+    )
+    return f"(SELECT {columns} FROM {FORMAT.at(step.definition.name.sql, step.version)})"
+
+
+def _of_table(definition: ResolvedDefinition, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the table's names of columns of the query."""
+    names = Names.of(definition.context)
+    places = {
+        names.fold(definition.query_columns[place]): column.name
+        for place, column in zip(query_positions(definition), definition.columns, strict=True)
+    }
+    return tuple(places[names.fold(column)] for column in columns)
+
+
+def _netted(
+    spark: SparkSession,
+    definition: StoredDefinition,
+    added: str,
+    removed: str,
+    unique_by: tuple[str, ...],
+    kept: KeptRows,
+) -> TableChange:
+    """Return the change without rows that are removed and added again.
+
+    Raises:
+        ChangeNotSupportedError: Rows cannot be compared.
+    """
+    columns = definition.resolved.columns
+    if bad := [c for c in columns if any(word in c.type.upper() for word in _INCOMPARABLE)]:
+        problem = f"values of type {bad[0].type} cannot be compared, those of column {bad[0].name}"
+        raise ChangeNotSupportedError(NotIncremental("INCOMPARABLE", problem, ""))
+    listed = ", ".join(quote(column.name) for column in columns)
+    view = kept.keep(
+        f"SELECT {listed}, sum({_WEIGHT}) AS {_WEIGHT} FROM (\n"
+        f"SELECT {listed}, 1L AS {_WEIGHT} FROM (\n{added}\n)\nUNION ALL\n"
+        f"SELECT {listed}, -1L AS {_WEIGHT} FROM (\n{removed}\n)\n"
+        f") GROUP BY {listed} HAVING sum({_WEIGHT}) <> 0"
+    )
+    if not view:
+        return TableChange()
+    gained, lost = (f"SELECT * FROM {bag}" if bag else "" for bag in _bags(spark, view, listed))
+    return TableChange(gained, lost, unique_by)

@@ -1,0 +1,173 @@
+"""Strategy `differential`: the change of the result follows from the changes of the sources.
+
+It computes only the rows that differ, for any query that has rules for it, and keeps the bag of
+rows that a recompute would give. The option `incremental` asks for it. Where a large part of the
+sources changed, `recompute` costs less and is used instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.definition.positions import ChangeKind, positions_of
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.query.differential import (
+    ChangeNotSupportedError,
+    RelationStates,
+    obstacles,
+    result_change,
+)
+from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns
+from dbt.adapters.spark_mt.resolution.stream_flow import Reason
+from dbt.adapters.spark_mt.resolution.stream_plan import has_watermark
+from dbt.adapters.spark_mt.strategies.strategy import (
+    DIFFERENTIAL,
+    FULL_MODE,
+    INCREMENTAL,
+    NOT_ASKED_FOR,
+    Choice,
+    Refusal,
+    Request,
+    Write,
+    all_rows,
+    changed_views,
+    disallowed,
+    follows,
+    unread,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from dbt.adapters.spark_mt.definition.positions import ChangeExtent
+    from dbt.adapters.spark_mt.query.differential import NotIncremental
+    from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs, TableFacts
+
+
+NAME = DIFFERENTIAL
+LARGEST_SHARE = 0.15
+"""Up to which part of the rows of the sources may have changed."""
+_NOT_COMPUTED = frozenset(
+    {"FUNCTION", "NOT_PINNABLE", "TIME_DEPENDENT", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION"}
+)
+"""Shapes of queries whose rows do not follow from versions of the sources alone."""
+
+
+def possible(table: TableFacts) -> Choice | Refusal:
+    """Return that changed rows are computed, or every reason why the definition forbids it."""
+    if problems := _not_asked(table) or tuple(_problems(table)) or _of_query(table):
+        return Refusal(NAME, problems)
+    try:
+        rules = _rules(table)
+    except ChangeNotSupportedError as no:
+        return Refusal(NAME, (_reason(no.reason),))
+    text = f"the change of the result follows from those of the sources ({', '.join(rules)})"
+    sources = [s for s in table.analyzed.sources if s.kind is SourceKind.VERSIONED]
+    reasons = (Reason("RULES", "", text), *follows(sources))
+    return Choice(INCREMENTAL, DIFFERENTIAL, reasons, Write.CHANGE)
+
+
+def _not_asked(table: TableFacts) -> tuple[Reason, ...]:
+    """Return why the user does not want it; empty where the option asks for it."""
+    asked = table.definition.asked.logical_refresh_mode
+    if table.is_full and asked is not LogicalRefreshMode.AUTOMATIC:
+        return (FULL_MODE,)
+    if table.is_incremental:
+        return ()
+    return (Reason(NOT_ASKED_FOR, "", "the option incremental does not ask for it"),)
+
+
+def _problems(table: TableFacts) -> Iterator[Reason]:
+    """Yield what the baseline, the columns and the sources of a table forbid."""
+    if table.baseline is not None:
+        yield Reason("BASELINE", "", "the table counts its sources from a baseline")
+    if not has_distinct_columns(table.definition):
+        yield Reason("DUPLICATE_NAMES", "", "two columns of its result have the same name")
+    yield from _moving(table)
+    for source in table.analyzed.sources:
+        name = str(source.name)
+        if source.kind is SourceKind.UNVERSIONED:
+            yield Reason("READ_WHOLE", name, f"the changes of {name} are not recorded")
+        elif "/" in source.name.name:
+            yield Reason("PATH", name, f"{name} is named by its path")
+
+
+def _moving(table: TableFacts) -> Iterator[Reason]:
+    """Yield why its rows do not follow from versions of its sources alone."""
+    analyzed = table.analyzed
+    if analyzed.nondeterministic:
+        functions = ", ".join(f"{name}()" for name in analyzed.nondeterministic)
+        yield Reason("NONDETERMINISTIC", "", f"it uses {functions}")
+    if analyzed.streaming or table.watermarks or has_watermark(analyzed.operators):
+        yield Reason("STREAM_QUERY", "", "a stream with a checkpoint keeps its rows")
+    if table.shape.reason in _NOT_COMPUTED:
+        yield Reason(table.shape.reason, "", table.shape.problem)
+    if analyzed.lookups:
+        names = ", ".join(map(str, analyzed.lookups))
+        yield Reason("LOOKUP", names, f"it looks {names} up as of the moment of each refresh")
+
+
+def _of_query(table: TableFacts) -> tuple[Reason, ...]:
+    return tuple(map(_reason, obstacles(table.tree)))
+
+
+def _reason(found: NotIncremental) -> Reason:
+    remedy = f" ({found.remedy})" if found.remedy else ""
+    return Reason(found.code, "", found.problem + remedy)
+
+
+def _rules(table: TableFacts) -> tuple[str, ...]:
+    """Return the rules that are needed where every source gains and loses rows.
+
+    Raises:
+        ChangeNotSupportedError: There is no rule for a part of the query.
+    """
+    changed = RelationStates("before", "after", "(added)", "(removed)")
+    states = {str(scan.relation): changed for scan in scans(table.tree.root)}
+    return result_change(table.tree, states, "kept").rules
+
+
+def usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
+    """Return after which positions changes are applied, or why all rows must be computed."""
+    if refused := _refused(inputs):
+        return refused
+    names = sorted(str(s.name) for s in table.analyzed.sources if s.kind is SourceKind.VERSIONED)
+    since = positions_of(tuple(names), inputs.positions or {})
+    if missing := [name for name in names if name not in dict(since)]:
+        return unread(NAME, missing)
+    reasons, is_possible = _extent(inputs.extents(since))
+    if not is_possible:
+        return Refusal(NAME, reasons, since=since)
+    return replace(own, reasons=(*reasons, *own.reasons), since=since)
+
+
+def _refused(inputs: RefreshInputs) -> Refusal | None:
+    """Refuse what is asked for, or a table whose rows are not those of its positions."""
+    if inputs.request in (Request.FORCED, Request.FILL, Request.PARTITIONS):
+        return all_rows(NAME, inputs)
+    if inputs.redefined:
+        return changed_views(NAME, inputs)
+    found = None
+    if inputs.foreign:
+        listed = ", ".join(map(str, inputs.foreign))
+        found = Reason("FOREIGN_ROWS", "", f"others changed its rows in version {listed}")
+    elif inputs.is_partly_refreshed():
+        text = "some partitions reflect another state of the sources than the rest"
+        found = Reason("PARTITIONS", "", text)
+    return Refusal(NAME, (found,)) if found else None
+
+
+def _extent(extents: Mapping[str, ChangeExtent]) -> tuple[tuple[Reason, ...], bool]:
+    """Return which part of the sources changed, and whether the changes are known and few."""
+    kinds = {name: extent.kind for name, extent in extents.items()}
+    if unknown := tuple(disallowed(kinds, ChangeKind.ADDED, ChangeKind.REMOVED)):
+        return unknown, False
+    changed = sum(extent.changed for extent in extents.values())
+    rows = sum(extent.rows for extent in extents.values())
+    text = f"about {changed} of {rows} source rows changed"
+    if changed <= LARGEST_SHARE * rows:
+        return (Reason("SMALL_CHANGE", "", text),), True
+    return (Reason("CHANGE_TOO_LARGE", "", f"{text}, more than {LARGEST_SHARE:.0%}"),), False
