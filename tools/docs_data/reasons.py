@@ -8,6 +8,7 @@ from enum import Enum
 from dbt.adapters.spark_mt.strategies.strategy import (
     APPEND,
     BATCH,
+    DIFFERENTIAL,
     INCREMENTAL,
     MERGE,
     RECOMPUTE,
@@ -24,6 +25,7 @@ class About(Enum):
     OPERATOR = "What an operator of a stream keeps and emits"
     NO_STREAM = "Why a query is no stream"
     NOT_ROW_WISE = "Why rows of the result are not made of one row of a source each"
+    NOT_DERIVED = "Why the change of a result is not derived from the changes of the sources"
     REFRESH = "Why a strategy is not used for a table with a baseline, or by one refresh"
 
 
@@ -88,6 +90,16 @@ ENGINES = (
         "where added rows alone are not enough, because rows of a source changed.",
         "Computes all rows over the source rows since the start.",
         "The source rows since the start.",
+    ),
+    EngineDoc(
+        f"{INCREMENTAL}/{DIFFERENTIAL}",
+        "The option `incremental` is `auto`, all sources have versions, and there is a rule for "
+        "every part of the query. In mode CONTINUOUS, or in mode FULL that followed from the "
+        "freshness. Refreshes of few changed rows only.",
+        "Derives the rows that the result gained and lost from the rows that the sources gained "
+        "and lost, and applies them in one commit.",
+        "The changed rows of the sources, and reading the rows that they are joined or grouped "
+        "with.",
     ),
     EngineDoc(
         f"{STREAM}/{RECOMPUTE}",
@@ -214,6 +226,25 @@ _NOT_ROW_WISE = {
     "VERSION_IN_VIEW": "A view reads a fixed version of a table.",
 }
 
+_NOT_DERIVED = {
+    "NOT_ASKED_FOR": "The option `incremental` is `off`.",
+    "GLOBAL_LIMIT": "LIMIT or OFFSET of a whole result.",
+    "WINDOW_WITHOUT_PARTITION_BY": "A window function without PARTITION BY.",
+    "WINDOWS_WITHOUT_COMMON_PARTITION": "Window functions whose PARTITION BY share no column.",
+    "PROCESSING_TIME_LOOKUP": "A table is looked up at the processing time.",
+    "JOIN_WITHOUT_KEY": "An outer, semi or anti join without an equality.",
+    "LOOKUP": "A table is looked up as of the moment of each refresh.",
+    "DUPLICATE_NAMES": "Two columns of the query have the same name.",
+    "PATH": "A source is named by its path.",
+    "FOREIGN_ROWS": "Another program changed rows of the table, which a recompute overwrites.",
+    "PARTITIONS": "Some partitions were refreshed to another state of the sources than the rest.",
+    "CHANGE_TOO_LARGE": "More than 15 % of the rows of the sources changed, as their logs tell.",
+    "CHANGE_FAILED": "The change could not be computed or applied; the reason says why.",
+    "SMALL_CHANGE": "About how many rows of the sources changed, as their logs tell.",
+    "RULES": "Rules by which the change follows from those of the sources.",
+    "INCOMPARABLE_TYPE": "A column has a type whose values Spark cannot compare, such as MAP.",
+}
+
 _REFRESH = {
     "NO_BASELINE": "The table counts all source rows, so that it needs no strategy for a part.",
     "BASELINE": "The rows count from a baseline (START_MODE, adoption), which this strategy would "
@@ -242,5 +273,6 @@ REASONS = (
     *_docs(About.OPERATOR, _OPERATOR),
     *_docs(About.NO_STREAM, _NO_STREAM),
     *_docs(About.NOT_ROW_WISE, _NOT_ROW_WISE),
+    *_docs(About.NOT_DERIVED, _NOT_DERIVED),
     *_docs(About.REFRESH, _REFRESH),
 )

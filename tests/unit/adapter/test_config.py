@@ -224,3 +224,10 @@ def test_what_cannot_be_waited_for(value):
 
 def test_a_bound_of_waiting_is_positive():
     assert "positive" in violations(wait={"until": "fresh", "at_most": "0 seconds"})[0]
+
+
+@pytest.mark.parametrize(("value", "option"), [("auto", "auto"), ("OFF", "off"), (False, "off")])
+def test_incremental_is_an_option(value, option):
+    assert settings(incremental=value).options == (("incremental", option),)
+    (violation,) = violations(incremental="always")
+    assert violation.startswith("incremental")

@@ -1,19 +1,26 @@
 """Refreshes on tables in memory: scheduled runs, what is never skipped, what cannot be pinned."""
 
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.errors import (
     BusySourcesError,
+    ConstraintViolatedError,
     DamagedTableError,
     NotMaterializedError,
+    OutcomeUnknownError,
+    RefreshFailedError,
     RefreshSchemaError,
     TableNotFoundError,
 )
+from dbt.adapters.spark_mt.execution.ports import StepRunner
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
+from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import (
     DAILY,
@@ -32,6 +39,7 @@ from tests.behaviour.suite import (
 from tests.unit.builders import columns
 
 T = TableName("t")
+CONTINUOUS = "FRESHNESS = INTERVAL '1' MINUTE"
 FORMATTED = (
     "PARTITIONED BY (day) WITH ('partition.fields.day.date-formatter' = 'yyyy-MM-dd') "
     "FRESHNESS = INTERVAL '1' DAY"
@@ -203,3 +211,68 @@ def test_a_log_that_was_cleaned_up_costs_one_refresh(tables):
     assert refresh(tables).status is RefreshResult.UP_TO_DATE
     assert or_alter(tables, WIDER).action is Action.ALTERED
     assert tables.stored("t").seq <= tables.stored("t").version + 1
+
+
+def incremental(tables):
+    """A table whose sources have enough rows for small changes."""
+    tables.append("orders", [(k, DAY_1, k) for k in range(10, 40)])
+    create(tables, SUMS, f"WITH ('incremental' = 'auto') {CONTINUOUS}")
+
+
+def test_a_small_change_is_applied_and_a_large_one_is_not(tables):
+    incremental(tables)
+    tables.append("orders", [(1, DAY_1, 5)])
+    found = refresh(tables)
+    assert (found.strategy, found.rows) == ("differential", 2)
+    assert tables.stored("t").last_refresh.strategy == "differential"
+    tables.append("orders", [(1, DAY_1, 1)] * 20)
+    assert refresh(tables).strategy == "recompute"
+    assert forced(tables).strategy == "recompute"
+
+
+def test_rows_that_others_changed_are_computed_again(tables):
+    incremental(tables)
+    tables.delete("t", "k", 12)
+    tables.append("orders", [(1, DAY_1, 5)])
+    assert refresh(tables).strategy == "recompute"
+    tables.append("orders", [(1, DAY_1, 5)])
+    assert refresh(tables).strategy == "differential"
+    assert (12, 12) in tables.rows("t")
+
+
+@dataclass
+class NoChanges:
+    """A runner that cannot apply the change of a result."""
+
+    runner: StepRunner
+    error: MaterializedTableError
+
+    def run(self, step):
+        if isinstance(step, ApplyChanges):
+            raise self.error
+        return self.runner.run(step)
+
+    def undo(self, step):
+        self.runner.undo(step)
+
+
+@pytest.mark.parametrize(
+    ("error", "strategy"),
+    [
+        (RefreshFailedError(table=T, problem="no such row"), "recompute"),
+        (ConstraintViolatedError(table=T, violations=["twice"]), "recompute"),
+        (OutcomeUnknownError(table=T, problem="gone"), None),
+    ],
+)
+def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, error, strategy):
+    incremental(tables)
+    tables.append("orders", [(1, DAY_1, 5)])
+    environment = tables.environment
+    tables.environment = replace(environment, runner=NoChanges(environment.runner, error))
+    if strategy is None:
+        with pytest.raises(OutcomeUnknownError):
+            refresh(tables)
+        return
+    assert refresh(tables).strategy == strategy
+    (job,) = environment.conduct.log.jobs("spark_catalog", 0)[:1]
+    assert job.reason.startswith("CHANGE_FAILED: ")

@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.hosting import hosted_table
 from dbt.adapters.spark_mt.query import relations
 from dbt.adapters.spark_mt.resolution import row_lineage
 from dbt.adapters.spark_mt.resolution.stream_plan import LATE, PROBLEMS
-from dbt.adapters.spark_mt.strategies import strategy
+from dbt.adapters.spark_mt.strategies import differential, strategy
 from tools.docs_data.reasons import REASONS
 
 PACKAGES = [
@@ -19,7 +19,7 @@ PACKAGES = [
 ]
 SOURCES = sorted(path for package in PACKAGES for path in package.glob("*.py"))
 CODE_OF = {"Reason": None, "NoShapeError": "reason", "NotUnderstoodError": "reason"}
-CODE_OF |= {"Opaque": None, "UnreadableError": None}
+CODE_OF |= {"Opaque": None, "UnreadableError": None, "NotIncremental": None}
 """By the name of a class: the keyword of its code, None for its first argument."""
 
 
@@ -54,6 +54,8 @@ def test_every_code_is_documented_once():
         *given_codes(),
         LATE,
         strategy.NO_BASELINE,
+        strategy.NOT_ASKED_FOR,
+        differential.RULES,
         *happened(),
         *row_lineage.PROBLEMS,
     }

@@ -119,3 +119,25 @@ def test_versions_are_those_of_commits():
     )
     assert versions_in(f"Array({', '.join(log + name for name in names)})") == [2, 3]
     assert versions_in("") == []
+
+
+@pytest.mark.parametrize(
+    ("metrics", "changed"),
+    [
+        ({"numUpdatedRows": "3", "numCopiedRows": "9"}, 3),
+        ({"numDeletedRows": "4"}, 4),
+        ({"numDeletedRows": "-1"}, None),
+        (
+            {
+                "numTargetRowsInserted": "1",
+                "numTargetRowsUpdated": "2",
+                "numTargetRowsDeleted": "3",
+            },
+            6,
+        ),
+        ({"numOutputRows": "12", "numFiles": "1"}, None),
+        ({}, None),
+    ],
+)
+def test_statements_that_change_rows_say_how_many(metrics, changed):
+    assert parse_commit(7, line(operationMetrics=metrics)).changed == changed

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dbt.adapters.spark_mt.spark.delta.files import MOST_FILES, FileAction, file_changes
+from dbt.adapters.spark_mt.spark.delta.files import (
+    MOST_FILES,
+    FileAction,
+    changed_rows,
+    file_changes,
+)
 
 
 def name(number):
@@ -48,3 +53,15 @@ def test_names_that_do_not_tell_files_apart_are_not_used():
     assert not file_changes([add(1, "day=1/data.parquet")], 1).named
     assert file_changes([add(1, f"a%20b/{A}")], 1).named
     assert not file_changes([add(1, name(n)) for n in range(MOST_FILES + 1)], 1).named
+
+
+def sized(version, rows, *, changes=True):
+    return FileAction(version, A, adds=True, changes_rows=changes, rows=rows)
+
+
+def test_a_commit_counts_what_it_says_or_the_rows_of_its_files():
+    actions = [sized(1, 40), sized(2, 5), sized(2, 6), sized(3, 9, changes=False)]
+    assert changed_rows(actions, {}, whole=100) == 51
+    assert changed_rows(actions, {1: 2, 2: None}, whole=100) == 13
+    assert changed_rows([sized(1, None), sized(1, 3)], {}, whole=100) == 100
+    assert changed_rows([sized(1, None)], {1: 3}, whole=100) == 3

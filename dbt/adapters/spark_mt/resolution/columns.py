@@ -299,6 +299,12 @@ def query_positions(definition: ResolvedDefinition) -> tuple[int, ...]:
     return tuple(i for i in found if i is not None) if None not in found else in_order
 
 
+def stored_columns(definition: ResolvedDefinition) -> tuple[Column, ...]:
+    """Return the column of the table for each column of the query, in the order of the query."""
+    pairs = zip(query_positions(definition), definition.columns, strict=True)
+    return tuple(column for _, column in sorted(pairs, key=lambda pair: pair[0]))
+
+
 def is_by_name(definition: ResolvedDefinition) -> bool:
     """Whether the table has the names of the query's columns, in whatever order."""
     specs = definition.asked.columns

@@ -29,12 +29,10 @@ class KeptRows:
 
     Args:
         spark: A private session.
-        most_in_plan: Up to how many rows are a part of the plan.
     """
 
-    def __init__(self, spark: SparkSession, most_in_plan: int = MOST_IN_PLAN) -> None:
+    def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._most = most_in_plan
         self._cached: list[DataFrame] = []
         self._count = 0
 
@@ -57,9 +55,9 @@ class KeptRows:
     def _in_plan(self, frame: DataFrame) -> DataFrame | None:
         """Let the driver hold the rows, as the JVM has them: Python would change some types."""
         self._spark.conf.set(_TIMES, "true")
-        first: Any = frame.limit(self._most + 1)
+        first: Any = frame.limit(MOST_IN_PLAN + 1)
         rows = first._jdf.collectAsList()  # noqa: SLF001 - see above
-        if rows.isEmpty() or rows.size() > self._most:
+        if rows.isEmpty() or rows.size() > MOST_IN_PLAN:
             return None if rows.isEmpty() else self._in_cache(frame)
         session: Any = self._spark
         local = session._jsparkSession.createDataFrame(rows, first._jdf.schema())  # noqa: SLF001

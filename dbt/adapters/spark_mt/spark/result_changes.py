@@ -18,7 +18,12 @@ from dbt.adapters.spark_mt.query.differential import (
     result_change,
 )
 from dbt.adapters.spark_mt.query.operators import scans
-from dbt.adapters.spark_mt.resolution.columns import Names, content_query, query_positions
+from dbt.adapters.spark_mt.resolution.columns import (
+    Names,
+    content_query,
+    query_positions,
+    stored_columns,
+)
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.query_relations import analysed
 from dbt.adapters.spark_mt.spark.query_rows import raise_if_unfit
@@ -94,7 +99,9 @@ class ResultChanges:
         if not any(state.added or state.removed for state in states.values()):
             return TableChange()
         resolved = definition.resolved
-        found = result_change(tree, states, _own_rows(resolved, step))
+        found = result_change(
+            tree, states, _own_rows(resolved, step), [c.type for c in stored_columns(resolved)]
+        )
         raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
         added = content_query(resolved, found.added)
         unique_by = _of_table(resolved, found.unique_by)
@@ -109,12 +116,12 @@ class ResultChanges:
     ) -> dict[str, RelationStates]:
         """Return what each table of the query was and is; its changes are computed once."""
         ranges = {str(r.name).lower(): r for r in self._rows.ranges(step.run, step.since)}
-        names = {str(scan.relation) for scan in scans(tree.root) if not scan.version}
-        return {
-            name: self._state(spark, ranges[name.lower()], kept)
-            for name in sorted(names)
-            if name.lower() in ranges
-        }
+        states = {}
+        for relation in dict.fromkeys(scan.relation for scan in scans(tree.root)):
+            range_ = ranges.get(str(relation).lower())
+            fixed = RelationStates(relation.sql, relation.sql)  # read at versions of the query only
+            states[str(relation)] = self._state(spark, range_, kept) if range_ else fixed
+        return states
 
     def _state(self, spark: SparkSession, range_: VersionRange, kept: KeptRows) -> RelationStates:
         now = FORMAT.at(range_.name.sql, range_.upto.version)
@@ -164,10 +171,9 @@ def _before(spark: SparkSession, range_: VersionRange) -> str:
 
 def _own_rows(definition: ResolvedDefinition, step: ApplyChanges) -> str:
     """Return the rows of the table as a relation with the columns of the query."""
-    pairs = zip(query_positions(definition), definition.columns, strict=True)
     columns = ", ".join(
-        f"{quote(column.name)} AS {quote(definition.query_columns[place])}"
-        for place, column in sorted(pairs, key=lambda pair: pair[0])
+        f"{quote(column.name)} AS {quote(name)}"
+        for name, column in zip(definition.query_columns, stored_columns(definition), strict=True)
     )
     return f"(SELECT {columns} FROM {FORMAT.at(step.definition.name.sql, step.version)})"
 
@@ -198,7 +204,7 @@ def _netted(
     columns = definition.resolved.columns
     if bad := [c for c in columns if any(word in c.type.upper() for word in _INCOMPARABLE)]:
         problem = f"values of type {bad[0].type} cannot be compared, those of column {bad[0].name}"
-        raise ChangeNotSupportedError(NotIncremental("INCOMPARABLE", problem, ""))
+        raise ChangeNotSupportedError(NotIncremental("INCOMPARABLE_TYPE", problem, ""))
     listed = ", ".join(quote(column.name) for column in columns)
     view = kept.keep(
         f"SELECT {listed}, sum({_WEIGHT}) AS {_WEIGHT} FROM (\n"

@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.query.differential import (
     result_change,
 )
 from dbt.adapters.spark_mt.query.operators import scans
-from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns
+from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, stored_columns
 from dbt.adapters.spark_mt.resolution.stream_flow import Reason
 from dbt.adapters.spark_mt.resolution.stream_plan import has_watermark
 from dbt.adapters.spark_mt.strategies.strategy import (
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 
 NAME = DIFFERENTIAL
+RULES = "RULES"
 LARGEST_SHARE = 0.15
 """Up to which part of the rows of the sources may have changed."""
 _NOT_COMPUTED = frozenset(
@@ -60,13 +61,7 @@ def possible(table: TableFacts) -> Choice | Refusal:
     """Return that changed rows are computed, or every reason why the definition forbids it."""
     if problems := _not_asked(table) or tuple(_problems(table)) or _of_query(table):
         return Refusal(NAME, problems)
-    try:
-        rules = _rules(table)
-    except ChangeNotSupportedError as no:
-        return Refusal(NAME, (_reason(no.reason),))
-    text = f"the change of the result follows from those of the sources ({', '.join(rules)})"
-    sources = [s for s in table.analyzed.sources if s.kind is SourceKind.VERSIONED]
-    reasons = (Reason("RULES", "", text), *follows(sources))
+    reasons = (_rules(table), *follows(table.followed))
     return Choice(INCREMENTAL, DIFFERENTIAL, reasons, Write.CHANGE)
 
 
@@ -119,29 +114,49 @@ def _reason(found: NotIncremental) -> Reason:
     return Reason(found.code, "", found.problem + remedy)
 
 
-def _rules(table: TableFacts) -> tuple[str, ...]:
-    """Return the rules that are needed where every source gains and loses rows.
+_SAME = RelationStates("before", "after")
+_GAINED = RelationStates("before", "after", "(added)")
+_CHANGED = RelationStates("before", "after", "(added)", "(removed)")
+_STATES = {ChangeKind.NONE: _SAME, ChangeKind.ADDED: _GAINED}
 
-    Raises:
-        ChangeNotSupportedError: There is no rule for a part of the query.
+
+def _rules(table: TableFacts, kinds: Mapping[str, ChangeKind] | None = None) -> Reason:
+    """Return by which rules the change of the result is derived, or why there are none.
+
+    Args:
+        table: The table.
+        kinds: What happened to each source; None for every kind of change in all of them.
     """
-    changed = RelationStates("before", "after", "(added)", "(removed)")
-    states = {str(scan.relation): changed for scan in scans(table.tree.root)}
-    return result_change(table.tree, states, "kept").rules
+    found = {name.lower(): _STATES.get(kind, _CHANGED) for name, kind in (kinds or {}).items()}
+    other = _CHANGED if kinds is None else _SAME
+    relations = {str(scan.relation) for scan in scans(table.tree.root)}
+    states = {name: found.get(name.lower(), other) for name in relations}
+    types = [column.type for column in stored_columns(table.definition)]
+    try:
+        rules = ", ".join(result_change(table.tree, states, "stored", types).rules)
+    except ChangeNotSupportedError as no:
+        return _reason(no.reason)
+    by = f" ({rules})" if rules else ""
+    return Reason(RULES, "", f"the change of the result follows from those of the sources{by}")
 
 
 def usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
     """Return after which positions changes are applied, or why all rows must be computed."""
     if refused := _refused(inputs):
         return refused
-    names = sorted(str(s.name) for s in table.analyzed.sources if s.kind is SourceKind.VERSIONED)
-    since = positions_of(tuple(names), inputs.positions or {})
+    names = table.shape.followed
+    since = positions_of(names, inputs.positions or {})
     if missing := [name for name in names if name not in dict(since)]:
         return unread(NAME, missing)
-    reasons, is_possible = _extent(inputs.extents(since))
+    extents = inputs.extents(since)
+    reasons, is_possible = _extent(extents)
+    if is_possible:
+        rules = _rules(table, {name: extent.kind for name, extent in extents.items()})
+        is_possible = rules.code == RULES
+        reasons = (*reasons, rules, *follows(table.followed)) if is_possible else (rules,)
     if not is_possible:
         return Refusal(NAME, reasons, since=since)
-    return replace(own, reasons=(*reasons, *own.reasons), since=since)
+    return replace(own, reasons=reasons, since=since)
 
 
 def _refused(inputs: RefreshInputs) -> Refusal | None:

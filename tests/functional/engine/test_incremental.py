@@ -1,0 +1,250 @@
+"""Incremental refresh: after any change of the sources, the rows are those of a recompute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
+from dbt.adapters.spark_mt.execution.results import RefreshResult
+from dbt.adapters.spark_mt.spark.result_changes import ResultChanges, TableChange
+from tests.functional.engine.oracle import (
+    assert_equals_query,
+    fenced_commits,
+    history,
+    outcome,
+    rows,
+    version,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.execution.results import RefreshOutcome
+
+NAME = "differential"
+SHAPES = {
+    "project": "SELECT id, v * 2 AS w, d FROM f WHERE v > 1",
+    "join": "SELECT f.id, f.v, g.name FROM f JOIN g ON f.k = g.k WHERE f.v <> 3",
+    "aggregate": "SELECT k, count(*) AS n, count(v) AS c, sum(v) AS s FROM f GROUP BY k",
+    "extremes": "SELECT k, min(v) AS low, max(d) AS high, count(DISTINCT v) AS n FROM f GROUP BY k",
+    "join and aggregate": "SELECT g.name, sum(f.v) AS s FROM f JOIN g ON f.k = g.k GROUP BY g.name",
+    "window": "SELECT id, row_number() OVER (PARTITION BY k ORDER BY v DESC, id) AS place FROM f",
+    "distinct": "SELECT DISTINCT k, d FROM f",
+    "left join": "SELECT f.id, g.name FROM f LEFT JOIN g ON f.k = g.k",
+    "self-join": "SELECT a.id, b.id AS other FROM f a JOIN f b ON a.k = b.k AND a.v = b.v + 1",
+    "union": "SELECT k, v FROM f WHERE v < 5 UNION ALL SELECT k, length(name) FROM g",
+}
+CHANGES = (
+    "UPDATE f SET v = v + 1 WHERE id = 3",
+    "DELETE FROM f WHERE id IN (4, 5)",
+    """MERGE INTO g USING (SELECT 2 AS k, 'zwei' AS name UNION ALL SELECT 40, 'new') s ON g.k = s.k
+    WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED THEN INSERT *""",
+)
+
+
+@pytest.fixture
+def tables(session: SparkSession, schema: str) -> MaterializedTables:
+    """Sources `f(id, k, v, d)` with NULLs and duplicates, and `g(k, name)`."""
+    fact = (
+        "SELECT id, IF(id % 11 = 0, NULL, id % 7) AS k, CAST(id % 5 AS INT) AS v, "
+        "CAST(id / 50 AS DECIMAL(10, 2)) AS d FROM range(200)"
+    )
+    session.sql(f"CREATE TABLE {schema}.f USING delta AS {fact} UNION ALL ({fact} LIMIT 20)")
+    session.sql(
+        f"CREATE TABLE {schema}.g USING delta AS "
+        "SELECT id AS k, CONCAT('n', id % 3) AS name FROM range(20)"
+    )
+    return MaterializedTables(session)
+
+
+def create(tables: MaterializedTables, query: str, more: str = "", columns: str = "") -> None:
+    outcome(
+        tables,
+        f"CREATE MATERIALIZED TABLE t {columns} WITH ('incremental' = 'auto'{more}) "
+        f"FRESHNESS = INTERVAL '1' MINUTE REFRESH_MODE = CONTINUOUS AS {query}",
+    )
+
+
+def refreshed(tables: MaterializedTables, *statements: str, by: str = NAME) -> RefreshOutcome:
+    """Change the sources and refresh; the rows are those of the query, by the strategy."""
+    for statement in statements:
+        tables.sql(statement)
+    done = tables.refresh("t")
+    assert (done.status, done.strategy) == (RefreshResult.REFRESHED, by)
+    assert_equals_query(tables, "t")
+    assert fenced_commits(tables, "t")[0]["refresh"]["strategy"] == by
+    return done
+
+
+def reasons(tables: MaterializedTables) -> str:
+    """Why the newest refresh was done as it was, from the log of refreshes."""
+    return str(tables.sql("SHOW JOBS ON MATERIALIZED TABLE t").collect()[0]["reason"])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rows_are_those_of_the_query_after_any_change(tables, shape):
+    create(tables, SHAPES[shape])
+    refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5), (901, NULL, 4, 1), (901, NULL, 4, 1)")
+    refreshed(tables, *CHANGES)
+    assert tables.refresh("t").status is RefreshResult.UP_TO_DATE
+
+
+AGGREGATE = SHAPES["aggregate"]
+
+
+@pytest.mark.parametrize(
+    "properties",
+    ["'delta.enableDeletionVectors' = 'true'", "'delta.enableChangeDataFeed' = 'true'"],
+)
+def test_sources_with_deletion_vectors_and_with_a_change_data_feed(tables, properties):
+    tables.sql(f"ALTER TABLE f SET TBLPROPERTIES ({properties})")
+    create(tables, SHAPES["join and aggregate"])
+    refreshed(tables, *CHANGES)
+    refreshed(tables, "DELETE FROM f WHERE id = 7", "INSERT INTO f VALUES (7, 3, 9, 0)")
+
+
+def test_a_feed_that_was_enabled_in_between_is_not_read(tables):
+    create(tables, AGGREGATE)
+    enable = "ALTER TABLE f SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
+    refreshed(tables, "DELETE FROM f WHERE id = 1", enable, "DELETE FROM f WHERE id = 2")
+
+
+def test_commits_that_change_no_row_change_no_file(tables):
+    create(tables, AGGREGATE)
+    tables.sql("INSERT INTO f VALUES (900, 3, 4, 1.5)")
+    refreshed(tables)
+    refreshed(tables, "OPTIMIZE f")
+    refreshed(tables, "INSERT INTO f VALUES (901, 3, 4, 1.5)", "DELETE FROM f WHERE id = 901")
+    metrics = [commit["operationMetrics"] for commit in history(tables, "t")[:2]]
+    assert [each.get("numFiles", "0") for each in metrics] == ["0", "0"]
+
+
+def test_a_restored_source(tables):
+    create(tables, AGGREGATE)
+    before = version(tables, "f")
+    tables.sql("ALTER TABLE f SET TBLPROPERTIES ('delta.targetFileSize' = '64mb')")
+    refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)")
+    refreshed(tables, f"RESTORE TABLE f TO VERSION AS OF {before}")
+
+
+def test_a_replaced_and_a_recreated_source_are_read_whole(tables):
+    create(tables, AGGREGATE)
+    columns = "id, k, v, d FROM (SELECT *, id AS _ FROM f)"
+    refreshed(tables, f"CREATE OR REPLACE TABLE f USING delta AS SELECT {columns}", by="recompute")
+    assert "CHANGE_TOO_LARGE" in reasons(tables)
+    tables.sql("CREATE TABLE f2 USING delta AS SELECT * FROM f")
+    tables.sql("DROP TABLE f")
+    refreshed(tables, "CREATE TABLE f USING delta AS SELECT * FROM f2", by="recompute")
+    assert "SOURCE_RECREATED" in reasons(tables)
+    refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)")
+
+
+def test_a_column_that_a_source_gained_does_not_matter(tables):
+    create(tables, "SELECT * FROM f JOIN g USING (k)")
+    refreshed(
+        tables,
+        "ALTER TABLE g ADD COLUMN more INT",
+        "INSERT INTO g VALUES (3, 'again', 1)",
+        "DELETE FROM g WHERE k = 4",
+    )
+
+
+def test_only_changed_rows_are_written(tables):
+    create(tables, AGGREGATE, more=", 'delta.enableChangeDataFeed' = 'true'")
+    done = refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 1")
+    feed = rows(tables, f"SELECT k, _change_type FROM table_changes('t', {version(tables, 't')})")
+    assert feed == [(1, "update_postimage"), (1, "update_preimage")]
+    assert done.rows == 1
+    assert "SMALL_CHANGE" in reasons(tables)
+    assert "RULES" in reasons(tables)
+
+
+def test_of_equal_rows_as_many_go_as_the_query_loses(tables):
+    create(tables, "SELECT v, k IS NULL AS unknown FROM f")
+    refreshed(tables, "DELETE FROM f WHERE id = 30")
+    refreshed(tables, "UPDATE f SET v = 77 WHERE id IN (1, 6, 11)")
+    assert rows(tables, "SELECT v FROM t WHERE v = 77") == [(77,)] * 6
+
+
+def test_mode_full_that_followed_from_the_freshness(tables):
+    outcome(
+        tables,
+        "CREATE MATERIALIZED TABLE t WITH ('incremental' = 'auto') FRESHNESS = INTERVAL '1' DAY "
+        f"AS {AGGREGATE}",
+    )
+    refreshed(tables, *CHANGES)
+    assert tables.refresh("t", force=True).strategy == "recompute"
+
+
+def test_a_large_change_and_changes_by_others_lead_to_a_recompute(tables):
+    create(tables, AGGREGATE)
+    refreshed(tables, "UPDATE f SET v = v + 1 WHERE id < 50", by="recompute")
+    assert "CHANGE_TOO_LARGE: about" in reasons(tables)
+    tables.sql("DELETE FROM t WHERE k = 1")
+    refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)", by="recompute")
+    assert "FOREIGN_ROWS" in reasons(tables)
+    refreshed(tables, "INSERT INTO f VALUES (901, 3, 4, 1.5)")
+
+
+@pytest.mark.parametrize("unique_by", [(), ("k",)])
+def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, monkeypatch, unique_by):
+    create(tables, AGGREGATE)
+    row = "SELECT {} AS k, 1L AS n, 1L AS c, 1L AS s"
+    wrong = TableChange(row.format("98L"), row.format("99L"), unique_by)
+    monkeypatch.setattr(ResultChanges, "of", lambda *_: wrong)
+    refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)", by="recompute")
+    assert "CHANGE_FAILED" in reasons(tables)
+    monkeypatch.undo()
+    refreshed(tables, "INSERT INTO f VALUES (901, 3, 4, 1.5)")
+
+
+def test_a_constraint_is_that_of_all_rows(tables):
+    tables.sql("DELETE FROM f WHERE id < 20")
+    create(tables, "SELECT id, v FROM f", columns="(PRIMARY KEY (id) NOT ENFORCED)")
+    refreshed(tables, "INSERT INTO f VALUES (902, 3, 4, 1.5)")
+    tables.sql("INSERT INTO f VALUES (100, 3, 4, 1.5)")
+    with pytest.raises(ConstraintViolatedError, match="100"):
+        tables.refresh("t")
+    refreshed(tables, "DELETE FROM f WHERE id = 100", "INSERT INTO f VALUES (100, 5, 5, 5)")
+
+
+def test_a_writer_in_between_is_not_overlooked(tables, monkeypatch):
+    create(tables, AGGREGATE)
+    found: list[Any] = []
+
+    def of(self, spark, step, kept):
+        if not found:
+            tables.sql("DELETE FROM t WHERE k = 1")
+        found.append(step.version)
+        return kept_of(self, spark, step, kept)
+
+    kept_of = ResultChanges.of
+    monkeypatch.setattr(ResultChanges, "of", of)
+    refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)", by="recompute")
+    assert len(found) == 1
+
+
+def test_larger_changes_are_kept_by_the_executors(tables, monkeypatch):
+    create(tables, SHAPES["join"])
+    monkeypatch.setattr("dbt.adapters.spark_mt.spark.kept_rows.MOST_IN_PLAN", 2)
+    refreshed(tables, *CHANGES)
+    assert not tables._spark.sparkContext._jsc.getPersistentRDDs()
+
+
+def test_it_is_off_by_default(tables):
+    outcome(tables, f"CREATE MATERIALIZED TABLE t FRESHNESS = INTERVAL '1' MINUTE AS {AGGREGATE}")
+    refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)", by="recompute")
+
+
+def test_it_is_shown(tables):
+    create(tables, AGGREGATE)
+    shown = {row[0]: row[1] for row in tables.sql("DESC EXTENDED MATERIALIZED TABLE t").collect()}
+    assert shown["Engine"] == f"incremental/{NAME}"
+    explained = tables.sql(
+        "EXPLAIN CREATE OR ALTER MATERIALIZED TABLE t WITH ('incremental' = 'auto') "
+        f"FRESHNESS = INTERVAL '2' MINUTES REFRESH_MODE = CONTINUOUS AS {AGGREGATE}"
+    ).collect()
+    assert any(f"kept by incremental/{NAME}" in row and "RULES" in row[-1] for row in explained)

@@ -1,0 +1,173 @@
+"""The strategy that derives the change of a result: when it is chosen, and why it is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.freshness import Freshness
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.definition.positions import (
+    Baseline,
+    ChangeExtent,
+    ChangeKind,
+    DefinitionPosition,
+    VersionedPosition,
+)
+from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs, Refusal, Request, Write
+from tests.unit.builders import Engine, analyzed, table_source
+
+NAME = "differential"
+ORDERS = "spark_catalog.sales.orders"
+OLD, NEW = VersionedPosition(2, "b"), VersionedPosition(4, "d")
+SOURCE = replace(table_source("orders"), format="delta")
+COLUMNS = SourceColumns(ORDERS, tuple(map(FieldName, ("user_id", "price", "day", "id"))))
+GROUPS = "SELECT user_id, max(price) AS price FROM orders GROUP BY user_id"
+ROWS = "SELECT user_id, price FROM orders"
+DDL = "user_id INT; price DECIMAL(10,2)"
+AUTO = (("incremental", "auto"),)
+FEW = ChangeExtent(ChangeKind.REMOVED, 15, 100)
+
+
+def table(query=GROUPS, source=SOURCE, options=AUTO, facts=None, **clauses):
+    found = analyzed(query, DDL, source, source_columns=(COLUMNS,), **(facts or {}))
+    asked = AskedDefinition(query, options=options, **clauses)
+    return Engine().knows(found).resolve(asked).definition, found
+
+
+def now(extent=FEW, request=Request.REFRESH, **facts):
+    """What a refresh finds: the rows are those of version 2, the source is at version 4."""
+    given = {
+        "positions": {ORDERS: OLD},
+        "newest": {ORDERS: NEW},
+        "changes": lambda since: {name: extent.kind for name, _ in since},
+        "extents": lambda since: {name: extent for name, _ in since},
+        **facts,
+    }
+    return RefreshInputs(request, **given)
+
+
+def codes(choice, strategy=NAME):
+    """The codes by which a strategy was refused."""
+    found = next(refusal for refusal in choice.refused if refusal.strategy == strategy)
+    return [reason.code for reason in found.reasons]
+
+
+def test_it_keeps_a_table_whose_query_has_rules():
+    choice = choose(*table())
+    assert (choice.name, choice.write) == ("incremental/differential", Write.CHANGE)
+    assert choice.possible == (NAME, "recompute")
+    assert [reason.code for reason in choice.reasons] == ["RULES", "VERSIONED_SOURCE"]
+    assert choice.reads_changes
+
+
+def test_without_the_option_nothing_is_different_and_nothing_is_said():
+    for options in ((), (("incremental", "off"),)):
+        choice = choose(*table(options=options))
+        assert (choice.name, choice.possible) == ("incremental/recompute", ("recompute",))
+        assert codes(choice) == ["NOT_ASKED_FOR"]
+        assert [strategy for strategy, _ in choice.refusals] == ["append"]
+
+
+def test_it_comes_after_the_strategies_that_need_less():
+    choice = choose(*table(ROWS))
+    assert choice.possible == ("stream", "append", NAME, "recompute")
+    assert choose(*table(ROWS), None, now()).strategy == NAME
+    gained = ChangeExtent(ChangeKind.ADDED, 90, 100)
+    assert choose(*table(ROWS), None, now(gained)).strategy == "append"
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"),
+    [
+        (LogicalRefreshMode.AUTOMATIC, "incremental/differential"),
+        (LogicalRefreshMode.FULL, "batch/recompute"),
+    ],
+)
+def test_mode_full_uses_it_where_the_freshness_led_to_the_mode(mode, name):
+    day = Freshness.of("1", "DAY")
+    choice = choose(*table(freshness=day, refresh_mode=mode))
+    assert choice.name == name
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"nondeterministic": ("rand",)}, "NONDETERMINISTIC"),
+        ({"time_dependent": ("current_date",)}, "TIME_DEPENDENT"),
+        ({"lookups": (TableName.of("spark_catalog", "sales", "orders"),)}, "LOOKUP"),
+        ({"pinnable": False}, "NOT_PINNABLE"),
+        ({"streaming": True}, "STREAM_QUERY"),
+    ],
+)
+def test_a_query_whose_rows_depend_on_more_than_versions_is_refused(facts, code):
+    definition, found = table()
+    assert code in codes(choose(definition, replace(found, **facts)))
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("SELECT user_id, price FROM orders ORDER BY price LIMIT 3", "GLOBAL_LIMIT"),
+        (
+            "SELECT user_id, sum(price) OVER (ORDER BY id) AS price FROM orders",
+            "WINDOW_WITHOUT_PARTITION_BY",
+        ),
+    ],
+)
+def test_every_obstacle_of_the_query_is_told_with_its_remedy(query, code):
+    choice = choose(*table(query))
+    assert (choice.strategy, codes(choice)) == ("recompute", [code])
+    (reason,) = (r for strategy, r in choice.refusals if strategy == NAME)
+    assert reason.text.endswith(")")
+
+
+def test_other_sources_baselines_and_watermarks_are_refused():
+    unversioned = replace(SOURCE, kind=SourceKind.UNVERSIONED, format="jdbc")
+    assert codes(choose(*table(source=unversioned))) == ["READ_WHOLE"]
+    baseline = Baseline(((ORDERS, OLD),), None, "START_MODE = FROM_NOW")
+    assert codes(choose(*table(), baseline)) == ["BASELINE"]
+    definition, found = table()
+    late = ("watermark", "day DELAY OF INTERVAL 10 SECONDS")
+    marked = replace(definition, asked=replace(definition.asked, options=(*AUTO, late)))
+    assert codes(choose(marked, found)) == ["STREAM_QUERY"]
+
+
+def test_a_refresh_applies_what_changed_since_the_positions_of_the_rows():
+    choice = choose(*table(), None, now())
+    assert (choice.strategy, choice.since) == (NAME, ((ORDERS, OLD),))
+    assert [reason.code for reason in choice.reasons][:2] == ["SMALL_CHANGE", "RULES"]
+    assert "about 15 of 100 source rows" in choice.reason
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code"),
+    [
+        (now(ChangeExtent(ChangeKind.ADDED, 16, 100)), "CHANGE_TOO_LARGE"),
+        (now(ChangeExtent(ChangeKind.GONE)), "SOURCE_HISTORY_GONE"),
+        (now(ChangeExtent(ChangeKind.REPLACED)), "SOURCE_RECREATED"),
+        (now(request=Request.FORCED), "ALL_ROWS"),
+        (now(request=Request.FILL), "ALL_ROWS"),
+        (now(request=Request.PARTITIONS), "ALL_ROWS"),
+        (now(positions=None), "POSITIONS_UNKNOWN"),
+        (now(foreign=(7,)), "FOREIGN_ROWS"),
+        (now(is_partly_refreshed=lambda: True), "PARTITIONS"),
+        (now(newest={ORDERS: NEW, "c.s.v": DefinitionPosition("x")}), "VIEW_CHANGED"),
+    ],
+)
+def test_a_refresh_computes_all_rows_for_a_reason(inputs, code):
+    choice = choose(*table(), None, inputs)
+    assert (choice.strategy, choice.write) == ("recompute", Write.REPLACE)
+    assert (codes(choice), choice.reasons[0].code) == ([code], code)
+
+
+def test_a_change_that_failed_is_the_reason_for_the_recompute():
+    failed = Refusal.of(NAME, "CHANGE_FAILED", "it failed")
+    choice = choose(*table(), None, now(), (failed,))
+    assert (choice.strategy, [r.code for r in choice.reasons]) == ("recompute", ["CHANGE_FAILED"])
