@@ -238,9 +238,9 @@ _NOT_DERIVED = {
     "PATH": "A source is named by its path.",
     "FOREIGN_ROWS": "Another program changed rows of the table, which a recompute overwrites.",
     "PARTITIONS": "Some partitions were refreshed to another state of the sources than the rest.",
-    "CHANGE_TOO_LARGE": "More than 15 % of the rows of the sources changed, as their logs tell.",
+    "CHANGE_TOO_LARGE": "More than 15 % of the rows of the sources changed, as their logs report.",
     "CHANGE_FAILED": "The change could not be computed or applied; the reason says why.",
-    "SMALL_CHANGE": "About how many rows of the sources changed, as their logs tell.",
+    "SMALL_CHANGE": "About how many rows of the sources changed, as their logs report.",
     "RULES": "Rules by which the change follows from those of the sources.",
     "INCOMPARABLE_TYPE": "A column has a type whose values Spark cannot compare, such as MAP.",
 }

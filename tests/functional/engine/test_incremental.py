@@ -81,7 +81,7 @@ def refreshed(tables: MaterializedTables, *statements: str, by: str = NAME) -> R
 
 def reasons(tables: MaterializedTables) -> str:
     """Why the newest refresh was done as it was, from the log of refreshes."""
-    return str(tables.sql("SHOW JOBS ON MATERIALIZED TABLE t").collect()[0]["reason"])
+    return str(tables.sql("SHOW JOBS").collect()[0]["reason"])
 
 
 @pytest.mark.parametrize("shape", SHAPES)
