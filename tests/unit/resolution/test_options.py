@@ -113,14 +113,16 @@ def test_valid_options_are_read():
         ("partition.fields.HOUR.date-formatter", "HH"),
         ("schema.type-widening", "TRUE"),
         ("continuous.trigger-interval", "10 s"),
+        ("incremental", "Auto"),
         ("owner's note", "it's 😀"),
     )
     assert check(*options) == []
     assert read_options(options) == TableOptions(
         date_formatters=(("ds", "yyyy-MM-dd"), ("hour", "HH")),
         trigger_interval=timedelta(seconds=10),
+        is_incremental=True,
     )
-    assert read_options(()) == TableOptions()
+    assert read_options(()) == read_options((("incremental", "off"),)) == TableOptions()
 
 
 def test_a_formatter_of_another_column_has_the_message_of_flink():
@@ -154,6 +156,7 @@ def test_a_formatter_without_partitioning_is_refused():
         ("partition.fields.ds.date-formatter", "YYYY", InvalidOptionError),
         ("schema.type-widening", "yes", InvalidOptionError),
         ("continuous.trigger-interval", "often", InvalidOptionError),
+        ("incremental", "always", InvalidOptionError),
         ("continuous.trigger-interval", "0 s", InvalidOptionError),
         ("materialized-table.definition", "x", ReservedOptionError),
         ("Materialized-Table", "x", ReservedOptionError),

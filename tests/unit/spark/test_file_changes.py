@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 from dbt.adapters.spark_mt.spark.delta.files import (
     MOST_FILES,
     FileAction,
     changed_rows,
+    file_action,
     file_changes,
 )
 
@@ -53,6 +57,13 @@ def test_names_that_do_not_tell_files_apart_are_not_used():
     assert not file_changes([add(1, "day=1/data.parquet")], 1).named
     assert file_changes([add(1, f"a%20b/{A}")], 1).named
     assert not file_changes([add(1, name(n)) for n in range(MOST_FILES + 1)], 1).named
+
+
+def test_an_action_is_read_from_its_line():
+    added = {"path": A, "dataChange": True, "stats": json.dumps({"numRecords": 7})}
+    assert file_action(3, json.dumps({"add": added})) == replace(add(3, A), rows=7)
+    removed = json.dumps({"remove": {"path": A, "dataChange": False}})
+    assert file_action(4, removed) == remove(4, A, rows=False)
 
 
 def sized(version, rows, *, changes=True):

@@ -136,17 +136,24 @@ class ResultChanges:
 
 
 def _bags(spark: SparkSession, view: str, columns: str) -> tuple[str, str]:
-    """Return the added and the removed rows of a weighted relation, empty where there are none."""
-    (row,) = spark.sql(f"SELECT max({_WEIGHT}), -min({_WEIGHT}) FROM {view}").collect()
-    return _bag(view, columns, 1, row[0]), _bag(view, columns, -1, row[1])
+    """Return the added and the removed rows of a weighted relation, empty where there are none.
+
+    Spark looks for a row of a small relation when it optimizes the query, without a job.
+    """
+    return _bag(spark, view, columns, 1), _bag(spark, view, columns, -1)
 
 
-def _bag(view: str, columns: str, sign: int, most: int) -> str:
+def _bag(spark: SparkSession, view: str, columns: str, sign: int) -> str:
     """Return the rows whose weight has a sign, each as often as the weight says."""
-    if most <= 0:
+
+    def is_there(times: int) -> bool:
+        found = f"SELECT 1 FROM {view} WHERE {_WEIGHT} * {sign} >= {times} LIMIT 1"
+        return bool(spark.sql(found).collect())
+
+    if not is_there(1):
         return ""
     rows = f"SELECT {columns} FROM {view}"
-    if most > 1:
+    if is_there(2):
         rows += f" LATERAL VIEW explode(array_repeat(1, CAST({_WEIGHT} * {sign} AS INT))) AS _"
     return f"({rows} WHERE {_WEIGHT} * {sign} > 0)"
 

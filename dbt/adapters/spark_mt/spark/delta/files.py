@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -55,6 +56,14 @@ class FileChanges:
     touched: tuple[str, ...]
     removes_rows: bool
     named: bool
+
+
+def file_action(version: int, line: str) -> FileAction:
+    """Return the action of a line of a commit."""
+    ((kind, action),) = json.loads(line).items()
+    stats = json.loads(action.get("stats") or "{}")
+    changes, rows = action.get("dataChange", True), stats.get("numRecords")
+    return FileAction(version, action["path"], kind == "add", changes, rows)
 
 
 def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:

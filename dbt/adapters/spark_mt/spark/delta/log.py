@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableFactsError, decode_commit
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
-from dbt.adapters.spark_mt.spark.delta.files import FileAction
+from dbt.adapters.spark_mt.spark.delta.files import FileAction, file_action
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.driver_files import escaped
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
@@ -370,6 +370,23 @@ class DriverLog(DeltaLog):
         """As `DeltaLog.stamp`: when the commit's file was written, which costs no reading."""
         there = self._has(location, version)
         return str(self._files.modified_ms(commit_file(location, version))) if there else ""
+
+    def file_actions(self, location: str, first: int, last: int) -> list[FileAction] | None:
+        """As `DeltaLog.file_actions`; a few commits are read without a job."""
+        if last - first >= _AT_ONCE:
+            return super().file_actions(location, first, last)
+        texts = [
+            self._files.read_if_there(commit_file(location, version))
+            for version in range(first, last + 1)
+        ]
+        if any(text is None for text in texts):
+            return None
+        return [
+            file_action(first + at, line)
+            for at, text in enumerate(texts)
+            for line in (text or "").splitlines()
+            if line.startswith((ADD, REMOVE))
+        ]
 
     def first_row_change(self, location: str, first: int, last: int) -> Commit | None:
         """As `DeltaLog.first_row_change`."""
