@@ -244,7 +244,7 @@ def test_it_is_off_by_default(tables):
 def test_it_is_shown(tables):
     create(tables, AGGREGATE)
     shown = {row[0]: row[1] for row in tables.sql("DESC EXTENDED MATERIALIZED TABLE t").collect()}
-    assert shown["Engine"] == f"incremental/{NAME}"
+    assert shown["Engine"] == f"incremental, strategy {NAME}"
     explained = tables.sql(
         "EXPLAIN CREATE OR ALTER MATERIALIZED TABLE t WITH ('incremental' = 'auto') "
         f"FRESHNESS = INTERVAL '2' MINUTES REFRESH_MODE = CONTINUOUS AS {AGGREGATE}"
