@@ -20,6 +20,7 @@ VALUES = {
     "p_name": ("forest green", "green", "blue"),
     "p_container": ("MED BOX", "SM CASE", "MED BAG"),
     "p_size": (3, 9, 14, 15),
+    "ps_availqty": (1, 400),
     "c_mktsegment": ("BUILDING", "MACHINERY"),
     "c_phone": ("13-1", "31-2", "99-3"),
     "o_orderstatus": ("F", "F", "O"),
@@ -42,7 +43,7 @@ VALUES = {
     "price": (5, 20_000, 3_000_000),
     "auction": (1, 2, 123),
 }
-"""Values that the conditions of the queries tell apart."""
+"""Values that the conditions of the queries distinguish."""
 
 
 class Choice(random.Random):
@@ -82,7 +83,7 @@ def typed(tables):
 
 
 def tpch_rows(chosen, tables):
-    sizes = {"lineitem": 40, "orders": 9, "partsupp": 8, "customer": 4, "region": 3}
+    sizes = {"lineitem": 40, "orders": 9, "partsupp": 8, "customer": 7, "region": 3}
     rows = {
         name: [row(chosen, columns) for _ in range(sizes.get(name, 4))]
         for name, columns in tables.items()
