@@ -88,8 +88,9 @@ class Case:
     def script(self) -> str:
         """The case as a test."""
         return (
-            f"Case(\n    {self.query!r},\n    before={dict(self.before)!r},\n"
-            f"    after={dict(self.after)!r},\n)"
+            "def test_case(comparison):\n"
+            f"    case = Case(\n        {self.query!r},\n        {dict(self.before)!r},\n"
+            f"        {dict(self.after)!r},\n    )\n    assert not comparison.problem(case)"
         )
 
 
@@ -130,6 +131,18 @@ class Comparison:
             f"is not unique by {change.unique_by}": places and len(keys) < result.total(),
         }
         return "; ".join(f"{problem}: {found}" for problem, found in problems.items() if found)
+
+    def shrunk(self, case: Case) -> Case:
+        """Return a wrong case without the rows that it does not need."""
+        for name in case.tables:
+            for row in sorted({*case.before[name], *case.after[name]}, key=repr):
+                smaller = replace(
+                    case,
+                    before={**case.before, name: [r for r in case.before[name] if r != row]},
+                    after={**case.after, name: [r for r in case.after[name] if r != row]},
+                )
+                case = smaller if self.problem(smaller) else case
+        return case
 
     def change(self, case: Case) -> ResultChange:
         """Store the result of a case before its change, and return the SQL of the change."""

@@ -123,16 +123,21 @@ def test_random_cases(comparison):
         assert not problem, f"seed {seed}: {problem}\n{case.script}"
 
 
+class Forgetful(Comparison):
+    """Knows no removed rows."""
+
+    def _stored(self, name, case):
+        found = super()._stored(name, case)
+        return RelationStates(found.before, found.after, found.added)
+
+
 def test_a_wrong_change_is_found():
-    """A comparison that knows no removed rows."""
-
-    class Forgetful(Comparison):
-        def _stored(self, name, case):
-            found = super()._stored(name, case)
-            return RelationStates(found.before, found.after, found.added)
-
+    comparison = Forgetful()
     case = Case("SELECT a FROM t", ROWS, CHANGED)
-    assert "has too many rows" in Forgetful().problem(case)
+    assert "has too many rows" in comparison.problem(case)
+    small = comparison.shrunk(case)
+    assert (len(small.before["t"]), len(small.after["t"])) == (1, 0)
+    assert "SELECT a FROM t" in small.script
 
 
 @pytest.mark.parametrize("query", RULES)

@@ -48,6 +48,7 @@ from dbt.adapters.spark_mt.query.operators import (
     Union,
     Window,
     scans,
+    transform,
     walk,
 )
 from dbt.adapters.spark_mt.query.types import parse_type
@@ -202,7 +203,7 @@ class _Root:
         ids = fresh_ids(tree.root)
         self._names = tree.columns
         self._types = types
-        self._root = without_subqueries(tree.root, ids)
+        self._root = transform(without_subqueries(tree.root, ids), _unsorted)
         self._changes = Changes(ids, states)
         self._changes.inputs[TABLE] = table
 
@@ -247,7 +248,7 @@ class _Root:
     def _summed(self) -> Change | None:
         """Combine the stored values of each touched group with those of its change (D3)."""
         node = self._root
-        while isinstance(node, (Project, Sort)):
+        while isinstance(node, Project):
             node = node.input
         if not isinstance(node, Aggregate):
             return None
@@ -303,7 +304,7 @@ class _Root:
         """Return the operators from the root that are applied to each row, and the one below."""
         path: list[Operator] = []
         node = self._root
-        while isinstance(node, (Project, Filter, Sort, Generate, Apply)):
+        while isinstance(node, (Project, Filter, Generate, Apply)):
             if isinstance(node, Apply) and self._changes.is_changed(node.query):
                 break
             path.append(node)
@@ -332,6 +333,11 @@ class _Root:
         else:
             return ()
         return tuple(names[shown[key]] for key in unique) if set(unique) <= set(shown) else ()
+
+
+def _unsorted(node: Operator) -> Operator:
+    """Return the input of a sort, which does not change the bag of rows."""
+    return node.input if isinstance(node, Sort) else node
 
 
 _PARTITIONED = (Aggregate, Distinct, SetOperation, Window, Join)
