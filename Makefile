@@ -1,6 +1,6 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test unit functional conformance airflow browser faults soak demo serve bench docs clean
+.PHONY: help setup lint format types test unit incremental functional conformance airflow browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own.
@@ -28,6 +28,9 @@ test: setup ## all tests that CI runs
 
 unit: setup ## the fast tests, no JVM
 	@tools/test.sh -- tests/unit
+
+incremental: setup ## changes of query results against a recompute, in DuckDB; INCREMENTAL_CASES, INCREMENTAL_SEED=…
+	@tools/test.sh -- tests/incremental/
 
 functional: setup ## the tests on real Spark and Delta
 	@tools/test.sh -m "not conformance" -- $(functional_suites)

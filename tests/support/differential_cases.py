@@ -6,8 +6,9 @@ The SQL for Spark runs in DuckDB, after sqlglot's translation.
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import sqlglot
 
 from dbt.adapters.spark_mt.definition.definition import QueryContext
 from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
+from dbt.adapters.spark_mt.query.decorrelation import fresh_ids, without_subqueries
 from dbt.adapters.spark_mt.query.differential import (
     RelationStates,
     ResultChange,
@@ -23,6 +25,8 @@ from dbt.adapters.spark_mt.query.differential import (
     result_change,
 )
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
+from dbt.adapters.spark_mt.query.operator_sql import render_query
+from dbt.adapters.spark_mt.query.operators import scans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +44,16 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 """The columns and types of the tables."""
 
 _CONTEXT = QueryContext("c", "s", ())
+_TIME_WINDOW = """
+CREATE MACRO time_window(ts, size) AS struct_pack(
+  "start" := time_bucket(CAST(size AS INTERVAL), ts),
+  "end" := time_bucket(CAST(size AS INTERVAL), ts) + CAST(size AS INTERVAL)),
+(ts, size, slide) AS unnest([
+  struct_pack("start" := x, "end" := x + CAST(size AS INTERVAL)) FOR x IN generate_series(
+    time_bucket(CAST(slide AS INTERVAL), ts) - CAST(size AS INTERVAL) + CAST(slide AS INTERVAL),
+    time_bucket(CAST(slide AS INTERVAL), ts),
+    CAST(slide AS INTERVAL))])
+"""
 _SPARK_TYPES = {"INTEGER": "INT", "HUGEINT": "BIGINT", "VARCHAR": "STRING"}
 
 
@@ -62,11 +76,21 @@ class Case:
         return operator_tree(self.query, _CONTEXT, sources=sources)
 
     @property
+    def oracle(self) -> str:
+        """The query whose result is compared; DuckDB groups by a time window as by a column."""
+        if "window(" not in self.query or " OVER " in self.query:
+            return self.query
+        root = without_subqueries(self.tree.root, fresh_ids(self.tree.root))
+        names = {scan.occurrence: f"`{scan.relation.name}`" for scan in scans(root)}
+        return render_query(replace(self.tree, root=root), names)
+
+    @property
     def script(self) -> str:
         """The case as a test."""
         return (
-            f"Case(\n    {self.query!r},\n    before={dict(self.before)!r},\n"
-            f"    after={dict(self.after)!r},\n)"
+            "def test_case(comparison):\n"
+            f"    case = Case(\n        {self.query!r},\n        {dict(self.before)!r},\n"
+            f"        {dict(self.after)!r},\n    )\n    assert not comparison.problem(case)"
         )
 
 
@@ -77,6 +101,7 @@ class Comparison:
         self._duckdb = duckdb.connect()
         for schema in ("old", "new", "states"):
             self._duckdb.execute(f"CREATE SCHEMA {schema}")
+        self._duckdb.execute(_TIME_WINDOW)
         self._made: set[str] = set()
 
     def run(self, text: str, schema: str) -> Rows:
@@ -86,9 +111,12 @@ class Comparison:
 
     def problem(self, case: Case) -> str:
         """Return what is wrong with the change of a case; empty where it is right."""
-        change = self.change(case)
-        stored = Counter(self.run(case.query, "old"))
-        expected = Counter(self.run(case.query, "new"))
+        return self.problem_of(case, self.change(case))
+
+    def problem_of(self, case: Case, change: ResultChange) -> str:
+        """Return what is wrong with a change, the last one that `change` gave."""
+        stored = Counter(self.run(case.oracle, "old"))
+        expected = Counter(self.run(case.oracle, "new"))
         added = Counter(self.run(change.added, "states"))
         removed = Counter(self.run(change.removed, "states")) if change.removed else Counter()
         result = stored - removed + added
@@ -104,11 +132,23 @@ class Comparison:
         }
         return "; ".join(f"{problem}: {found}" for problem, found in problems.items() if found)
 
+    def shrunk(self, case: Case) -> Case:
+        """Return a wrong case without the rows that it does not need."""
+        for name in case.tables:
+            for row in sorted({*case.before[name], *case.after[name]}, key=repr):
+                smaller = replace(
+                    case,
+                    before={**case.before, name: [r for r in case.before[name] if r != row]},
+                    after={**case.after, name: [r for r in case.after[name] if r != row]},
+                )
+                case = smaller if self.problem(smaller) else case
+        return case
+
     def change(self, case: Case) -> ResultChange:
         """Store the result of a case before its change, and return the SQL of the change."""
         states = {f"c.s.{name}": self._stored(name, case) for name in case.tables}
         self._duckdb.execute("SET schema = 'old'")
-        query = translated(case.query)
+        query = translated(case.oracle)
         self._duckdb.execute(f"CREATE OR REPLACE TABLE states.result AS {query}")
         names = ", ".join(f'"{name}"' for name in case.tree.columns)
         self._duckdb.execute(
@@ -148,7 +188,8 @@ class Comparison:
 
 def translated(text: str) -> str:
     """Return a query of Spark as one of DuckDB."""
-    (query,) = sqlglot.transpile(text, read="spark", write="duckdb")
+    renamed = re.sub(r"\bwindow\(", "time_window(", text)
+    (query,) = sqlglot.transpile(renamed, read="spark", write="duckdb")
     return query
 
 

@@ -10,21 +10,24 @@ for the keys that the changes of its inputs contain.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.query.decorrelation import fresh_ids, without_subqueries
-from dbt.adapters.spark_mt.query.differential_keys import (
-    Partition,
-    partition_of,
-    restricted,
-    semi_join,
+from dbt.adapters.spark_mt.query.differential_changes import (
+    TABLE,
+    Change,
+    ChangeNotSupported,
+    ChangeNotSupportedError,
+    Changes,
+    NotIncremental,
+    RelationStates,
 )
+from dbt.adapters.spark_mt.query.differential_keys import matching, partition_of, semi_join
 from dbt.adapters.spark_mt.query.differential_sums import AlgebraicResult
-from dbt.adapters.spark_mt.query.expressions import Attribute, EquiKey, Expression, Named
+from dbt.adapters.spark_mt.query.expressions import Expression, Named
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT, functions_of
 from dbt.adapters.spark_mt.query.operator_sql import render
 from dbt.adapters.spark_mt.query.operators import (
@@ -43,7 +46,6 @@ from dbt.adapters.spark_mt.query.operators import (
     Sort,
     Tree,
     Union,
-    Values,
     Window,
     scans,
     transform,
@@ -52,57 +54,19 @@ from dbt.adapters.spark_mt.query.operators import (
 from dbt.adapters.spark_mt.query.types import parse_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.query.types import DataType
 
 
-@dataclass(frozen=True, slots=True)
-class RelationStates:
-    """How one relation is read: texts that are valid after FROM, with the relation's columns.
-
-    Args:
-        before: The relation as the stored result has it: "`c`.`s`.`t` VERSION AS OF 3".
-        after: The relation as the new result must have it.
-        added: A query in parentheses: the bag of rows added; empty for none.
-        removed: A query in parentheses: the bag of rows removed; empty for none.
-    """
-
-    before: str
-    after: str
-    added: str = ""
-    removed: str = ""
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether rows were added or removed."""
-        return bool(self.added or self.removed)
-
-
-@dataclass(frozen=True, slots=True)
-class NotIncremental:
-    """Why a query is recomputed.
-
-    Args:
-        code: Such as `GLOBAL_LIMIT`, or the reason code of an opaque operator.
-        problem: Part of a sentence about the query.
-        remedy: How to rewrite the query; empty if there is no way.
-    """
-
-    code: str
-    problem: str
-    remedy: str = ""
-
-
-class ChangeNotSupportedError(Exception):
-    """The change of these sources needs a recompute, although the query has no obstacle."""
-
-    def __init__(self, reason: NotIncremental) -> None:
-        super().__init__(reason.problem)
-        self.reason = reason
-
-
-ChangeNotSupported = ChangeNotSupportedError
+__all__ = [
+    "ChangeNotSupported",
+    "NotIncremental",
+    "RelationStates",
+    "ResultChange",
+    "obstacles",
+    "result_change",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,258 +194,6 @@ def result_change(
     return _Root(tree, states, table, tuple(types)).change()
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """Rows that the result of an operator gains and loses; None for none."""
-
-    added: Operator | None = None
-    removed: Operator | None = None
-
-    @property
-    def sides(self) -> tuple[Operator, ...]:
-        return tuple(side for side in (self.added, self.removed) if side is not None)
-
-
-_BEFORE, _AFTER, _ADDED, _REMOVED = range(4)
-_TABLE = -1
-
-
-class _Changes:
-    """Changes of the operators of one tree."""
-
-    def __init__(self, ids: Iterator[int], states: Mapping[str, RelationStates]) -> None:
-        self._ids = ids
-        self._states = states
-        self._known: dict[int, tuple[Operator, _Change]] = {}
-        self._keys: dict[int, tuple[Operator, Operator]] = {}
-        self.inputs: dict[int, str] = {}
-        self.named: dict[str, str] = {}
-        self.rules: set[str] = set()
-
-    def attribute(self, name: str) -> Attribute:
-        return Attribute(next(self._ids), name)
-
-    def is_changed(self, node: Operator) -> bool:
-        return any(self._state(scan).is_changed for scan in scans(node))
-
-    def _state(self, scan: Scan) -> RelationStates:
-        return _FIXED if scan.version else self._states[str(scan.relation)]
-
-    def before(self, node: Operator) -> Operator:
-        return transform(node, lambda each: self._read(each, _BEFORE))
-
-    def after(self, node: Operator) -> Operator:
-        return transform(node, lambda each: self._read(each, _AFTER))
-
-    def _read(self, node: Operator, which: int) -> Operator:
-        if not isinstance(node, Scan) or node.version:
-            return node
-        state = self._state(node)
-        if which == _BEFORE and not state.is_changed:
-            which = _AFTER
-        text = (state.before, state.after, state.added, state.removed)[which]
-        place = _TABLE - 1 - 4 * node.occurrence - which
-        self.inputs[place] = text
-        return Scan(place, node.relation, node.output)
-
-    def of(self, node: Operator) -> _Change:
-        """Return the change of an operator."""
-        if id(node) not in self._known:
-            change = self._computed(node) if self.is_changed(node) else _Change()
-            self._known[id(node)] = (node, change)
-        return self._known[id(node)][1]
-
-    @singledispatchmethod
-    def _computed(self, node: Operator) -> _Change:
-        return self._partitioned(node)
-
-    @_computed.register
-    def _(self, node: Scan) -> _Change:
-        state = self._state(node)
-        return _Change(
-            self._read(node, _ADDED) if state.added else None,
-            self._read(node, _REMOVED) if state.removed else None,
-        )
-
-    @_computed.register
-    def _(self, node: Sort) -> _Change:
-        return self.of(node.input)
-
-    @_computed.register
-    def _(self, node: Filter) -> _Change:
-        return self._linear(node, self.of(node.input))
-
-    @_computed.register
-    def _(self, node: Project) -> _Change:
-        return self._linear(node, self.of(node.input))
-
-    @_computed.register
-    def _(self, node: Generate) -> _Change:
-        return self._linear(node, self.of(node.input))
-
-    def _linear(self, node: Operator, change: _Change, *others: Operator) -> _Change:
-        self.rules.add("D1")
-        return _Change(
-            node.over(change.added, *others) if change.added is not None else None,
-            node.over(change.removed, *others) if change.removed is not None else None,
-        )
-
-    @_computed.register
-    def _(self, node: Apply) -> _Change:
-        if self.is_changed(node.query):
-            raise ChangeNotSupportedError(
-                NotIncremental(
-                    "SUBQUERY",
-                    "the rows of a subquery that is no join changed",
-                    "Write the subquery as a join.",
-                )
-            )
-        return self._linear(node, self.of(node.input), self.after(node.query))
-
-    @_computed.register
-    def _(self, node: Union) -> _Change:
-        self.rules.add("D1")
-        changes = [self.of(branch) for branch in node.branches]
-        return _Change(
-            _union([c.added for c in changes], node.output),
-            _union([c.removed for c in changes], node.output),
-        )
-
-    def _bilinear(self, node: Join) -> _Change:
-        self.rules.add("D2")
-        left, right = self._of_side(node.left), self._of_side(node.right)
-        before = self.before(node.right) if left.sides else None
-        after = self.after(node.left) if right.sides else None
-
-        def terms(one: Operator | None, other: Operator | None) -> Operator | None:
-            found = [
-                node.over(one, before) if one is not None and before is not None else None,
-                node.over(after, other) if other is not None and after is not None else None,
-            ]
-            return _union(found, node.output)
-
-        return _Change(terms(left.added, right.added), terms(left.removed, right.removed))
-
-    def _of_side(self, node: Operator) -> _Change:
-        """Return the change of a join's input; that of one row is empty if its values are equal."""
-        change = self.of(node)
-        return self.consolidated(change) if _is_one_row(node) else change
-
-    def consolidated(self, change: _Change) -> _Change:
-        """Cancel the rows that are both added and removed."""
-        added, removed = change.added, change.removed
-        if added is None or removed is None:
-            return change
-        return _Change(
-            SetOperation(added, removed, False, True, added.output),  # noqa: FBT003
-            SetOperation(removed, added, False, True, removed.output),  # noqa: FBT003
-        )
-
-    @_computed.register
-    def _(self, node: Join) -> _Change:
-        if node.kind in {JoinKind.INNER, JoinKind.CROSS}:
-            return self._bilinear(node)
-        return self._one_sided(node) or self._partitioned(node)
-
-    def _one_sided(self, node: Join) -> _Change | None:
-        """Return the change of a join whose other side did not change; None if it did."""
-        if node.kind is JoinKind.RIGHT and not self.is_changed(node.left):
-            self.rules.add("D1")
-            change, left = self.of(node.right), self.after(node.left)
-            added, removed = change.added, change.removed
-            return _Change(
-                node.over(left, added) if added is not None else None,
-                node.over(left, removed) if removed is not None else None,
-            )
-        one_sided = node.kind in {JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI}
-        if one_sided and not self.is_changed(node.right):
-            return self._linear(node, self.of(node.left), self.after(node.right))
-        return None
-
-    def _partitioned(self, node: Operator) -> _Change:
-        self.rules.add("K")
-        places = range(len(self.key_of(node).output))
-        return _Change(
-            self.restricted(node, self.after, places), self.restricted(node, self.before, places)
-        )
-
-    def key_of(self, node: Operator) -> Partition:
-        """Return the key by which an operator is partitioned."""
-        partition = partition_of(node)
-        if partition is None:
-            raise ChangeNotSupportedError(
-                NotIncremental(
-                    "JOIN_WITHOUT_KEY",
-                    "a side of a join without an equality changed",
-                    "Add an equality to the condition of the outer, semi or anti join.",
-                )
-            )
-        return partition
-
-    def restricted(
-        self, node: Operator, at: Callable[[Operator], Operator], places: Sequence[int]
-    ) -> Operator:
-        """Return an operator over the input rows whose key was touched.
-
-        Args:
-            node: The operator.
-            at: Gives the state of an input before or after.
-            places: Which parts of the key count; none for all rows.
-        """
-        if not places:
-            return at(node)
-        keys = self.touched(node)
-        inputs = []
-        for each, key in zip(node.inputs, self.key_of(node).inputs, strict=True):
-            pairs = tuple((key[i], keys.output[i]) for i in places)
-            inputs.append(restricted(at(each), pairs, keys))
-        return node.over(*inputs)
-
-    def touched(self, node: Operator) -> Operator:
-        """Return the keys of an operator that the changes of its inputs contain."""
-        if id(node) not in self._keys:
-            partition = self.key_of(node)
-            output = tuple(self.attribute("key") for _ in partition.output)
-            sides = [
-                Project(side, tuple(map(Named, output, key)))
-                for each, key in zip(node.inputs, partition.inputs, strict=True)
-                for side in self.of(each).sides
-            ]
-            self._keys[id(node)] = (node, self.shared(Distinct(Union(tuple(sides), output))))
-        return self._keys[id(node)][1]
-
-    def shared(self, node: Operator) -> Operator:
-        """Return an operator that reads the rows of another one from a common table expression."""
-        name = f"__mt_{len(self.named)}"
-        self.named[name] = render(node, self.inputs)
-        return Values(quote(name), node.output)
-
-    def text(self, node: Operator) -> str:
-        """Return a query with the common table expressions that it uses."""
-        text = render(node, self.inputs)
-        used: list[str] = []
-        for name, query in reversed(self.named.items()):
-            if any(quote(name) in each for each in (text, *used)):
-                used.append(f"{quote(name)} AS (\n{query}\n)")
-        return f"WITH {', '.join(reversed(used))}\n{text}" if used else text
-
-
-_FIXED = RelationStates("", "")
-
-
-def _union(parts: Sequence[Operator | None], output: tuple[Attribute, ...]) -> Operator | None:
-    found = tuple(part for part in parts if part is not None)
-    if len(found) == 1 and found[0].output == output:
-        return found[0]
-    return Union(found, output) if found else None
-
-
-def _is_one_row(node: Operator) -> bool:
-    while isinstance(node, Project):
-        node = node.input
-    return isinstance(node, Aggregate) and not node.groups and node.sets is None
-
-
 class _Root:
     """The change of a stored result."""
 
@@ -491,22 +203,22 @@ class _Root:
         ids = fresh_ids(tree.root)
         self._names = tree.columns
         self._types = types
-        self._root = without_subqueries(tree.root, ids)
-        self._changes = _Changes(ids, states)
-        self._changes.inputs[_TABLE] = table
+        self._root = transform(without_subqueries(tree.root, ids), _unsorted)
+        self._changes = Changes(ids, states)
+        self._changes.inputs[TABLE] = table
 
     def change(self) -> ResultChange:
         if not self._changes.is_changed(self._root):
-            return self._result(_Change())
+            return self._result(Change())
         change = self._summed() or self._replaced() or self._changes.of(self._root)
         return self._result(change)
 
-    def _result(self, change: _Change) -> ResultChange:
+    def _result(self, change: Change) -> ResultChange:
         changes = self._changes
         if change.added is not None and change.removed is not None:
             self._check_types()
             added, removed = changes.shared(change.added), changes.shared(change.removed)
-            change = changes.consolidated(_Change(added, removed))
+            change = changes.consolidated(Change(added, removed))
         empty = Filter(self._table(), Expression(exp.false()))
         return ResultChange(
             self._named(change.added if change.added is not None else empty),
@@ -529,14 +241,14 @@ class _Root:
     def _table(self) -> Operator:
         """Return the rows of the stored result."""
         stored = tuple(map(self._changes.attribute, self._names))
-        scan = Scan(_TABLE, TableName("result"), stored)
+        scan = Scan(TABLE, TableName("result"), stored)
         pairs = zip(self._root.output, stored, strict=True)
         return Project(scan, tuple(Named(ours, theirs.expression) for ours, theirs in pairs))
 
-    def _summed(self) -> _Change | None:
+    def _summed(self) -> Change | None:
         """Combine the stored values of each touched group with those of its change (D3)."""
         node = self._root
-        while isinstance(node, (Project, Sort)):
+        while isinstance(node, Project):
             node = node.input
         if not isinstance(node, Aggregate):
             return None
@@ -560,9 +272,9 @@ class _Root:
             pairs = tuple((a.expression, k) for a, k in zip(groups, output, strict=True))
             stored = semi_join(stored, pairs, touched)
         combined = result.combined((stored, *shared), self._changes.attribute, removes=removes)
-        return _Change(combined, stored)
+        return Change(combined, stored)
 
-    def _replaced(self) -> _Change | None:
+    def _replaced(self) -> Change | None:
         """Replace the rows of the touched keys, where the result shows its key (K)."""
         changes = self._changes
         path, node = self._path()
@@ -583,16 +295,16 @@ class _Root:
             others = (changes.after(each.query),) if isinstance(each, Apply) else ()
             added = each.over(added, *others)
         if not key:
-            return _Change(added, self._table())
+            return Change(added, self._table())
         touched = changes.touched(node)
         pairs = [(ours, theirs) for _, ours, theirs in key]
-        return _Change(added, _having_key(self._table(), pairs, touched))
+        return Change(added, matching(self._table(), pairs, touched))
 
     def _path(self) -> tuple[list[Operator], Operator]:
         """Return the operators from the root that are applied to each row, and the one below."""
         path: list[Operator] = []
         node = self._root
-        while isinstance(node, (Project, Filter, Sort, Generate, Apply)):
+        while isinstance(node, (Project, Filter, Generate, Apply)):
             if isinstance(node, Apply) and self._changes.is_changed(node.query):
                 break
             path.append(node)
@@ -623,10 +335,15 @@ class _Root:
         return tuple(names[shown[key]] for key in unique) if set(unique) <= set(shown) else ()
 
 
+def _unsorted(node: Operator) -> Operator:
+    """Return the input of a sort, which does not change the bag of rows."""
+    return node.input if isinstance(node, Sort) else node
+
+
 _PARTITIONED = (Aggregate, Distinct, SetOperation, Window, Join)
 
 
-def _is_linear_join(node: Operator, changes: _Changes) -> bool:
+def _is_linear_join(node: Operator, changes: Changes) -> bool:
     """Whether the change of a join is that of one side, or a combination of both sides."""
     if not isinstance(node, Join):
         return False
@@ -656,13 +373,6 @@ def _shown_key(
 def _field(expression: Expression, name: str) -> Expression:
     field = exp.to_identifier(name, quoted=True)
     return Expression(exp.Dot(this=expression.tree.copy(), expression=field))
-
-
-def _having_key(
-    rows: Operator, pairs: Sequence[tuple[Expression, Expression]], keys: Operator
-) -> Operator:
-    equal = tuple(EquiKey(ours, theirs, null_safe=True) for ours, theirs in pairs)
-    return Join(rows, keys, JoinKind.SEMI, equal)
 
 
 def _is_incomparable(data_type: DataType) -> bool:

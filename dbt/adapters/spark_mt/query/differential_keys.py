@@ -133,7 +133,14 @@ def either(left: Expression, right: Expression) -> Expression:
 
 def semi_join(node: Operator, pairs: Sequence[Pair], keys: Operator) -> Join:
     """Return the rows of an operator that have one of some keys."""
-    equal = tuple(EquiKey(e, k.expression, null_safe=True) for e, k in pairs)
+    return matching(node, [(e, k.expression) for e, k in pairs], keys)
+
+
+def matching(
+    node: Operator, pairs: Sequence[tuple[Expression, Expression]], keys: Operator
+) -> Join:
+    """Return the rows of an operator that match a row of another one; NULLs are equal."""
+    equal = tuple(EquiKey(ours, theirs, null_safe=True) for ours, theirs in pairs)
     return Join(node, keys, JoinKind.SEMI, equal)
 
 

@@ -14,7 +14,6 @@ from dbt.adapters.spark_mt.query.operators import (
     Filter,
     Operator,
     Project,
-    Sort,
     Union,
 )
 from dbt.adapters.spark_mt.query.types import parse_type
@@ -55,10 +54,9 @@ class AlgebraicResult:
         """
         shown = [attribute.key for attribute in root.output]
         node = root
-        while isinstance(node, (Project, Sort)):
-            if isinstance(node, Project):
-                trees = {c.attribute.key: c.expression.attribute for c in node.columns}
-                shown = [trees.get(key, "") for key in shown]
+        while isinstance(node, Project):
+            trees = {c.attribute.key: c.expression.attribute for c in node.columns}
+            shown = [trees.get(key, "") for key in shown]
             node = node.input
         if not isinstance(node, Aggregate) or node.sets is not None:
             return None

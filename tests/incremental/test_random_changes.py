@@ -1,0 +1,34 @@
+"""Changes of random queries over random tables, compared with a recompute in DuckDB.
+
+`INCREMENTAL_CASES` is their number, `INCREMENTAL_SEED` the first of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from dbt.adapters.spark_mt.query.differential import ChangeNotSupported, obstacles
+from tests.support.differential_cases import Comparison, RandomCases
+
+CASES = int(os.environ.get("INCREMENTAL_CASES", "300"))
+SEED = int(os.environ.get("INCREMENTAL_SEED", "1"))
+AT_ONCE = 50
+
+
+@pytest.mark.parametrize("first", range(SEED, SEED + CASES, AT_ONCE))
+def test_the_change_gives_the_recomputed_result(first):
+    comparison = Comparison()
+    compared = 0
+    for seed in range(first, min(first + AT_ONCE, SEED + CASES)):
+        case = RandomCases(seed).case()
+        assert obstacles(case.tree) == (), case.query
+        try:
+            problem = comparison.problem(case)
+        except ChangeNotSupported:
+            continue
+        if problem:
+            pytest.fail(f"seed {seed}: {problem}\n{comparison.shrunk(case).script}")
+        compared += 1
+    assert compared
