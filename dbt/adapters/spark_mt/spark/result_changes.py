@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.query.differential import (
-    ChangeNotSupportedError,
+    ChangeNotSupported,
     NotIncremental,
     RelationStates,
     result_change,
@@ -90,7 +90,7 @@ class ResultChanges:
             kept: Keeps rows for as long as the change is used.
 
         Raises:
-            ChangeNotSupportedError: There is no rule for the query, or rows cannot be compared.
+            ChangeNotSupported: There is no rule for the query, or rows cannot be compared.
         """
         definition, tree = step.definition, step.run.tree
         if tree is None:
@@ -206,12 +206,12 @@ def _netted(
     """Return the change without rows that are removed and added again.
 
     Raises:
-        ChangeNotSupportedError: Rows cannot be compared.
+        ChangeNotSupported: Rows cannot be compared.
     """
     columns = definition.resolved.columns
     if bad := [c for c in columns if any(word in c.type.upper() for word in _INCOMPARABLE)]:
         problem = f"values of type {bad[0].type} cannot be compared, those of column {bad[0].name}"
-        raise ChangeNotSupportedError(NotIncremental("INCOMPARABLE_TYPE", problem, ""))
+        raise ChangeNotSupported(NotIncremental("INCOMPARABLE_TYPE", problem, ""))
     listed = ", ".join(quote(column.name) for column in columns)
     view = kept.keep(
         f"SELECT {listed}, sum({_WEIGHT}) AS {_WEIGHT} FROM (\n"

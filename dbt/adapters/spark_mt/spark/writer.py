@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.planning.constraints import (
 )
 from dbt.adapters.spark_mt.planning.properties import location_of
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode
-from dbt.adapters.spark_mt.query.differential import ChangeNotSupportedError
+from dbt.adapters.spark_mt.query.differential import ChangeNotSupported
 from dbt.adapters.spark_mt.resolution.options import session_confs
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.commit import (
@@ -192,7 +192,7 @@ class ContentWriter:
                 self._check(session, step, change)
                 write = self._writing(session, step.definition, change)
                 return fenced(self._tables, session, name, facts, write)
-            except (ChangeNotSupportedError, RowsNotThereError) as error:
+            except (ChangeNotSupported, RowsNotThereError) as error:
                 raise RefreshFailedError(table=name, problem=str(error)) from error
 
     def _check(self, session: PrivateSession, step: ApplyChanges, change: TableChange) -> None:

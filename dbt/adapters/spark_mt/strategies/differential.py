@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, positions_of
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.differential import (
-    ChangeNotSupportedError,
+    ChangeNotSupported,
     RelationStates,
     obstacles,
     result_change,
@@ -134,7 +134,7 @@ def _rules(table: TableFacts, kinds: Mapping[str, ChangeKind] | None = None) -> 
     types = [column.type for column in stored_columns(table.definition)]
     try:
         rules = ", ".join(result_change(table.tree, states, "stored", types).rules)
-    except ChangeNotSupportedError as no:
+    except ChangeNotSupported as no:
         return _reason(no.reason)
     by = f" ({rules})" if rules else ""
     return Reason(RULES, "", f"the change of the result follows from those of the sources{by}")
