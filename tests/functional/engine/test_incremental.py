@@ -13,7 +13,6 @@ from dbt.adapters.spark_mt.spark.result_changes import ResultChanges, TableChang
 from tests.functional.engine.oracle import (
     assert_equals_query,
     fenced_commits,
-    history,
     outcome,
     rows,
     version,
@@ -118,16 +117,15 @@ def test_commits_that_change_no_row_change_no_file(tables):
     create(tables, AGGREGATE)
     tables.sql("INSERT INTO f VALUES (900, 3, 4, 1.5)")
     refreshed(tables)
+    files = sorted(tables.sql("SELECT * FROM t").inputFiles())
     refreshed(tables, "OPTIMIZE f")
     refreshed(tables, "INSERT INTO f VALUES (901, 3, 4, 1.5)", "DELETE FROM f WHERE id = 901")
-    metrics = [commit["operationMetrics"] for commit in history(tables, "t")[:2]]
-    assert [each.get("numFiles", "0") for each in metrics] == ["0", "0"]
+    assert sorted(tables.sql("SELECT * FROM t").inputFiles()) == files
 
 
 def test_a_restored_source(tables):
     create(tables, AGGREGATE)
     before = version(tables, "f")
-    tables.sql("ALTER TABLE f SET TBLPROPERTIES ('delta.targetFileSize' = '64mb')")
     refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)")
     refreshed(tables, f"RESTORE TABLE f TO VERSION AS OF {before}")
 
@@ -145,7 +143,7 @@ def test_a_replaced_and_a_recreated_source_are_read_whole(tables):
 
 
 def test_a_column_that_a_source_gained_does_not_matter(tables):
-    create(tables, "SELECT * FROM f JOIN g USING (k)")
+    create(tables, SHAPES["join"])
     refreshed(
         tables,
         "ALTER TABLE g ADD COLUMN more INT",
@@ -249,4 +247,5 @@ def test_it_is_shown(tables):
         "EXPLAIN CREATE OR ALTER MATERIALIZED TABLE t WITH ('incremental' = 'auto') "
         f"FRESHNESS = INTERVAL '2' MINUTES REFRESH_MODE = CONTINUOUS AS {AGGREGATE}"
     ).collect()
-    assert any(f"kept by incremental/{NAME}" in row and "RULES" in row[-1] for row in explained)
+    told = [(row[2], row[5].partition(":")[0]) for row in explained]
+    assert (f"kept by incremental/{NAME}", "RULES") in told

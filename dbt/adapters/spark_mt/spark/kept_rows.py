@@ -1,8 +1,8 @@
 """Results of queries that a session keeps, so that several statements use them.
 
 A small result becomes a part of the plans that use it, so that Spark broadcasts it and knows its
-size. A larger one is cached by the executors until the block ends. In either case Spark computes it
-once.
+size. A larger one is held by the executors until the block ends: as a local checkpoint, because
+Delta refuses a MERGE whose source is cached. In either case Spark computes it once.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class KeptRows:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._cached: list[DataFrame] = []
+        self._held: list[Any] = []
         self._count = 0
 
     def keep(self, query: str) -> str:
         """Compute a query and return the name of a view of its rows; empty where it has none."""
         frame = self._spark.sql(query)
-        kept = self._in_cache(frame) if is_connect(self._spark) else self._in_plan(frame)
+        kept = self._held_elsewhere(frame) if is_connect(self._spark) else self._in_plan(frame)
         if kept is None:
             return ""
         name = f"{_VIEW}{self._count}"
@@ -48,9 +48,9 @@ class KeptRows:
         return name
 
     def release(self) -> None:
-        """Free what the executors hold."""
-        while self._cached:
-            self._cached.pop().unpersist()
+        """Free what the executors hold; over Connect the server does it with the frame."""
+        while self._held:
+            self._held.pop().unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
 
     def _in_plan(self, frame: DataFrame) -> DataFrame | None:
         """Let the driver hold the rows, as the JVM has them: Python would change some types."""
@@ -58,15 +58,17 @@ class KeptRows:
         first: Any = frame.limit(MOST_IN_PLAN + 1)
         rows = first._jdf.collectAsList()  # noqa: SLF001 - see above
         if rows.isEmpty() or rows.size() > MOST_IN_PLAN:
-            return None if rows.isEmpty() else self._in_cache(frame)
+            return None if rows.isEmpty() else self._held_elsewhere(frame)
         session: Any = self._spark
         local = session._jsparkSession.createDataFrame(rows, first._jdf.schema())  # noqa: SLF001
         kept: DataFrame = type(first)(local, session)
         return kept
 
-    def _in_cache(self, frame: DataFrame) -> DataFrame | None:
-        self._cached.append(frame.cache())
-        return None if frame.isEmpty() else frame
+    def _held_elsewhere(self, frame: DataFrame) -> DataFrame | None:
+        kept: Any = frame.localCheckpoint(eager=True)
+        if not is_connect(self._spark):
+            self._held.append(kept._jdf.logicalPlan().rdd())  # noqa: SLF001 - no public way
+        return None if kept.isEmpty() else kept
 
 
 @contextmanager
