@@ -9,6 +9,7 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
+from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
 from dbt.adapters.spark_mt.spark.result_changes import ResultChanges, TableChange
 from tests.functional.engine.oracle import (
     assert_equals_query,
@@ -230,8 +231,17 @@ def test_a_writer_in_between_is_not_overlooked(tables, monkeypatch):
 def test_larger_changes_are_kept_by_the_executors(tables, monkeypatch):
     create(tables, SHAPES["join"])
     monkeypatch.setattr("dbt.adapters.spark_mt.spark.kept_rows.MOST_IN_PLAN", 2)
+    held: list[int] = []
+    release = KeptRows.release
+
+    def released(self):
+        held.extend(rdd.id() for rdd in self._held)
+        release(self)
+
+    monkeypatch.setattr(KeptRows, "release", released)
     refreshed(tables, *CHANGES)
-    assert not tables._spark.sparkContext._jsc.getPersistentRDDs()
+    assert held
+    assert not {*held} & {*tables._spark.sparkContext._jsc.getPersistentRDDs()}
 
 
 def test_it_is_off_by_default(tables):
