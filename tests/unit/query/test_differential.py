@@ -92,6 +92,7 @@ RULES = {
     "SELECT a, b, count(*) AS n FROM t GROUP BY GROUPING SETS ((a, b), (a))": "K",
     "SELECT k FROM u WHERE EXISTS (SELECT 1 FROM t WHERE t.a = u.k)": "K",
     "SELECT k FROM u WHERE k NOT IN (SELECT a FROM t WHERE b > 1)": "D1 D2 K",
+    "SELECT k FROM u WHERE 3 NOT IN (SELECT a FROM t) OR k = 2": "D1 D2 K",
     "SELECT a, (SELECT count(*) FROM w WHERE w.k = u.k) AS m FROM u": "D1 K",
     "SELECT a FROM t WHERE b >= (SELECT min(z) FROM w)": "D1 D2 K",
     "SELECT n, max(b) AS m FROM (SELECT a, b, count(*) AS n FROM t GROUP BY a, b) GROUP BY n": (

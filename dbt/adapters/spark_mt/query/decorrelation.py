@@ -211,8 +211,6 @@ class _Rewriter:
         if apply.outer or len(apply.operands) != 1 or len(apply.query.output) != 1:
             return None
         operand, column = apply.operands[0], apply.query.output[0]
-        if not operand.keys:
-            return None
         counted, rows_found, values_found = self._counted(apply.query)
         empty, has_null = self._attribute("empty"), self._attribute("has_null")
         found, zero = rows_found.expression.tree, exp.Literal.number(0)
