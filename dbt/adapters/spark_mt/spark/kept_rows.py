@@ -1,8 +1,8 @@
 """Results of queries that a session keeps, so that several statements use them.
 
 A small result becomes a part of the plans that use it, so that Spark broadcasts it and knows its
-size. A larger one is held by the executors until the block ends: as a local checkpoint, because
-Delta refuses a MERGE whose source is cached. In either case Spark computes it once.
+size. A larger one is held by the executors until the block ends: as a local checkpoint, because a
+MERGE may refuse a source that is cached. In either case Spark computes it once.
 """
 
 from __future__ import annotations
