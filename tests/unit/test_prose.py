@@ -25,26 +25,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOT_CONVERTED = {
-    "",
     "adapter",
     "cli",
     "client",
-    "definition",
     "execution",
     "hosting",
     "integrations",
-    "macros",
     "manager",
     "manager.http",
-    "planning",
     "query",
     "resolution",
     "spark",
     "spark.delta",
     "spark.streams",
-    "statements",
 }
-"""Packages whose prose still has terms of the list; "" is the root. May only shrink."""
+"""Packages whose prose still has terms of the list. May only shrink."""
 
 WHEEL = ROOT / "dbt"
 PACKAGE = WHEEL / "adapters" / "spark_mt"

@@ -147,7 +147,6 @@ EDGES: dict[str, set[str]] = {
         "query",
         "resolution",
         "spark",
-        "spark.delta",
         "strategies",
     },
     "statements": {"definition"},

@@ -214,7 +214,7 @@ class MaterializedTables(TableOperations):
         return health_problems(self._current(), parse_name(name))
 
     def lag(self, name: str) -> Lag:
-        """Measure how far a table is behind its base tables now.
+        """Measure the lag of a table to its base tables now.
 
         Args:
             name: As for `drift`.

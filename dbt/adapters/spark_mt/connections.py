@@ -61,7 +61,7 @@ class SparkMTCredentials(Credentials):
         host: Of the Spark Connect server, as a name or as `sc://name`.
         port: Of the Spark Connect server.
         token: What the Spark Connect server asks for, if it does.
-        use_ssl: Whether the Spark Connect server speaks TLS.
+        use_ssl: Whether the Spark Connect server uses TLS.
         server_side_parameters: Spark confs by name, for the Spark that is started or the session
             that is opened.
     """

@@ -339,7 +339,7 @@ class SparkMTAdapter(SparkAdapter):
         """Make a plain table of a materialized one, which keeps rows, files and history."""
         with self.working(f"release of {relation}") as tables:
             tables.release(name_of(relation).sql)
-        self.cache_dropped(relation)  # the next look finds it as a plain table
+        self.cache_dropped(relation)  # the next check finds it as a plain table
 
     @available.parse(lambda *_, **__: False)
     def is_materialized_table(self, relation: BaseRelation) -> bool:

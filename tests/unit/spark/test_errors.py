@@ -77,7 +77,6 @@ def test_java_errors_are_unwrapped_to_the_innermost_condition() -> None:
     assert failure.condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
     assert failure.parameter("constraintName") == "pos"
     assert failure.parameter("other") == ""
-    assert failure.is_constraint_violated
     assert not failure.is_conflict
     assert failure.cause is error
     assert "\n" not in failure.message
@@ -119,7 +118,7 @@ def test_endless_causes_end() -> None:
         ("DELTA_METADATA_MISMATCH", "is_schema_mismatch"),
         ("PARSE_SYNTAX_ERROR", "is_syntax_error"),
         ("INVALID_TEMP_OBJ_REFERENCE", "is_temporary_object"),
-        ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "is_constraint_violated"),
+        ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", None),
         ("RETRIES_EXCEEDED", "is_server_gone"),
         ("UNAVAILABLE", "is_server_gone"),
         ("DIVIDE_BY_ZERO", None),

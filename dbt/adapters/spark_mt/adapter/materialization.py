@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.execution.results import (
     KeptConfiguration,
     RefreshResult,
     StatementOutcome,
+    rows_stay,
 )
 from dbt.adapters.spark_mt.handle import Materialize
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
@@ -315,8 +316,7 @@ class MaterializedTableResponse(AdapterResponse):
     @property
     def is_settled(self) -> bool:
         """Whether the run leaves the rows as they are: of a suspended or just adopted table."""
-        suspended = self.status == RefreshStatus.SUSPENDED.value
-        return suspended or self.action == Action.ADOPTED.value
+        return rows_stay(self.status, Action(self.action) if self.action else None)
 
 
 def response_of(outcome: StatementOutcome) -> MaterializedTableResponse:

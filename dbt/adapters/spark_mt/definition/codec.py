@@ -315,7 +315,7 @@ _DAMAGE = (ValueError, zlib.error, KeyError, TypeError, AttributeError, Overflow
 
 
 class UnreadableDefinitionError(MaterializedTableError):
-    """What stands where the definition should stand cannot be read."""
+    """The text in the place of the definition cannot be read."""
 
     condition = "MATERIALIZED_TABLE_UNREADABLE_DEFINITION"
     text = "The stored definition of the materialized table {table} cannot be read: {problem}."

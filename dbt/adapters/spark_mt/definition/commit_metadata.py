@@ -20,7 +20,7 @@ MARK = "materialized-table"
 FORMAT_VERSION = 1
 """The major version: a release that adds keys leaves it as it is, see docs/formats.md."""
 MOST_FOREIGN = 20
-"""How many changes by others a commit tells on."""
+"""How many changes by others a commit lists."""
 _OURS = re.compile(rf'\{{"{MARK}":\d')
 """How every text of ours begins, whole or not."""
 _DAMAGED = "the text is damaged"
@@ -75,7 +75,7 @@ class CommitFacts:
         partition_positions: For PARTITION: up to where those partitions do.
         refresh: Facts of the refresh that wrote the rows which the table has.
         stream: Which batch of which stream this is, where a stream wrote it.
-        foreign: Data changes by others that stood in the table before this commit and still do, as
+        foreign: Data changes by others that the table had before this commit and still has, as
             (version, operation), oldest first; the newest of many.
         token: Read by no release; kept as it was stored.
     """

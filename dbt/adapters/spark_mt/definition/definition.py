@@ -131,7 +131,7 @@ class StoredDefinition:
         owner: Who declares it: for dbt the project and the model, else empty.
         changed_by: Whose statement changed it last, in the same form; None for its owner's.
         run_options: How its refreshes run, given by RESUME WITH or ALTER … WITH; they are no part
-            of what the table is and end with the next SUSPEND or RESUME (semantics 8).
+            of what the table is and end with the next SUSPEND or RESUME.
         baseline: From where its sources count; None where all of their rows do.
         fence: For an adopted table: the number that its log held before our first commit.
         origin: From where logs were read when all rows were computed last: what a log has dropped

@@ -72,7 +72,7 @@ def about(table: object) -> Iterator[None]:
 class InvalidValueError(MaterializedTableError, ValueError):
     """A config, setting or clause holds a value that is never valid, whatever the table.
 
-    It stands as one violation among others in the error of the config, settings or statement.
+    It is one violation among others in the error of the config, settings or statement.
     """
 
     condition = "MATERIALIZED_TABLE_INVALID_VALUE"

@@ -1,4 +1,4 @@
-"""FRESHNESS: how far a table may lag behind its sources."""
+"""FRESHNESS: how far a table may lag its sources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 
 
 class InvalidFreshnessError(InvalidValueError):
-    """The freshness is not a positive whole number (message of seed 435)."""
+    """The freshness is not a positive whole number (message of FLIP-435)."""
 
     condition = "MATERIALIZED_TABLE_INVALID_FRESHNESS"
     text = (
@@ -32,7 +32,7 @@ class FreshnessTooLongError(InvalidFreshnessError):
 
 
 class InvalidFreshnessUnitError(InvalidFreshnessError):
-    """The freshness has a unit that no schedule knows (message of seed 435)."""
+    """The freshness has a unit that no schedule has (message of FLIP-435)."""
 
     condition = "MATERIALIZED_TABLE_INVALID_FRESHNESS_UNIT"
     text = (
@@ -177,7 +177,7 @@ class Freshness:
 
     @property
     def sql(self) -> str:
-        """The interval as it stands in a statement."""
+        """The interval as a statement has it."""
         return f"INTERVAL '{self.count}' {self.unit.name}"
 
     def __str__(self) -> str:

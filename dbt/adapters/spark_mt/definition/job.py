@@ -38,9 +38,9 @@ class Owner:
     Args:
         host: The machine's name.
         pid: The process's number on that machine.
-        process: What tells this process from a later one with the same number, and from one in
-            another container of the same name; empty where the system does not tell.
-        user: Who runs it, empty where nobody knows.
+        process: Distinguishes this process from a later one with the same number, and from one in
+            another container of the same name; empty where the system has no such identity.
+        user: Who runs it, empty where that is unknown.
     """
 
     host: str
@@ -62,11 +62,11 @@ class Job:
         job_id: The refresh's id, which its commit carries as well.
         started_at_ms: Milliseconds since the epoch, UTC, as all times here.
         heard_at_ms: When its owner wrote this. A running refresh writes every 20 seconds; a stream
-            that a manager hosts when it changes, as the manager's lease tells that it runs.
+            that a manager hosts when it changes, as the manager's lease shows that it runs.
         trigger: The statement that it is a part of: `CREATE`, `REFRESH` …
         creates: Whether the table did not exist when it began.
         refresh_mode: Of the definition that it computes, for listings.
-        freshness: As it stands in a statement.
+        freshness: As a statement has it.
         ended_at_ms: None while it runs.
         rows: Rows written, where they were counted.
         error: Why it failed or was canceled, empty otherwise.
@@ -111,7 +111,7 @@ class Lease:
         heard_at_ms: When it said so last, on its own clock: milliseconds since the epoch, UTC.
         address: Of its REST interface; empty without one.
         settings: The settings under `spark.materialized-table.` that are in force in it, which
-            hold for the tables that it hosts (semantics 3).
+            hold for the tables that it hosts.
         silence_ms: After how long without a word it may be taken for gone.
         is_released: Whether it has given the lease up in good order.
     """
@@ -127,7 +127,7 @@ class Lease:
 
 
 def renewed(lease: Lease, heard_at_ms: int) -> Lease:
-    """Return a lease whose holder was heard of at an instant, if that is later."""
+    """Return a lease whose last heartbeat was at an instant, if that is later."""
     return replace(lease, heard_at_ms=max(lease.heard_at_ms, heard_at_ms))
 
 

@@ -39,7 +39,7 @@ class InvalidStartModeError(InvalidValueError):
     text = "START_MODE = {startMode} {problem}."
     remedy = (
         "The forms are FROM_BEGINNING, FROM_NOW[(INTERVAL 'n' unit)], "
-        "FROM_TIMESTAMP(TIMESTAMP '...'), and each of them behind RESUME_OR_."
+        "FROM_TIMESTAMP(TIMESTAMP '...'), and each of them after RESUME_OR_."
     )
 
 
@@ -91,7 +91,7 @@ class StartInterval:
 
     @property
     def sql(self) -> str:
-        """The interval as it stands in a statement."""
+        """The interval as a statement has it."""
         return f"INTERVAL '{self.count}' {self.unit.name}"
 
 
@@ -126,7 +126,7 @@ class StartMode:
 
     @property
     def sql(self) -> str:
-        """The start mode as it stands in a statement."""
+        """The start mode as a statement has it."""
         if self.interval is not None:
             return f"{self.type.value}({self.interval.sql})"
         if self.timestamp is not None:
@@ -151,7 +151,7 @@ class ResolvedStartMode:
 
     @property
     def sql(self) -> str:
-        """The start mode as it stands in a statement."""
+        """The start mode as a statement has it."""
         return self.mode.sql
 
 
@@ -184,7 +184,7 @@ class StateRetention:
 
     @property
     def sql(self) -> str:
-        """The state retention as it stands in a statement."""
+        """The state retention as a statement has it."""
         if self.operators:
             return f"{self.type.value}({', '.join(quote_text(o) for o in self.operators)})"
         return self.type.value
@@ -204,7 +204,7 @@ KEEP_NONE = StateRetention(StateRetentionType.NONE)
 
 
 class Wait(Enum):
-    """For what somebody waits."""
+    """For what a run waits."""
 
     NONE = "none"
     STARTED = "started"

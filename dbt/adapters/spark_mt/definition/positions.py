@@ -68,14 +68,14 @@ class DefinitionPosition:
 
 @dataclass(frozen=True, slots=True)
 class UnknownPosition:
-    """A source without versions: nobody can tell whether it moved."""
+    """A source without versions: whether it moved is unknown."""
 
     def same_state(self, other: Position) -> bool:  # noqa: ARG002 - the answer is the same for all
         """Never: what cannot be compared must be read again."""
         return False
 
     def reaches(self, other: Position) -> bool:  # noqa: ARG002 - the answer is the same for all
-        """Never: nobody can tell."""
+        """Never: it is unknown."""
         return False
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ class UnknownPosition:
 
 @dataclass(frozen=True, slots=True)
 class OffsetPosition:
-    """Where a log stands, in the words of the source itself.
+    """A place in a log, in the notation of the source itself.
 
     Args:
         format: The source's format: `kafka`, `json`, `rate` …
@@ -138,7 +138,7 @@ def same_positions(one: Positions, other: Positions) -> bool:
 
 
 def unmoved(before: Positions, after: Positions) -> bool:
-    """Whether every source that has versions stands where it stood."""
+    """Whether every source that has versions has the same position."""
     return before.keys() == after.keys() and all(
         isinstance(position, UnknownPosition) or position.same_state(after[name])
         for name, position in before.items()
@@ -152,7 +152,7 @@ class ChangeKind(Enum):
     ADDED = "rows were added"
     REMOVED = "rows were removed or changed"
     GONE = "what happened in between can no longer be read"
-    REPLACED = "the source was made anew in between"
+    REPLACED = "the source was created again in between"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class Baseline:
     def is_adopted(self) -> bool:
         """Whether the kept rows were trusted to be what the query has up to the positions.
 
-        They stay until a refresh computes the whole table, which nothing forbids (semantics 10).
+        They stay until a refresh computes the whole table, which is always allowed.
         """
         return self.reason == ADOPTED
 

@@ -78,7 +78,7 @@ class TableFormat:
         name: The provider's name, as after USING, in lower case.
         title: The name for people.
         identity_property: The property in which the engine records a table's identity, by which a
-            copy of the table is told from it.
+            copy of the table is distinguished from it.
         constraint_prefix: How properties begin that list the constraints of a table, whose names
             follow in lower case.
         maintained: How properties begin that the format sets without being asked.

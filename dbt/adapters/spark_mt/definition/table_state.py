@@ -37,7 +37,7 @@ class Stranger:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """This was a materialized table until somebody else changed what makes it one.
+    """This was a materialized table until another writer changed what makes it one.
 
     Args:
         problem: What was found, one sentence without a full stop.
@@ -59,7 +59,7 @@ class Unreadable:
 
     Args:
         error: Why.
-        table_id: Our identity of the table, from its newest commit; empty if no commit tells.
+        table_id: Our identity of the table, from its newest commit; empty if no commit has it.
         generation: The generation of the definition in force.
         seq: As that of `StoredTable`.
     """
@@ -87,7 +87,7 @@ class LastRefresh:
         started_at_ms: When it read the positions, milliseconds since the epoch, UTC.
         committed_at_ms: When its commit was made.
         trigger: What asked for it: `CREATE`, `REFRESH` …
-        rows: Rows written; None where the log no longer tells.
+        rows: Rows written; None where the log no longer has it.
         unknown_keys: What a newer release stored of it in addition.
     """
 
@@ -132,7 +132,7 @@ class StoredTable:
         seq: The sequence number of our newest commit; the next one takes the next number.
         version: The table's own newest version.
         columns: The columns that the table really has.
-        positions: Up to where its rows reflect the sources; None when nobody knows any more.
+        positions: Up to where its rows reflect the sources; None when that is unknown.
         last_refresh: None when the log no longer holds it.
         published: What the properties hold, where the newest definition, or what follows from it,
             must still be written to them; None where nothing is left to do.
@@ -157,7 +157,7 @@ class StoredTable:
 
     @property
     def foreign(self) -> tuple[tuple[int, str], ...]:
-        """The changes by others as a commit tells of them."""
+        """The changes by others as a commit lists them."""
         return tuple((commit.version, commit.operation) for commit in self.foreign_commits)
 
     @property

@@ -30,9 +30,9 @@ class InvalidWatermarkError(InvalidValueError):
     condition = "MATERIALIZED_TABLE_INVALID_WATERMARK"
     text = "'{value}' is not a watermark."
     remedy = (
-        "Write it as ts DELAY OF INTERVAL '10' SECOND, with the source in front where several have "
-        "such a column: s.orders: ts DELAY OF INTERVAL '10' SECOND; several are separated by a "
-        "semicolon."
+        "Write it as ts DELAY OF INTERVAL '10' SECOND, with the source before it where several "
+        "have such a column: s.orders: ts DELAY OF INTERVAL '10' SECOND; several are separated by "
+        "a semicolon."
     )
 
 
@@ -67,7 +67,7 @@ class Watermark:
 
     @property
     def sql(self) -> str:
-        """The clause behind a relation in Spark: ``WATERMARK `ts` DELAY OF INTERVAL '10' SECOND``.
+        """The clause after a relation in Spark: ``WATERMARK `ts` DELAY OF INTERVAL '10' SECOND``.
 
         Milliseconds are written as a fraction of a second.
         """
@@ -83,7 +83,7 @@ class Watermark:
 
 
 def split_watermarks(text: str) -> tuple[WatermarkText, ...]:
-    """Take `s.orders: ts DELAY OF INTERVAL '10' SECOND; …` apart.
+    """Take `s.orders: ts DELAY OF INTERVAL '10' SECOND; …` into its parts.
 
     Raises:
         InvalidWatermarkError: A part of it has another form.
@@ -123,7 +123,7 @@ class ProcessFunction:
 
 @dataclass(frozen=True, slots=True)
 class ProcessCall:
-    """A process function as a table uses it; equal calls can go on with each other's state.
+    """A process function as a table uses it; equal calls can continue with each other's state.
 
     Args:
         name: The registered name.

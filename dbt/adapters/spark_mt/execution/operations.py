@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dbt.adapters.spark_mt.changes.differ import configuration_changes, diff, keep_configuration
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
-from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, Wait
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, Wait
 from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.adopt import Adoptions
 from dbt.adapters.spark_mt.execution.alter import Alterations, Lifecycle, plannable, planned_by
@@ -20,7 +20,6 @@ from dbt.adapters.spark_mt.execution.errors import StreamsOverConnectError
 from dbt.adapters.spark_mt.execution.executor import existing_table, stored_table
 from dbt.adapters.spark_mt.execution.refresh import AskedRefresh, Refreshes
 from dbt.adapters.spark_mt.execution.results import (
-    Action,
     KeptConfiguration,
     RefreshOutcome,
     StatementOutcome,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 
 
 RefreshPolicy = Literal["auto", "always", "never"]
+_CREATE_OR_ALTER = nodes.CreateForm.CREATE_OR_ALTER
 _EXPLAIN = columns(
     ("step", "STRING"),
     ("change", "STRING"),
@@ -82,18 +82,7 @@ class TableOperations:
                 and `violations` have the reasons.
         """
         parsed = parse_statement(statement)
-        if parsed is None:
-            return None
-        environment = self._current()
-        try:
-            result = carried_out(parsed, environment)
-        except StreamsOverConnectError:
-            if self._relay is None:
-                raise
-            return self._relay(statement)
-        if result.outcome is not None:
-            self._done(result.outcome)
-        return result
+        return None if parsed is None else self._carried_out(parsed, statement)
 
     def materialize(
         self,
@@ -118,17 +107,16 @@ class TableOperations:
         Raises:
             MaterializedTableError: The statement is not valid or failed.
         """
-        create = created(statement)
+        create = created(statement, *((_CREATE_OR_ALTER,) if adopting else ()))
         environment = self._current()
         name = environment.store.full_name(create.name)
         with about(name):
             if adopting:
-                outcome, examined = self.adopt(statement, as_of=as_of), None
+                outcome, examined = self._adoptions().adopt(create, as_of), None
             else:
                 outcome, examined = self._declared(create, statement)
             self._done(outcome)
-            is_settled = outcome.refresh is not None or outcome.action is Action.ADOPTED
-            if is_settled or outcome.status == RefreshStatus.SUSPENDED.value or refresh == "never":
+            if outcome.refresh is not None or outcome.is_settled or refresh == "never":
                 return outcome
             if refresh == "auto" and keeper_of(environment, name) is not None:
                 return outcome
@@ -156,7 +144,7 @@ class TableOperations:
         try:
             with about(name):
                 if adopting:
-                    planned, _ = self._adoptions().plan(created_or_altered(statement), as_of)
+                    planned, _ = self._adoptions().plan(created(statement, _CREATE_OR_ALTER), as_of)
                 else:
                     planned, _ = planned_by(inner, self._current())
         except MaterializedTableError as error:
@@ -188,7 +176,7 @@ class TableOperations:
             MaterializedTableError: It could not be carried out; every violation is named.
         """
         if adopting:
-            planned, action = self._adoptions().plan(created_or_altered(statement), as_of)
+            planned, action = self._adoptions().plan(created(statement, _CREATE_OR_ALTER), as_of)
         else:
             planned, action = planned_by(created(statement), self._current())
         return StatementOutcome(
@@ -245,7 +233,7 @@ class TableOperations:
         Raises:
             MaterializedTableError: There is no such table, or it is suspended already.
         """
-        return self._carried_out(nodes.Suspend(parse_name(name)))
+        return self._changed(nodes.Suspend(parse_name(name)))
 
     def resume(self, name: str, run_options: Mapping[str, str] | None = None) -> StatementOutcome:
         """Bring a suspended table up to date, and let it be refreshed again.
@@ -258,7 +246,8 @@ class TableOperations:
             MaterializedTableError: There is no such table, it is not suspended, or it cannot be
                 refreshed; it stays as it is.
         """
-        return self._carried_out(nodes.Resume(parse_name(name), tuple((run_options or {}).items())))
+        options = tuple((run_options or {}).items())
+        return self._changed(nodes.Resume(parse_name(name), options))
 
     def adopt(self, statement: str, *, as_of: datetime | None = None) -> StatementOutcome:
         """Carry out CREATE OR ALTER, and adopt a plain table of the name.
@@ -276,7 +265,7 @@ class TableOperations:
             MaterializedTableError: The table does not fit, or the statement is not valid; every
                 difference is named, and nothing has changed.
         """
-        return self._adoptions().adopt(created_or_altered(statement), as_of)
+        return self._adoptions().adopt(created(statement, _CREATE_OR_ALTER), as_of)
 
     def keeper(self, name: str) -> str:
         """Return the manager that refreshes a table, for people; empty without one.
@@ -326,11 +315,25 @@ class TableOperations:
         sources = self.environment.analyzer.analyze(query).sources
         return any(source.name == full for source in sources)
 
-    def _carried_out(self, statement: nodes.Statement) -> StatementOutcome:
-        result = self.execute(render(statement))
-        if result is None or result.outcome is None:
+    def _carried_out(self, statement: nodes.Statement, text: str) -> StatementResult:
+        """Carry out a statement, here or where a stream can run."""
+        environment = self._current()
+        try:
+            result = carried_out(statement, environment)
+        except StreamsOverConnectError:
+            if self._relay is None:
+                raise
+            return self._relay(text)
+        if result.outcome is not None:
+            self._done(result.outcome)
+        return result
+
+    def _changed(self, statement: nodes.Suspend | nodes.Resume) -> StatementOutcome:
+        """Carry out a statement that was not written as a text."""
+        outcome = self._carried_out(statement, render(statement)).outcome
+        if outcome is None:
             raise TypeError(statement)
-        return result.outcome
+        return outcome
 
     def _done(self, outcome: StatementOutcome) -> StatementOutcome:
         """Return the outcome of a statement; a subclass acts on what changed."""
@@ -427,28 +430,18 @@ def _explained(plan: Plan) -> StatementResult:
     return StatementResult(_EXPLAIN, explained(plan))
 
 
-def created_or_altered(statement: str) -> nodes.CreateTable:
-    """Parse CREATE OR ALTER.
+def created(statement: str, *forms: nodes.CreateForm) -> nodes.CreateTable:
+    """Parse CREATE MATERIALIZED TABLE.
+
+    Args:
+        statement: The statement.
+        forms: The forms that are expected; none for every form.
 
     Raises:
         TypeError: It is another statement.
     """
     parsed = parse_statement(statement)
-    if (
-        not isinstance(parsed, nodes.CreateTable)
-        or parsed.form is not nodes.CreateForm.CREATE_OR_ALTER
-    ):
-        raise TypeError("expected CREATE OR ALTER")  # noqa: TRY003, EM101 - for programmers
-    return parsed
-
-
-def created(statement: str) -> nodes.CreateTable:
-    """Parse CREATE.
-
-    Raises:
-        TypeError: It is another statement.
-    """
-    parsed = parse_statement(statement)
-    if not isinstance(parsed, nodes.CreateTable):
-        raise TypeError("expected CREATE MATERIALIZED TABLE")  # noqa: TRY003, EM101 - for programmers
+    if not isinstance(parsed, nodes.CreateTable) or (forms and parsed.form not in forms):
+        expected = " or ".join(form.value for form in forms) or "CREATE"
+        raise TypeError(f"expected {expected} MATERIALIZED TABLE")  # noqa: TRY003, EM102 - for programmers
     return parsed

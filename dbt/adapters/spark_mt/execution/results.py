@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -85,6 +87,16 @@ class StatementOutcome:
     message: str = ""
     warnings: tuple[str, ...] = ()
     status: str = ""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the rows stay as they are: of a suspended or just adopted table."""
+        return rows_stay(self.status, self.action)
+
+
+def rows_stay(status: str, action: Action | None) -> bool:
+    """Whether a statement leaves the rows of a table with this status as they are."""
+    return status == RefreshStatus.SUSPENDED.value or action is Action.ADOPTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ class Verdict(Enum):
 
 
 def verdict_of(plan: Plan) -> Verdict:
-    """Judge a plan of a CREATE or an ALTER by what its steps do to the rows."""
+    """Decide the verdict on a plan of a CREATE or an ALTER by what its steps do to the rows."""
     if not plan.changes:
         return Verdict.UNCHANGED
     fills = [step for step in plan.steps if isinstance(step, Fill)]
@@ -217,7 +217,7 @@ class PlanSummary:
 
 
 def summarize(plan: Plan) -> PlanSummary:
-    """Put a plan of a CREATE or an ALTER in short; the same rows as EXPLAIN's stand behind it."""
+    """Summarise a plan of a CREATE or an ALTER, from the same rows as EXPLAIN's."""
     rows = explain(plan)
     verdict = verdict_of(plan)
     pairs = zip(plan.steps, rows, strict=False)  # notes and a plan without steps have rows as well
@@ -249,7 +249,7 @@ def explained(plan: Plan) -> tuple[ExplainRow, ...]:
 
 
 def refused(table: str, error: MaterializedTableError) -> PlanSummary:
-    """Tell why a statement would be refused; nothing would be changed."""
+    """Summarise why a statement would be refused; nothing would be changed."""
     reasons = error.violations or ()
     head = str(error).split("\n  - ", 1)[0] if reasons else str(error)
     remedy = () if not reasons or not error.remedy else (str(error).rsplit("\n", 1)[-1],)

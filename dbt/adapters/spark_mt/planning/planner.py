@@ -47,7 +47,7 @@ def kept_by(resolution: Resolution, baseline: Baseline | None = None) -> Choice:
 
 
 def next_definition(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
-    """A changed definition ends a suspension that we made, not one of the user's (semantics 8)."""
+    """A changed definition ends a suspension that we made, not one of the user's."""
     after = replace(before, generation=before.generation + 1, resolved=resolution.definition)
     return after if before.suspended_by_user else activated(after)
 
@@ -198,7 +198,7 @@ def plan_alter_suspended(
 ) -> Plan:
     """Plan a change that reaches the rows of a table which the user has suspended.
 
-    The definition is stored and no row is computed (semantics 8). The rows are the old query's
+    The definition is stored and no row is computed. The rows are the old query's
     until the next refresh, so the commit records no positions.
     """
     definition = next_definition(table.definition, resolution)

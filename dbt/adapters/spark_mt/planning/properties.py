@@ -100,8 +100,8 @@ def obsolete_not_null(definition: StoredDefinition, constraints: Iterable[str]) 
 def is_superseded(step: Publish, published: StoredDefinition | None) -> bool:
     """Whether a newer definition of the same table is published already.
 
-    Somebody committed after us, on top of our definition, and published first: to write ours over
-    it would take back theirs.
+    Another writer committed after us, on top of our definition, and published first: ours would
+    replace theirs.
     """
     ours = step.definition
     return (
@@ -114,7 +114,7 @@ def is_superseded(step: Publish, published: StoredDefinition | None) -> bool:
 def changed_comments(step: Publish) -> dict[str, str]:
     """Return the comments of columns that must be written, by column; empty removes one.
 
-    Where nobody knows which comments the columns have, these are all that either definition has.
+    Where the comments of the columns are unknown, these are all that either definition has.
     """
     wanted = _comments(step.definition)
     before = _comments(step.before) if step.before else {}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 UTC = timezone.utc
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
-"""What a clock shows, of whichever zone, stands in a datetime of UTC."""
+"""What a clock shows, of whichever zone, is a datetime of UTC."""
 _INSTANT = timedelta(microseconds=1)
 _UNITS = tuple(sorted(TimeUnit, key=lambda unit: -unit.value))
 _CRON = {
@@ -51,7 +51,7 @@ class Schedule:
     Freshnesses of equal length have the same schedule: `60 SECOND` is every minute.
 
     Args:
-        freshness: How far the table may lag behind.
+        freshness: How far the table may lag.
         zone: The stored time zone, as `spark.sql.session.timeZone` takes it.
     """
 
@@ -117,7 +117,7 @@ class _Grid:
 
     Args:
         anchor: One of them.
-        step: How far they are apart.
+        step: The time between two of them.
     """
 
     zone: tzinfo
@@ -227,7 +227,7 @@ def scheduled_partitions(
 
 
 def finest_of(formatters: Mapping[str, str]) -> Period:
-    """Return the shortest period that the patterns of the columns tell apart."""
+    """Return the shortest period that the patterns of the columns distinguish."""
     return min((finest_period(p) for p in formatters.values()), key=lambda period: period.value)
 
 

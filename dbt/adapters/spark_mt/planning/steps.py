@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Phase(Enum):
-    """Where a step stands to the commit point, and so what its failure means."""
+    """When a step runs, before, at or after the commit point, and so what its failure means."""
 
-    BEFORE = "nothing has changed; the step is undone where it left something behind"
+    BEFORE = "nothing has changed; the step is undone where it left something"
     COMMIT = "happens whole or not at all"
     AFTER = "the new definition is in force; the next statement finishes the rest"
 
@@ -189,7 +189,7 @@ class FillPartitions:
 class ApplyChanges:
     """Apply the query to what changed in the sources that are followed; other rows stay.
 
-    The choice of the run tells whether rows are added, replaced by key, or added and removed.
+    The choice of the run says whether rows are added, replaced by key, or added and removed.
 
     Args:
         since: The positions after which changes of the sources count, up to those of the run.
@@ -353,7 +353,7 @@ class WriteBatch:
     """Add the rows that a batch of a stream gives.
 
     Args:
-        run: The refresh; its positions are those behind the batch.
+        run: The refresh; its positions are those after the batch.
         stream: Which batch it is.
         foreign: Changes by others that stay, as (version, operation).
     """

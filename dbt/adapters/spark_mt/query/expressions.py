@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.query.functions import RANDOM, TIME_DEPENDENT
+from dbt.adapters.spark_mt.query.functions import RANDOM
 from dbt.adapters.spark_mt.query.syntax import sql
 
 if TYPE_CHECKING:
@@ -81,11 +81,6 @@ class Expression:
     def is_random(self) -> bool:
         """Whether its value may differ for the same row."""
         return any(name in RANDOM for name in self.calls)
-
-    @property
-    def is_time_dependent(self) -> bool:
-        """Whether it has one value per execution."""
-        return any(name in TIME_DEPENDENT for name in self.calls)
 
     @property
     def conjuncts(self) -> tuple[Expression, ...]:

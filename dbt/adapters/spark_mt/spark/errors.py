@@ -87,10 +87,6 @@ _NO_TABLE = FORMAT.conditions.no_table | {
     "PATH_NOT_FOUND",
 }
 _TABLE_EXISTS = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
-_CONSTRAINT = FORMAT.conditions.constraint | {
-    "NOT_NULL_ASSERT_VIOLATION",
-    "CHECK_CONSTRAINT_VIOLATION",
-}
 _SCHEMA = FORMAT.conditions.schema | {
     "INCOMPATIBLE_DATA_FOR_TABLE",
     "INCOMPATIBLE_VIEW_SCHEMA_CHANGE",
@@ -105,7 +101,6 @@ _STACK = "\n\nJVM stacktrace:\n"
 _MAX_CAUSES = 8
 _PREFIX = re.compile(r"^\s*(?:\([\w.$]+\)\s+)?\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*")
 _LINE_AND_COLUMN = re.compile(r"\(line (\d+), pos (\d+)\)")
-_TAIL = re.compile(r"\s*(?:;?\n'?\S+ ?\[|\n== SQL|\n\tat |; line \d+ pos \d+)")
 _JAVA_CLASS = re.compile(r"(?:[a-z_][\w]*\.)+([A-Z][\w$]*)")
 
 
@@ -171,11 +166,6 @@ class SparkFailure:
     def is_unreadable_version(self) -> bool:
         """The commit or the files of a version were removed."""
         return not _UNREADABLE_VERSION.isdisjoint((self.condition, self.main_condition))
-
-    @property
-    def is_constraint_violated(self) -> bool:
-        """A row breaks a CHECK or NOT NULL."""
-        return self.main_condition in _CONSTRAINT
 
     @property
     def is_broken_by_rows(self) -> bool:

@@ -332,7 +332,7 @@ CLAUSES: tuple[Clause, ...] = (
         config=ConfigKey(
             "freshness_interval",
             "the enricher's",
-            "How far the table may lag behind its sources: `3 minutes`, `INTERVAL '3' MINUTE`, "
+            "How far the table may lag its sources: `3 minutes`, `INTERVAL '3' MINUTE`, "
             "`{count: 3, period: minute}` or `{build_after: {count: 3, period: minute}}`.",
             ("freshness",),
         ),

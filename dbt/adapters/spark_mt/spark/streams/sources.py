@@ -12,7 +12,6 @@ from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import VersionedTables
 from dbt.adapters.spark_mt.query.text import shape_of
 from dbt.adapters.spark_mt.spark.catalog import NO_LIMITS
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.query_relations import StandIn, StandIns, full_name, providers_of
@@ -33,10 +32,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import ChangeKind, Position
     from dbt.adapters.spark_mt.execution.ports import StartPosition
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-
-
-STREAMABLE_FORMATS = FILE_FORMATS | RATE_FORMATS | {FORMAT.name, KAFKA}
-"""The formats of tables that `stream_source` opens."""
 
 
 class StreamSource(Protocol):

@@ -1,7 +1,7 @@
 {#- Tests for models of materialization materialized_table, in a model's data_tests. They fail with
    one row for each problem; `failures` is how many it counts for. -#}
 
-{#- It lags behind its sources by no more than `within` ("10 minutes"), by default its freshness. -#}
+{#- It lags its sources by no more than `within` ("10 minutes"), by default its freshness. -#}
 {% test materialized_table_fresh(model, within=none) %}
   {{ config(fail_calc='coalesce(sum(failures), 0)') }}
   {{ adapter.stale_rows_sql(model, within) if execute }}

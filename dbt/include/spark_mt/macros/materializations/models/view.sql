@@ -1,4 +1,4 @@
-{#- dbt's view makes way for tables only. -#}
+{#- dbt's view is dropped for tables only. -#}
 {% materialization view, adapter='spark_mt', supported_languages=['sql', 'python'] -%}
   {%- do adapter.require_sql(model, 'view') -%}
   {%- do drop_materialized_table_in_the_way() -%}
