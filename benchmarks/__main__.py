@@ -72,14 +72,14 @@ def main() -> int:
     return 0 if all(measurement.kept for measurement in measurements) else 1
 
 
-def run(parts: Sequence[str], folder: Path, asked: argparse.Namespace) -> list[Measurement]:
+def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> list[Measurement]:
     """Measure; what runs dbt in a shell comes first, so that Spark's JVM takes nothing from it."""
     measurements: list[Measurement] = []
     if "parsing" in parts:
         progress("dbt parse …")
-        measurements.append(parsing.measure(folder, asked.samples))
+        measurements.append(parsing.measure(folder, requested.samples))
     if "connect" in parts:
-        measurements += connect.measure(folder, asked.samples)
+        measurements += connect.measure(folder, requested.samples)
     if set(parts) <= {"parsing", "connect"}:
         return measurements
     progress("starting Spark and making the data …")
@@ -87,40 +87,42 @@ def run(parts: Sequence[str], folder: Path, asked: argparse.Namespace) -> list[M
         spark = start(folder, with_kafka="stream-kafka" in parts)
         stack.callback(spark.stop)
         if "builds" in parts:
-            builds.load(spark, asked.rows)
-            measurements += builds.measure(spark, folder, asked.samples)
+            builds.load(spark, requested.rows)
+            measurements += builds.measure(spark, folder, requested.samples)
         if "registry" in parts:
             progress("the registry …")
-            measurements.append(registry.measure(spark, asked.samples))
+            measurements.append(registry.measure(spark, requested.samples))
         if set(parts) & set(STREAMS):
-            measurements += run_streams(spark, parts, folder, asked)
+            measurements += run_streams(spark, parts, folder, requested)
         if set(parts) & set(MANAGER):
-            measurements += run_manager(spark, parts, asked)
+            measurements += run_manager(spark, parts, requested)
     return measurements
 
 
 def run_manager(
-    spark: SparkSession, parts: Sequence[str], asked: argparse.Namespace
+    spark: SparkSession, parts: Sequence[str], requested: argparse.Namespace
 ) -> list[Measurement]:
     """Measure a refresh manager."""
     measurements: list[Measurement] = []
     if "manager-drift" in parts:
-        measurements += manager.drift(asked.managed_tables, asked.managed_seconds)
+        measurements += manager.drift(requested.managed_tables, requested.managed_seconds)
     if "manager-idle" in parts:
-        measurements += manager.idle(spark, asked.managed_tables, asked.managed_seconds)
+        measurements += manager.idle(spark, requested.managed_tables, requested.managed_seconds)
     if "manager-rest" in parts:
-        measurements += manager_rest.rest(spark, asked.rest_seconds)
+        measurements += manager_rest.rest(spark, requested.rest_seconds)
     if "manager-hosts" in parts:
-        measurements += manager_rest.hosts(spark, asked.hosted_tables, asked.managed_seconds)
+        measurements += manager_rest.hosts(
+            spark, requested.hosted_tables, requested.managed_seconds
+        )
     return measurements
 
 
 def run_streams(
-    spark: SparkSession, parts: Sequence[str], folder: Path, asked: argparse.Namespace
+    spark: SparkSession, parts: Sequence[str], folder: Path, requested: argparse.Namespace
 ) -> list[Measurement]:
     """Measure hosted tables."""
     streams.prepare(spark)
-    size = asked.stream_batches, asked.stream_rows
+    size = requested.stream_batches, requested.stream_rows
     measurements: list[Measurement] = []
 
     def add(measured: Sequence[Measurement]) -> None:
@@ -135,11 +137,11 @@ def run_streams(
     if "stream-windows" in parts:
         add(streams.windows(spark, folder, *size))
     if "stream-change" in parts:
-        add(streams_change.measure(spark, folder, asked.samples, asked.stream_rows))
+        add(streams_change.measure(spark, folder, requested.samples, requested.stream_rows))
     if "stream-lag" in parts:
-        add(streams_lag.measure(spark, asked.lag_seconds))
+        add(streams_lag.measure(spark, requested.lag_seconds))
     if "stream-memory" in parts:
-        add(streams_memory.measure(spark, folder, asked.memory_batches))
+        add(streams_memory.measure(spark, folder, requested.memory_batches))
     return measurements
 
 

@@ -148,11 +148,11 @@ def _compared(
     finally:
         for side in sides:
             side.stop()
-    told = []
+    recorded = []
     for name, index in (("", 1), (f", {other}", 2)):
         promised = index == 1
         few = tuple(s for each in short[0] for s in each), tuple(s for e in short[index] for s in e)
-        told += [
+        recorded += [
             Measurement(
                 f"{what}{name}: batch, {label}",
                 *few,
@@ -161,7 +161,7 @@ def _compared(
             )
             for label, quantile in (("p50", 0.5), ("p99", 0.99))
         ]
-        told.append(
+        recorded.append(
             Measurement(
                 f"{what}{name}: {many:,} rows",
                 long[0],
@@ -170,7 +170,7 @@ def _compared(
                 unit="rows/s",
             )
         )
-    return told
+    return recorded
 
 
 def _in_turn(sides: Sequence[Side], number: int, rows: int) -> list[list[list[float]]]:

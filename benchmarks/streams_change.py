@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _QUERY = "SELECT id, k, v * {factor} AS times, upper(note) AS note, ts FROM {{source}} WHERE v > 9"
 _FEW = 1_000
-_LOOKING_S = 0.02
+_POLL_S = 0.02
 _PATIENCE_S = 300.0
 
 
@@ -83,5 +83,5 @@ def _first_batch(side: Ours | HandWritten, old: object, start: float) -> float:
                 return time.perf_counter() - start
             if (failure := query.exception()) is not None:
                 raise NoProgressError(side.name) from failure
-        time.sleep(_LOOKING_S)
+        time.sleep(_POLL_S)
     raise NoProgressError(side.name)

@@ -64,8 +64,8 @@ def _lags(spark: SparkSession, source: str, target: str) -> tuple[float, ...]:
     reflected = [
         (row["timestamp"].timestamp(), position.version)
         for row in _history(spark, target)
-        if (facts := decode_commit(row["userMetadata"])) is not None
-        for position in (facts.positions or {}).values()
+        if (metadata := decode_commit(row["userMetadata"])) is not None
+        for position in (metadata.positions or {}).values()
         if isinstance(position, VersionedPosition)
     ]
     return tuple(

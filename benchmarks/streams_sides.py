@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TRIGGER_MS = 500
 _WRITE = "spark.databricks.delta.write"
 _PATIENCE_S = 300.0
-_LOOKING_S = 0.02
+_POLL_S = 0.02
 
 
 class NoProgressError(RuntimeError):
@@ -248,7 +248,7 @@ def batches(side: Side, rows: int) -> list[float]:
         query = side.query()
         if query is not None and (failure := query.exception()) is not None:
             raise NoProgressError(side.name) from failure
-        time.sleep(_LOOKING_S)
+        time.sleep(_POLL_S)
     raise NoProgressError(side.name)
 
 

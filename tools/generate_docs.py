@@ -217,12 +217,12 @@ def rest_routes() -> str:
 
 def rest_refresh() -> str:
     """What a refresh over HTTP may say."""
-    return table(("key", "default", "meaning"), rest_document.keys("RefreshAsked"))
+    return table(("key", "default", "meaning"), rest_document.keys("RefreshTableRequest"))
 
 
 def rest_gateway_refresh() -> str:
     """The keys of a refresh's body, as Flink's SQL Gateway has them."""
-    return table(("key", "default", "meaning"), rest_document.keys("GatewayRefreshAsked"))
+    return table(("key", "default", "meaning"), rest_document.keys("GatewayRefreshRequest"))
 
 
 def command_line() -> str:

@@ -87,7 +87,7 @@ class Demo:
         outcome = dbtRunner(callbacks=[show_result]).invoke([*DBT_OPTIONS, *arguments])
         for result in _results(outcome.result):
             if result.node.resource_type == "model":
-                self.note(result.node.name, _told(result), result.execution_time)
+                self.note(result.node.name, _described(result), result.execution_time)
                 for change in _changes(result):
                     say(f"  {result.node.name}: {change}")
         if outcome.exception is not None:
@@ -142,7 +142,7 @@ def _changes(result: Any) -> list[str]:  # noqa: ANN401 - as above
     return response["changes"] if response.get("action") == "ALTERED" else []
 
 
-def _told(result: Any) -> str:  # noqa: ANN401 - as above
+def _described(result: Any) -> str:  # noqa: ANN401 - as above
     message = str(result.message or result.status).strip()
     if result.status == "success":
         return message

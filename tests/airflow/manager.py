@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
-from dbt.adapters.spark_mt.manager.http.refresh_schemas import RefreshAsked
+from dbt.adapters.spark_mt.manager.http.refresh_schemas import RefreshTableRequest
 from dbt.adapters.spark_mt.manager.http.schemas import JobAnswer, TableList
 from dbt.adapters.spark_mt.manager.views import ScheduleView, TableView
 
@@ -36,7 +36,7 @@ def table(name: str, mode: str = "FULL", **more: Any) -> TableView:
     return TableView(
         name=name,
         refresh_mode=mode,
-        asked_refresh_mode=mode,
+        declared_refresh_mode=mode,
         status_reason="",
         engine="batch",
         strategy="recompute",
@@ -67,7 +67,7 @@ def job(status: str, error: str = "") -> JobAnswer:
         freshness="INTERVAL '1' HOUR",
         owner="process 1 on here",
         started_at_ms=0,
-        heard_at_ms=0,
+        last_heartbeat_ms=0,
         ended_at_ms=None if status == "RUNNING" else 1,
         rows=None if status == "RUNNING" else 7,
         error=error,
@@ -82,7 +82,7 @@ class FakeManager:
         self.tables: list[TableView] = []
         self.jobs: list[JobAnswer | None] = []
         """What each request for the job returns; None hangs up, and the last one stays."""
-        self.asked: list[RefreshAsked] = []
+        self.requested: list[RefreshTableRequest] = []
 
     def get(self, path: str) -> tuple[int, dict[str, Any] | None]:
         """Answer a GET: status and body; None hangs up."""
@@ -97,7 +97,7 @@ class FakeManager:
         """Answer a POST."""
         if path != "/v3/materialized-tables/refresh":
             return 404, {"title": "Not found", "detail": path}
-        self.asked.append(RefreshAsked.model_validate_json(body))
+        self.requested.append(RefreshTableRequest.model_validate_json(body))
         return 200, {"jobID": "job-1", "clusterInfo": {}}
 
 

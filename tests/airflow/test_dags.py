@@ -87,8 +87,8 @@ def test_a_run_asks_for_its_scheduled_time_in_the_tables_zone(manager):
     dag = dags_of(manager, config={"k": "v"})["c.s.daily"]
     run = ran(dag, "2025-03-01 23:00")
     assert run.state == DagRunState.SUCCESS
-    (asked,) = manager.asked
-    assert asked.model_dump() == {
+    (requested,) = manager.requested
+    assert requested.model_dump() == {
         "materializedTable": "`c`.`s`.`daily`",
         "isPeriodic": True,
         "scheduleTime": "2025-03-02 00:00:00",
@@ -101,7 +101,7 @@ def test_a_run_asks_for_its_scheduled_time_in_the_tables_zone(manager):
 
 def test_a_run_between_stands_for_the_newest_scheduled_time(manager):
     ran(dags_of(manager)["c.s.hourly"], "2025-03-01 10:37")
-    assert [asked.scheduleTime for asked in manager.asked] == ["2025-03-01 10:00:00"]
+    assert [requested.scheduleTime for requested in manager.requested] == ["2025-03-01 10:00:00"]
 
 
 @pytest.mark.parametrize("status", ["FAILED", "CANCELED"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.changes.adoption import AdoptionRefusedError
-from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable, Stranger
+from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable, UnmanagedTable
 from dbt.adapters.spark_mt.execution.adopt import AdoptionInstantError, Adoptions
 from dbt.adapters.spark_mt.execution.create import Definitions
 from dbt.adapters.spark_mt.execution.errors import (
@@ -31,7 +31,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Unregister,
 )
 from dbt.adapters.spark_mt.statements.parser import parse_statement
-from tests.behaviour.harness import Beaten, Faulty, InjectedError
+from tests.behaviour.harness import ConflictingRunner, Faulty, InjectedError
 from tests.behaviour.suite import DAY_3, KEYS, SUMS, WIDER, create, or_alter, prepare, refresh
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class Adoption:
     def test_a_key_of_a_new_column_is_null_in_old_rows(self, tables):
         with pytest.raises(ConstraintViolatedError):
             adopt(tables, WIDER, "(PRIMARY KEY (n) NOT ENFORCED)")
-        assert isinstance(tables.find("t"), Stranger)
+        assert isinstance(tables.find("t"), UnmanagedTable)
 
     @pytest.mark.usefixtures("table")
     def test_an_instant_must_be_known_to_the_sources(self, tables):
@@ -295,7 +295,7 @@ class Adoption:
 
     @pytest.mark.usefixtures("table")
     def test_who_adopts_second_finds_it_done(self, tables):
-        late = Beaten(tables.environment.runner, CommitDefinition, lambda: adopt(tables))
+        late = ConflictingRunner(tables.environment.runner, CommitDefinition, lambda: adopt(tables))
         assert adopt(tables, runner=late).action is Action.UNCHANGED
         assert tables.rows("t") == OLD_ROWS
         assert tables.stored("t").seq == 1
@@ -306,7 +306,7 @@ class Adoption:
         tables.append("orders", [(3, DAY_3, 1)])
         refresh(tables)
         tables.restore("t", 0)
-        assert isinstance(tables.find("t"), Stranger)
+        assert isinstance(tables.find("t"), UnmanagedTable)
         assert adopt(tables).action is Action.ADOPTED
         assert tables.rows("t") == OLD_ROWS
         tables.append("orders", [(4, DAY_3, 1)])
@@ -323,7 +323,7 @@ class Adoption:
         create(tables, clauses="COMMENT 'd' WITH ('a' = '1')")
         identity = tables.identity("t")
         assert release(tables).action is Action.RELEASED
-        assert isinstance(tables.find("t"), Stranger)
+        assert isinstance(tables.find("t"), UnmanagedTable)
         assert tables.rows("t") == [(1, 15), (2, 7)]
         assert tables.identity("t") == identity
         assert tables.metadata("t").options == {"a": "1"}
@@ -366,7 +366,7 @@ class Adoption:
     def test_a_refresh_that_was_planned_before_a_release_writes_nothing(self, tables):
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
-        late = Beaten(tables.environment.runner, Fill, lambda: release(tables))
+        late = ConflictingRunner(tables.environment.runner, Fill, lambda: release(tables))
         with pytest.raises(NotMaterializedError):
             tables.execute("ALTER MATERIALIZED TABLE t REFRESH", late)
         assert tables.rows("t") == [(1, 15), (2, 7)]
@@ -374,10 +374,10 @@ class Adoption:
     def test_a_release_that_lost_a_race_is_done_again(self, tables):
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
-        late = Beaten(tables.environment.runner, Release, lambda: refresh(tables))
+        late = ConflictingRunner(tables.environment.runner, Release, lambda: refresh(tables))
         assert release(tables, late).action is Action.RELEASED
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
-        assert isinstance(tables.find("t"), Stranger)
+        assert isinstance(tables.find("t"), UnmanagedTable)
 
     @pytest.mark.parametrize(("case", "step", "after"), FAULTS)
     def test_a_step_fails(self, tables, case, step, after):
@@ -393,7 +393,7 @@ class Adoption:
         assert failed is not None
         assert (error is None) == isinstance(failed, Register | Unregister)
         is_committed = failed.phase is Phase.AFTER or (failed.phase is Phase.COMMIT and after)
-        assert isinstance(tables.find("t"), Stranger) == (is_committed == case.releases)
+        assert isinstance(tables.find("t"), UnmanagedTable) == (is_committed == case.releases)
         assert tables.rows("t") == before[0] or is_committed
         case.run(tables)
         done = look(tables)

@@ -32,7 +32,7 @@ from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill, Publish
 from dbt.adapters.spark_mt.query.analyzer import QueryError
 from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
 from dbt.adapters.spark_mt.resolution.settings import Settings
-from tests.behaviour.harness import Beaten
+from tests.behaviour.harness import ConflictingRunner
 from tests.behaviour.suite import (
     CONTINUOUS,
     DAY_3,
@@ -189,22 +189,24 @@ class Alterations:
     def test_an_alteration_that_lost_a_race_plans_again(self, tables):
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
-        late = Beaten(tables.environment.runner, CommitDefinition, lambda: refresh(tables))
+        late = ConflictingRunner(
+            tables.environment.runner, CommitDefinition, lambda: refresh(tables)
+        )
         tables.execute("ALTER MATERIALIZED TABLE t SET COMMENT 'new'", late)
-        assert tables.stored("t").definition.asked.comment == "new"
+        assert tables.stored("t").definition.declared.comment == "new"
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
 
     def test_an_alteration_that_is_overtaken_before_it_publishes(self, tables):
         create(tables)
-        late = Beaten(
+        late = ConflictingRunner(
             tables.environment.runner, Publish, lambda: alter(tables, "SET COMMENT 'newer'")
         )
         outcome = tables.execute("ALTER MATERIALIZED TABLE t SET ('a' = '1')", late).outcome
         assert outcome.action is Action.ALTERED
         stored = tables.stored("t")
         assert stored.published is None
-        assert stored.definition.asked.comment == tables.metadata("t").comment == "newer"
-        assert dict(stored.definition.asked.options) == {"a": "1"}
+        assert stored.definition.declared.comment == tables.metadata("t").comment == "newer"
+        assert dict(stored.definition.declared.options) == {"a": "1"}
 
     def test_modes_that_were_left_open_are_derived_again(self, tables):
         create(tables)
@@ -366,7 +368,7 @@ class Alterations:
     def test_suspending_beside_a_refresh_lets_both_happen(self, tables):
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
-        late = Beaten(tables.environment.runner, Fill, lambda: alter(tables, "SUSPEND"))
+        late = ConflictingRunner(tables.environment.runner, Fill, lambda: alter(tables, "SUSPEND"))
         tables.execute("ALTER MATERIALIZED TABLE t REFRESH", late)
         assert (status(tables), tables.rows("t")) == (
             RefreshStatus.SUSPENDED,

@@ -21,12 +21,12 @@ from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.checks import difference
 from dbt.adapters.spark_mt.execution.errors import (
     PartitionUnderBaselineError,
-    SourceMadeAnewError,
+    SourceRecreatedError,
     SourceRewrittenError,
 )
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
-from tests.behaviour.harness import Beaten
+from tests.behaviour.harness import ConflictingRunner
 
 if TYPE_CHECKING:
     from tests.behaviour.harness import Tables
@@ -319,7 +319,7 @@ class Baselines:
     def test_a_source_made_anew_suspends(self, tables):
         create(tables, clauses=NOW)
         tables.source("events", EVENTS, [(7, 7, 70)])
-        with pytest.raises(SourceMadeAnewError):
+        with pytest.raises(SourceRecreatedError):
             refresh(tables)
         assert tables.stored("t").definition.status is RefreshStatus.SUSPENDED
         assert tables.rows("t") == []
@@ -357,12 +357,12 @@ class Baselines:
     def test_a_race_applies_changes_once(self, tables):
         create(tables, clauses=NOW)
         tables.append("events", [(4, 2, 40)])
-        runner = Beaten(tables.environment.runner, ApplyChanges, lambda: refresh(tables))
+        runner = ConflictingRunner(tables.environment.runner, ApplyChanges, lambda: refresh(tables))
         outcome = tables.execute("ALTER MATERIALIZED TABLE t REFRESH", runner).outcome
         assert outcome.refresh.status is RefreshResult.UP_TO_DATE
         assert tables.rows("t") == [(4, 2, 40)]
         tables.append("events", [(5, 2, 50)])
-        runner = Beaten(
+        runner = ConflictingRunner(
             tables.environment.runner, ApplyChanges, lambda: or_alter(tables, BIG_ROWS, RESUME)
         )
         tables.execute("ALTER MATERIALIZED TABLE t REFRESH", runner)

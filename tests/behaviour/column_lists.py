@@ -75,7 +75,7 @@ class ColumnLists:
         assert any("`n` BIGINT" in change for change in outcome.changes)
         assert columns(tables) == [("key", "INT"), ("amount", "BIGINT"), ("n", "BIGINT")]
         assert tables.rows("t") == [(1, 15, 2), (2, 7, 1)]
-        assert tables.stored("t").definition.asked.columns[2] == ColumnSpec("n")
+        assert tables.stored("t").definition.declared.columns[2] == ColumnSpec("n")
         assert again(tables).action is Action.UNCHANGED
 
     @pytest.mark.parametrize("clauses", [TYPED, CONSTRAINED])
@@ -83,13 +83,13 @@ class ColumnLists:
     def test_a_typed_list_grows_with_the_query(self, tables, clauses, query):
         """The new column goes to the end, wherever the query has it; it may be NULL."""
         create(tables, SUMS, clauses)
-        before = tables.stored("t").definition.asked
+        before = tables.stored("t").definition.declared
         alter(tables, f"AS {query}")
         assert columns(tables) == [("total", "BIGINT"), ("k", "BIGINT"), ("n", "BIGINT")]
         assert tables.rows("t") == [(7, 2, 1), (15, 1, 2)]
-        asked = tables.stored("t").definition.asked
-        assert asked.columns == (*before.columns, ColumnSpec("n", "BIGINT"))
-        assert asked.constraints == before.constraints
+        declared = tables.stored("t").definition.declared
+        assert declared.columns == (*before.columns, ColumnSpec("n", "BIGINT"))
+        assert declared.constraints == before.constraints
         assert tables.stored("t").definition.resolved.columns[2].nullable
         assert again(tables).action is Action.UNCHANGED
         tables.append("orders", [(3, DAY_3, 1)])
@@ -106,7 +106,7 @@ class ColumnLists:
     def test_constraints_alone_are_no_list(self, tables):
         create(tables, SUMS, "(PRIMARY KEY (k) NOT ENFORCED)")
         alter(tables, f"AS {WIDER}")
-        assert tables.stored("t").definition.asked.columns == ()
+        assert tables.stored("t").definition.declared.columns == ()
         assert again(tables).action is Action.UNCHANGED
 
     def test_a_list_of_a_model_follows_in_its_next_run(self, tables):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
-from dbt.adapters.spark_mt.execution.context import in_turn
+from dbt.adapters.spark_mt.execution.context import run_sequential
 from dbt.adapters.spark_mt.execution.operations import carried_out
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
@@ -89,8 +89,8 @@ class Tables(ABC):
         """Carry out a statement; by another runner if one is given, step after step."""
         environment = self.environment
         if runner is not None:
-            conduct = replace(environment.conduct, beside=in_turn)
-            environment = replace(environment, runner=runner, conduct=conduct)
+            execution_context = replace(environment.execution_context, run_both=run_sequential)
+            environment = replace(environment, runner=runner, execution_context=execution_context)
         self.forget()
         parsed = parse_statement(statement)
         assert parsed is not None
@@ -236,7 +236,7 @@ class Faulty:
 
 
 @dataclass
-class Beaten:
+class ConflictingRunner:
     """Lets another writer do something right before a kind of step, once or each time."""
 
     runner: StepRunner

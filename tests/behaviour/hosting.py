@@ -390,8 +390,8 @@ class Hosting:
         host.fresh()
         tables.append("events", [(9, 9, 5000)])
         host.reaches(HostPhase.FAILING)
-        told, errors = _jobs(tables)
-        assert told[0][0] == "FAILED"
+        recorded, errors = _jobs(tables)
+        assert recorded[0][0] == "FAILED"
         assert ConstraintViolatedError.condition in errors[0]
 
     @pytest.mark.parametrize("later", [False, True])

@@ -25,7 +25,7 @@ class MemoryWorld(World):
 
     def wait(self) -> None:
         self._now += QUICK.trigger_interval
-        self.streams.pump()
+        self.streams.run_batches()
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass while streams do nothing."""

@@ -7,14 +7,14 @@ import time
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from tests.behaviour.hosting_world import World
 
-_LOOKING_S = 0.05
+_POLL_S = 0.05
 """How often a test looks at a stream."""
 
 
 class SparkWorld(World):
     """A classic session."""
 
-    patience = int(40 / _LOOKING_S)
+    patience = int(40 / _POLL_S)
 
     def __init__(self, tables, session) -> None:
         super().__init__(tables)
@@ -24,7 +24,7 @@ class SparkWorld(World):
         return SparkEnvironment(self._spark).value
 
     def wait(self) -> None:
-        time.sleep(_LOOKING_S)
+        time.sleep(_POLL_S)
 
     def update(self, name, id_, v) -> None:
         self._spark.sql(f"UPDATE {name} SET v = {v} WHERE id = {id_}")

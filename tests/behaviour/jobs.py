@@ -20,11 +20,11 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableInitializingError,
     TableNotFoundError,
 )
-from dbt.adapters.spark_mt.execution.jobs import judged
+from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.steps import Fill, Publish
-from tests.behaviour.harness import Beaten, Faulty, InjectedError
+from tests.behaviour.harness import ConflictingRunner, Faulty, InjectedError
 from tests.behaviour.suite import DAILY, DAY_1, KEYS, SUMS, create, or_alter, prepare, refresh
 from tests.support.heartbeat import ManualHeartbeat
 from tests.support.memory.system_log import MemoryProcesses
@@ -38,8 +38,8 @@ MINUTE = timedelta(seconds=61)
 def holder(environment, name):
     """The refresh that fills a table now."""
     since = environment.now_ms() - SILENCE_MS
-    running = environment.conduct.log.running(name.catalog, name.schema, since)
-    live = (job for job in running if judged(job, environment) is job)
+    running = environment.execution_context.log.running(name.catalog, name.schema, since)
+    live = (job for job in running if with_effective_status(job, environment) is job)
     return next((job for job in live if job.table == name), None)
 
 
@@ -63,8 +63,12 @@ class World:
         self.processes = MemoryProcesses()
         self.tables = tables
         environment = tables.environment
-        conduct = replace(environment.conduct, heartbeat=self.heartbeat, processes=self.processes)
-        tables.environment = replace(environment, clock=lambda: self.now, conduct=conduct)
+        execution_context = replace(
+            environment.execution_context, heartbeat=self.heartbeat, processes=self.processes
+        )
+        tables.environment = replace(
+            environment, clock=lambda: self.now, execution_context=execution_context
+        )
 
     def while_filling(self, action):
         """A runner that lets something happen when the log has a row that a table is filled."""
@@ -73,7 +77,7 @@ class World:
             self.heartbeat.tick()
             action()
 
-        return Beaten(self.tables.environment.runner, Fill, beat_and_act)
+        return ConflictingRunner(self.tables.environment.runner, Fill, beat_and_act)
 
     def jobs(self):
         """The rows of SHOW JOBS about the table t."""
@@ -103,7 +107,7 @@ class World:
             "CREATE",
             creates=creates,
         )
-        self.tables.environment.conduct.log.append(job)
+        self.tables.environment.execution_context.log.append(job)
         return job
 
 
@@ -241,7 +245,7 @@ class Jobs:
         assert (status, end is not None, "process 1 on memory" in reason) == ("FAILED", True, True)
         with pytest.raises(TableNotFoundError):
             tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")
-        log = tables.environment.conduct.log
+        log = tables.environment.execution_context.log
         cleaned = log.job(job.table.catalog, job.job_id)
         assert (cleaned.status, cleaned.error) == (JobStatus.FAILED, reason)
         assert create(tables).action is Action.CREATED
@@ -251,7 +255,7 @@ class Jobs:
         world.processes.gone.add(job.owner)
         outcome = tables.execute("DROP MATERIALIZED TABLE IF EXISTS t").outcome
         assert outcome.action is Action.UNCHANGED
-        log = tables.environment.conduct.log
+        log = tables.environment.execution_context.log
         assert log.job(job.table.catalog, job.job_id).status is JobStatus.FAILED
 
     def test_a_hold_of_a_table_that_is_there_hinders_nobody(self, tables, world):
@@ -270,6 +274,6 @@ class Jobs:
 
     def test_what_is_held_is_told_by_schema(self, tables, world):
         job = world.crashed()
-        log = tables.environment.conduct.log
+        log = tables.environment.execution_context.log
         assert log.running(job.table.catalog, job.table.schema, 0) == (job,)
         assert log.running(job.table.catalog, "nowhere", 0) == ()

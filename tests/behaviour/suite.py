@@ -14,10 +14,10 @@ from dbt.adapters.spark_mt.changes.changes import DefinitionChangeError
 from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
 from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
 from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
-from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, Stranger
+from dbt.adapters.spark_mt.definition.table_state import InconsistentTable, Missing, UnmanagedTable
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
-    DamagedTableError,
+    InconsistentTableError,
     InvalidPartitionValueError,
     NotMaterializedError,
     PositionsNotReadableError,
@@ -30,7 +30,7 @@ from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill
 from dbt.adapters.spark_mt.query.analyzer import QueryError
 from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
-from tests.behaviour.harness import Beaten
+from tests.behaviour.harness import ConflictingRunner
 from tests.unit.formats.texts import pack, unpack, with_more
 
 if TYPE_CHECKING:
@@ -313,19 +313,19 @@ class Behaviour:
     def test_a_clone_is_a_stranger(self, tables):
         create(tables)
         tables.clone("t", "copy")
-        assert isinstance(tables.find("copy"), Stranger)
+        assert isinstance(tables.find("copy"), UnmanagedTable)
         with pytest.raises(NotMaterializedError):
             tables.execute("ALTER MATERIALIZED TABLE copy REFRESH")
 
     def test_a_table_changed_by_other_means_is_only_replaced(self, tables):
         create(tables, WIDER)
         tables.drop_column("t", "n")
-        assert isinstance(tables.find("t"), Damaged)
+        assert isinstance(tables.find("t"), InconsistentTable)
         rows = tables.rows("t")
         for form in ("CREATE", "CREATE OR ALTER"):
-            with pytest.raises(DamagedTableError):
+            with pytest.raises(InconsistentTableError):
                 create(tables, WIDER, form=form)
-        with pytest.raises(DamagedTableError):
+        with pytest.raises(InconsistentTableError):
             refresh(tables)
         assert tables.rows("t") == rows
         assert create(tables, WIDER, form="CREATE OR REPLACE").action is Action.REPLACED
@@ -447,7 +447,7 @@ class Behaviour:
     def test_a_refresh_that_lost_a_race_plans_again(self, tables):
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
-        late = Beaten(tables.environment.runner, Fill, lambda: or_alter(tables, WIDER))
+        late = ConflictingRunner(tables.environment.runner, Fill, lambda: or_alter(tables, WIDER))
         tables.execute("ALTER MATERIALIZED TABLE t REFRESH", late)
         assert tables.rows("t") == [(1, 15, 2), (2, 7, 1), (3, 1, 1)]
         assert tables.stored("t").definition.generation == 2
@@ -455,16 +455,18 @@ class Behaviour:
     def test_a_change_that_lost_a_race_plans_again(self, tables):
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
-        late = Beaten(tables.environment.runner, CommitDefinition, lambda: refresh(tables))
+        late = ConflictingRunner(
+            tables.environment.runner, CommitDefinition, lambda: refresh(tables)
+        )
         statement = f"CREATE OR ALTER MATERIALIZED TABLE t COMMENT 'new' AS {SUMS}"
         tables.execute(statement, late)
         stored = tables.stored("t")
-        assert (stored.seq, stored.definition.asked.comment) == (3, "new")
+        assert (stored.seq, stored.definition.declared.comment) == (3, "new")
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
         assert refresh(tables).status is RefreshResult.UP_TO_DATE
 
     def test_two_creators_make_one_table(self, tables):
-        late = Beaten(tables.environment.runner, Fill, lambda: create(tables, WIDER))
+        late = ConflictingRunner(tables.environment.runner, Fill, lambda: create(tables, WIDER))
         with pytest.raises(TableExistsError):
             tables.execute(f"CREATE MATERIALIZED TABLE t AS {SUMS}", late)
         assert tables.rows("t") == [(1, 15, 2), (2, 7, 1)]
@@ -473,7 +475,7 @@ class Behaviour:
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
         comments = iter(range(100))
-        late = Beaten(
+        late = ConflictingRunner(
             tables.environment.runner,
             Fill,
             lambda: or_alter(tables, clauses=f"COMMENT '{next(comments)}'"),

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind, encode_commit
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.commit_metadata import (
+    CommitKind,
+    CommitMetadata,
+    encode_commit,
+)
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     ChangeExtent,
@@ -111,7 +115,7 @@ class FormatWorld(ABC):
         """Bring a version back."""
 
     @abstractmethod
-    def overtaken(self, name: TableName, number: int, by: int) -> BaseException:
+    def conflict(self, name: TableName, number: int, by: int) -> BaseException:
         """Commit under `number` while another writer commits under `by`; return the error."""
 
     @abstractmethod
@@ -140,12 +144,12 @@ class FormatWorld(ABC):
         number: int | None,
         write: Callable[..., Any],
         *args: Any,
-        facts: CommitFacts | None = None,
+        commit_metadata: CommitMetadata | None = None,
         **more: Any,
     ) -> int | None:
         """Make a commit."""
         with self.session() as session:
-            metadata = encode_commit(facts or told(number))
+            metadata = encode_commit(commit_metadata or recorded(number))
             made = partial(write, session, *args)
             return self.tables.commit(session, metadata, number, made, **more)
 
@@ -184,13 +188,13 @@ class FormatWorld(ABC):
         return VersionRange(name, self.location(name), after, self.position(name))
 
 
-def told(number: int | None) -> CommitFacts:
-    return CommitFacts("id", CommitKind.CONTENT, number or 0, 1)
+def recorded(number: int | None) -> CommitMetadata:
+    return CommitMetadata("id", CommitKind.CONTENT, number or 0, 1)
 
 
 def definition(name: TableName, **clauses: Any):
-    asked = AskedDefinition(QUERY, constraints=(PrimaryKey(("k",), None),), **clauses)
-    return stored(resolve(asked, DDL), name)
+    declared = DeclaredDefinition(QUERY, constraints=(PrimaryKey(("k",), None),), **clauses)
+    return stored(resolve(declared, DDL), name)
 
 
 class TableFormatContract:
@@ -203,7 +207,7 @@ class TableFormatContract:
         version = world.commit(1, tables.append, t, world.made([(3, "c")]))
         assert version == world.newest(t)
         found = tables.log.commit(world.location(t), version)
-        assert (found.facts, found.effect, found.problem) == (told(1), CommitEffect.ROWS, "")
+        assert (found.metadata, found.effect, found.problem) == (recorded(1), CommitEffect.ROWS, "")
         assert world.rows(t) == [*TWO, (3, "c")]
 
     @pytest.mark.parametrize("number", [5, 4])
@@ -234,7 +238,7 @@ class TableFormatContract:
 
     def test_a_writer_that_is_overtaken_gets_a_conflict(self, world):
         t = world.table()
-        error = world.overtaken(t, number=1, by=2)
+        error = world.conflict(t, number=1, by=2)
         assert world.condition_of(error) in world.tables.format.conditions.conflict
         assert (9, "late") not in world.rows(t)
 
@@ -248,7 +252,7 @@ class TableFormatContract:
         world.delete(t, 1)
         commits = list(log.backwards(where))
         assert [c.version for c in commits] == sorted(log.versions(where), reverse=True)
-        assert [c.facts is not None for c in commits][:3] == [False, False, True]
+        assert [c.metadata is not None for c in commits][:3] == [False, False, True]
         assert [c.effect for c in commits][:3] == [
             CommitEffect.ROWS,
             CommitEffect.NO_ROWS,

@@ -100,21 +100,21 @@ def assert_history(tables: MaterializedTables, name: str = "t") -> int:
         for row in tables.sql(f"DESCRIBE HISTORY {name}").collect()
         if MARK in (row["userMetadata"] or "")
     ]
-    ours = sorted((v, facts) for v, facts in commits if facts["kind"] in _FENCED)
-    seqs = [facts["seq"] for _, facts in ours]
+    ours = sorted((v, metadata) for v, metadata in commits if metadata["kind"] in _FENCED)
+    seqs = [metadata["seq"] for _, metadata in ours]
     assert seqs == sorted(set(seqs)), seqs
     definition, compared = "", 0
-    for version, facts in ours:
-        definition = facts.get("definition") or definition
-        if facts["kind"] == "content":
-            query = _query_of(definition, name, facts["positions"])
+    for version, metadata in ours:
+        definition = metadata.get("definition") or definition
+        if metadata["kind"] == "content":
+            query = _query_of(definition, name, metadata["positions"])
             _assert_same(tables, f"SELECT * FROM {name} VERSION AS OF {version}", query)
             compared += 1
     return compared
 
 
 def _query_of(definition: str, name: str, positions: dict[str, Any]) -> str:
-    query = decode_definition(definition, name).resolved.asked.query
+    query = decode_definition(definition, name).resolved.declared.query
     for source, (version, _) in positions.items():
         short = source.rsplit(".", 1)[-1]
         query = re.sub(rf"\b{short}\b", f"{short} VERSION AS OF {version}", query)

@@ -100,10 +100,12 @@ def watch(moments: Moments) -> None:
         Timer(0, partial(_when_there, noted, partial(moments.reached, name, PHASES[-1]))).start()
         return done
 
-    def watched_fenced(tables: Any, session: Any, name: TableName, facts: Any, commit: Any) -> int:
+    def watched_fenced(
+        tables: Any, session: Any, name: TableName, metadata: Any, commit: Any
+    ) -> int:
         moments.reached(name.name, "before the commit")
         moments.reached(name.name, AT_WORK)
-        return fenced(tables, session, name, facts, commit)
+        return fenced(tables, session, name, metadata, commit)
 
     batches.BatchWriter.write = watched_write  # type: ignore[method-assign]
     batches.fenced = watched_fenced

@@ -39,13 +39,13 @@ class Left:
     Args:
         plan: The plan whose statement it ran.
         schema: Where.
-        told: When it was killed.
+        done: When it was killed.
     """
 
     plan: str
     schema: str
     leads: Leads
-    told: str
+    done: str
 
 
 def settle(spark: SparkSession, directory: Path) -> None:
@@ -55,7 +55,7 @@ def settle(spark: SparkSession, directory: Path) -> None:
         left: Left = pickle.loads(path.read_bytes())  # noqa: S301 - we wrote it a minute ago
         scene = Scene(spark, directory / "spark-warehouse", PLANS[left.plan])
         spark.sql(f"USE {left.schema}")
-        scene.settle(left.schema, left.leads, left.told)
+        scene.settle(left.schema, left.leads, left.done)
         path.unlink()
 
 
@@ -71,8 +71,8 @@ def run_and_die(spark: SparkSession, directory: Path, plan: str, chance: Random)
     leads = scene.undisturbed(run)
     moment, later_s = chance.choice(moments), chance.choice([0, chance.uniform(0, _LATER_S)])
     schema = scene.set()
-    told = f"{plan}: the JVM was killed {later_s:.3f} s {moment}"
-    (directory / LEFT).write_bytes(pickle.dumps(Left(plan, schema, leads, told)))
+    done = f"{plan}: the JVM was killed {later_s:.3f} s {moment}"
+    (directory / LEFT).write_bytes(pickle.dumps(Left(plan, schema, leads, done)))
     (directory / KILLED).write_text(str(moment))
 
     def reached(boundary: Boundary) -> None:
@@ -96,8 +96,8 @@ def die() -> None:
 
 def main(directory: Path, plan: str, seed: str) -> None:
     """Do what the module says."""
-    asked = {**CONFS, "spark.master": "local[2]"}
-    spark = classic_spark(asked, directory, directory / "spark.log")
+    requested = {**CONFS, "spark.master": "local[2]"}
+    spark = classic_spark(requested, directory, directory / "spark.log")
     settle(spark, directory)
     if plan:
         run_and_die(spark, directory, plan, dice(seed))

@@ -23,14 +23,14 @@ def main() -> None:
     spark = classic_spark(confs, folder, folder / "spark.log")
     running = assemble(spark, QUICK, Identity(version="test"))
     running.start()
-    told, role = folder / "role", ""
+    role_file, role = folder / "role", ""
     while True:
         now = running.manager.about().role.value
         if now != role:
             role = now
-            beside = told.with_suffix(".new")
-            beside.write_text(role)
-            beside.replace(told)
+            temporary = role_file.with_suffix(".new")
+            temporary.write_text(role)
+            temporary.replace(role_file)
         time.sleep(0.1)
 
 

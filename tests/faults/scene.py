@@ -81,23 +81,23 @@ class Scene:
         self.clear(schema)
         return leads
 
-    def settle(self, schema: str, leads: Leads, told: str, other: str = "") -> None:
+    def settle(self, schema: str, leads: Leads, done: str, other: str = "") -> None:
         """Assert all that must hold after the statement's early end, and clear the schema.
 
         Args:
             schema: The schema that was set.
             leads: What the statement would have led to.
-            told: What happened, for whoever reads a failure.
+            done: What happened, for whoever reads a failure.
             other: A statement to carry out before the same one again.
         """
-        assert rows_now(self.session) in leads.rows, told
+        assert rows_now(self.session) in leads.rows, done
         tables = self.tables()
         if other:
-            assert attempt(tables, other) in {"", NOT_FOUND}, told
-        assert attempt(tables, self.case.again) in {"", *self.case.done}, told
-        assert look(tables, schema) == leads.new, told
+            assert attempt(tables, other) in {"", NOT_FOUND}, done
+        assert attempt(tables, self.case.again) in {"", *self.case.done}, done
+        assert look(tables, schema) == leads.new, done
         names = frozenset({"t"} if leads.new else ())
-        assert tables.names(schema) == names, told
+        assert tables.names(schema) == names, done
         if leads.new:
             assert_history(tables)
         self.clear(schema)

@@ -140,8 +140,8 @@ def test_a_source_changes_under_a_refresh(server, tables, schema, meddling, whil
         except MaterializedTableError as error:
             condition = error.condition
     meddler.join()
-    anew = [(7, 7 * 300000)]
-    assert rows_now(session) in ((old,) if condition else (new, anew)), condition
+    again = [(7, 7 * 300000)]
+    assert rows_now(session) in ((old,) if condition else (new, again)), condition
     tables.sql("CREATE OR REPLACE TABLE orders USING delta AS SELECT 9 AS k, 1 AS amount")
     tables.execute(f"CREATE OR ALTER MATERIALIZED TABLE t AS {WIDER}")
     assert rows_now(session) == [(9, 1, 1)]

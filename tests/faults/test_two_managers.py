@@ -48,8 +48,8 @@ class Process:
     @property
     def role(self) -> str:
         """What it last said that it does."""
-        told = self._folder / "role"
-        return told.read_text() if told.exists() else ""
+        role_file = self._folder / "role"
+        return role_file.read_text() if role_file.exists() else ""
 
     def becomes(self, role: str) -> float:
         """Wait until it says so; returns how long that took, in seconds."""

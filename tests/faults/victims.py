@@ -84,7 +84,7 @@ def killed_after(life_s: float, work: Callable[..., None], arguments: tuple[obje
     return process.exitcode == -signal.SIGKILL
 
 
-def together(url: str, schema: str, statements: Sequence[Sequence[str]]) -> list[list[str]]:
+def run_parallel(url: str, schema: str, statements: Sequence[Sequence[str]]) -> list[list[str]]:
     """Run several lists of statements, each in a process of its own, from the same moment on.
 
     Returns:

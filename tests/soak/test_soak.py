@@ -26,5 +26,5 @@ def test_soak(session, schema):
         chaos.check()
     finally:
         chaos.close()
-        told = ", ".join(f"{name} {count}" for name, count in sorted(chaos.done.items()))
-        print(f"{chaos.done.total()} things: {told}")  # noqa: T201 - the result
+        done = ", ".join(f"{name} {count}" for name, count in sorted(chaos.done.items()))
+        print(f"{chaos.done.total()} things: {done}")  # noqa: T201 - the result

@@ -46,9 +46,9 @@ def _round(folder: Path, landed: Path, number: int, chance: random.Random) -> No
     lines = (
         json.dumps({"id": i, "k": k, "v": v}) for i, k, v in zip(ids, keys, values, strict=True)
     )
-    beside = landed / f"_{number:06}.json"  # Spark does not see names that begin so
-    beside.write_text("\n".join(lines), encoding="utf-8")
-    beside.rename(landed / f"{number:06}.json")
+    temporary = landed / f"_{number:06}.json"  # Spark does not see names that begin so
+    temporary.write_text("\n".join(lines), encoding="utf-8")
+    temporary.rename(landed / f"{number:06}.json")
     now = datetime.now(tz=timezone.utc)
     times = pa.array([now - timedelta(milliseconds=i) for i in range(_ROWS)], _MICROSECONDS)
     _append(folder / "readings", plain | {"ts": times})

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.execution.context import Action, Beating
+    from dbt.adapters.spark_mt.execution.context import Action, RunningHeartbeat
 
 
 @dataclass(slots=True)
@@ -15,7 +15,7 @@ class ManualHeartbeat:
 
     _beats: list[Action] = field(default_factory=list)
 
-    def __call__(self, beat: Action) -> Beating:
+    def __call__(self, beat: Action) -> RunningHeartbeat:
         """Remember `beat` until it is stopped."""
         self._beats.append(beat)
         return _Remembered(self._beats, beat)

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.definition.definition import (
-    AskedDefinition,
+    DeclaredDefinition,
     QueryContext,
     ResolvedDefinition,
     StoredDefinition,
@@ -87,16 +87,16 @@ class Engine:
         self.looked_up.append(name.name)
         return self.tables.get(name.name)
 
-    def create(self, name: str, asked: AskedDefinition) -> StoredDefinition:
+    def create(self, name: str, declared: DeclaredDefinition) -> StoredDefinition:
         """Put a materialized table into the catalog."""
         table = TableName(name, SCHEMA, CATALOG)
-        definition = stored(self.resolve(asked, name=table).definition, name=table)
+        definition = stored(self.resolve(declared, name=table).definition, name=table)
         self.tables[name] = definition
         return definition
 
     def resolve(
         self,
-        asked: AskedDefinition,
+        declared: DeclaredDefinition,
         before: StoredDefinition | None = None,
         *,
         name: TableName = TABLE,
@@ -105,7 +105,7 @@ class Engine:
     ) -> Resolution:
         """Resolve a definition at a fixed time."""
         return Resolver(self, self, settings or Settings(), lambda: now, validation).resolve(
-            name, asked, before
+            name, declared, before
         )
 
 
@@ -114,11 +114,11 @@ QUERY_COLUMNS = "user_id INT; product_id INT; price DECIMAL(10,2)"
 
 
 def resolve(
-    asked: AskedDefinition, ddl: str = QUERY_COLUMNS, **facts: object
+    declared: DeclaredDefinition, ddl: str = QUERY_COLUMNS, **facts: object
 ) -> ResolvedDefinition:
     """The resolved definition of a new table over a query with the columns of `ddl`."""
-    engine = Engine().knows(analyzed(asked.query, ddl, **facts))  # type: ignore[arg-type]
-    return engine.resolve(asked).definition
+    engine = Engine().knows(analyzed(declared.query, ddl, **facts))  # type: ignore[arg-type]
+    return engine.resolve(declared).definition
 
 
 def changed(definition: ResolvedDefinition, **values: object) -> ResolvedDefinition:
@@ -136,7 +136,9 @@ def conditions(error: MaterializedTableError) -> list[str]:
     return list(getattr(error, "conditions", (error.condition,)))
 
 
-def commit(version, operation="WRITE", facts=None, rows=None, **more):
+def commit(version, operation="WRITE", metadata=None, rows=None, **more):
     """A commit as the log of a table has it, with the effect that its operation has on Delta."""
     effect = FORMAT.effect_of(operation)
-    return Commit(version, more.pop("at", version), operation, facts, rows, effect=effect, **more)
+    return Commit(
+        version, more.pop("at", version), operation, metadata, rows, effect=effect, **more
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition, ResolvedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, ResolvedDefinition
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 
 ROOT = Path(__file__).parents[2]
@@ -45,8 +45,8 @@ def create(priority):
     return parse_statement(CREATE.format(priority))
 
 
-def resolved(asked):
-    return resolve(asked, "a INT")
+def resolved(declared):
+    return resolve(declared, "a INT")
 
 
 def altered_by(form):
@@ -55,7 +55,7 @@ def altered_by(form):
     return altered(statement, high).refresh_priority
 
 
-high = create("HIGH").asked
+high = create("HIGH").declared
 plain = replace(high, refresh_priority=None)
 table = stored(resolved(high))
 print(json.dumps({
@@ -71,10 +71,10 @@ print(json.dumps({
     ],
     "stored": codec.decode_definition(codec.encode_definition(table), "t") == table,
     "unstored": "refresh_priority" in json.dumps(codec.document_of(stored(resolved(plain)))),
-    "show": [create_text(stored(resolved(asked)), {}) for asked in (high, plain)],
+    "show": [create_text(stored(resolved(declared)), {}) for declared in (high, plain)],
     "desc": [
-        dict(definition_rows(stored(resolved(asked)), {}))["Refresh priority"]
-        for asked in (high, plain)
+        dict(definition_rows(stored(resolved(declared)), {}))["Refresh priority"]
+        for declared in (high, plain)
     ],
     "config": validate_config("m", {"refresh_priority": "high"}, {"refresh_priority"}).clauses,
     "key": "refresh_priority" in {key.name for key in CONFIG_KEYS},
@@ -176,6 +176,10 @@ def test_few_files_know_a_clause():
 def test_every_field_that_a_user_writes_is_a_clause_or_belongs_to_the_query():
     fields = {clause.field for clause in CLAUSES}
     assert len(fields) == len(CLAUSES)
-    assert set(AskedDefinition.__dataclass_fields__) - fields == {"query", "columns", "constraints"}
+    assert set(DeclaredDefinition.__dataclass_fields__) - fields == {
+        "query",
+        "columns",
+        "constraints",
+    }
     resolved = {clause.field for clause in CLAUSES if clause.is_resolved}
     assert resolved == fields & set(ResolvedDefinition.__dataclass_fields__)

@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable
+from dbt.adapters.spark_mt.definition.table_state import InconsistentTable, StoredTable
 from dbt.adapters.spark_mt.definition.watermark import Watermark
 from dbt.adapters.spark_mt.execution.alter import Alterations, Derivation
 from dbt.adapters.spark_mt.execution.checks import (
@@ -56,7 +56,7 @@ from dbt.adapters.spark_mt.execution.results import (
     StatementResult,
 )
 from dbt.adapters.spark_mt.execution.show import Figure, figures_of
-from dbt.adapters.spark_mt.execution.waiting import WaitedInVainError
+from dbt.adapters.spark_mt.execution.waiting import WaitTimeoutError
 from dbt.adapters.spark_mt.hosting.host import Host, Wanted
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostProgress
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
@@ -127,7 +127,7 @@ __all__ = [
     "Verdict",
     "VersionedPosition",
     "Wait",
-    "WaitedInVainError",
+    "WaitTimeoutError",
     "Watermark",
     "Write",
 ]
@@ -256,7 +256,7 @@ class MaterializedTables(TableOperations):
         return tuple(
             Declared(name, found.definition.owner)
             for name, found in looked
-            if isinstance(found, StoredTable | Damaged)
+            if isinstance(found, StoredTable | InconsistentTable)
         )
 
     def figures(self, schema: str, catalog: str | None = None) -> dict[str, tuple[Figure, ...]]:
@@ -408,6 +408,8 @@ class MaterializedTables(TableOperations):
     def _hosted(self, name: TableName) -> HostedTable:
         """A hosted table with ports of its own, which log rows about streams together."""
         value = SparkEnvironment(self._spark).value
-        conduct = replace(value.conduct, deferred=self.environment.conduct.deferred)
-        value = replace(value, conduct=conduct)
+        execution_context = replace(
+            value.execution_context, deferred=self.environment.execution_context.deferred
+        )
+        value = replace(value, execution_context=execution_context)
         return HostedTable(name, value, Refreshes(value))

@@ -113,12 +113,12 @@ class SparkMTCredentials(Credentials):
         precedence.
         """
         translated: dict[str, Any] = super().translate_aliases(kwargs, recurse)
-        asked = translated.get("freshness")
-        if not _is_interval(asked):
+        requested = translated.get("freshness")
+        if not _is_interval(requested):
             return translated
-        if translated.get("freshness_interval", asked) != asked:
+        if translated.get("freshness_interval", requested) != requested:
             raise DbtRuntimeError("freshness and freshness_interval mean the same and differ")  # noqa: EM101, TRY003 - dbt's error class takes a text
-        return {**translated, "freshness_interval": asked}
+        return {**translated, "freshness_interval": requested}
 
     @property
     def type(self) -> str:
@@ -236,28 +236,28 @@ def target_of(credentials: SparkMTCredentials) -> SparkTarget:
 def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
     from dbt.adapters.spark_mt.spark import session  # noqa: PLC0415 - loads PySpark
 
-    asked = credentials.server_side_parameters
+    requested = credentials.server_side_parameters
     target = target_of(credentials)
     _log_target(target)
     if target.is_connect:
         spark = session.connect_spark(target.url, {}, is_near=target.manager is not None)
         handle = SparkHandle(spark, owner=_owner, on_close=spark.stop, target=target)
     else:
-        spark = _own_spark(asked, target).newSession()
+        spark = _own_spark(requested, target).newSession()
         handle = SparkHandle(spark, owner=_owner, target=target)
-    fixed = session.apply_confs(spark, asked)
+    fixed = session.apply_confs(spark, requested)
     if fixed:
         _warn_of_fixed_confs(fixed)
     return handle
 
 
-def _own_spark(asked: Mapping[str, str], target: SparkTarget) -> SparkSession:
+def _own_spark(requested: Mapping[str, str], target: SparkTarget) -> SparkSession:
     from dbt.adapters.spark_mt.spark import session  # noqa: PLC0415 - loads PySpark
     from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError  # noqa: PLC0415
 
     log = Path(os.environ.get("DBT_LOG_PATH", "logs")).absolute() / "spark.log"
     try:
-        return session.classic_spark(asked, Path.cwd(), log)
+        return session.classic_spark(requested, Path.cwd(), log)
     except MetastoreInUseError as error:
         reasons = _why_not_the_managers(target, Path(error.parameters["metastore"]))
         raise MetastoreInUseError(violations=reasons, **error.parameters) from None

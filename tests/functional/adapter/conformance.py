@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import dbt.tests.adapter
 
-from tests.seeds import conformance as seeds
+from tests.flips import conformance as seeds
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "conformance.md"

@@ -17,7 +17,7 @@ select origin, count(*) as flights from {{ ref('flights') }} group by origin
 """
 
 
-def message_and_facts(results) -> tuple[str, dict]:
+def message_and_response(results) -> tuple[str, dict]:
     """The status of the only model of a run, and its facts in run_results.json."""
     written = json.loads(Path("target/run_results.json").read_text(encoding="utf-8"))
     return results.results[-1].message, written["results"][-1]["adapter_response"]
@@ -50,17 +50,21 @@ class TestLife(Base):
 
     def test_a_run_creates_and_fills(self, project, ask):
         run_dbt(["seed"])
-        message, facts = message_and_facts(run_dbt(["run"]))
+        message, response = message_and_response(run_dbt(["run"]))
         assert message == "CREATED"
-        assert (facts["action"], facts["rows"], facts["refresh"]) == ("CREATED", 2, "REFRESHED")
+        assert (response["action"], response["rows"], response["refresh"]) == (
+            "CREATED",
+            2,
+            "REFRESHED",
+        )
         rows = ask(f"select * from {project.test_schema}.by_origin order by 1")
         assert rows == [("EWR", 1), ("JFK", 2)]
 
     def test_nothing_moved(self, project, ask):
         before = ask(f"describe history {project.test_schema}.by_origin")
-        message, facts = message_and_facts(run_dbt(["run"]))
+        message, response = message_and_response(run_dbt(["run"]))
         assert message == "UP TO DATE"
-        assert (facts["action"], facts["refresh"], facts["changes"]) == (
+        assert (response["action"], response["refresh"], response["changes"]) == (
             "UNCHANGED",
             "UP_TO_DATE",
             [],
@@ -69,19 +73,19 @@ class TestLife(Base):
 
     def test_a_source_moved(self, project, ask):
         project.run_sql(f"insert into {project.test_schema}.flights values (4, 'LGA')")
-        message, facts = message_and_facts(run_dbt(["run"]))
+        message, response = message_and_response(run_dbt(["run"]))
         assert message == "REFRESHED 3 rows"
         source = f"spark_catalog.{project.test_schema}.flights"
-        assert list(facts["positions_to"]) == [source]
-        assert facts["positions_from"] != facts["positions_to"]
+        assert list(response["positions_to"]) == [source]
+        assert response["positions_from"] != response["positions_to"]
         assert len(ask(f"select * from {project.test_schema}.by_origin")) == 3
 
     def test_the_query_gets_a_column(self, project, ask, write):
         write(_MODEL.replace("as flights", "as flights, max(id) as latest"))
-        message, facts = message_and_facts(run_dbt(["run"]))
+        message, response = message_and_response(run_dbt(["run"]))
         assert message.startswith("ALTERED ")
         assert message.endswith("REFRESHED 3 rows")
-        assert facts["changes"]
+        assert response["changes"]
         rows = ask(f"select latest from {project.test_schema}.by_origin order by 1")
         assert rows == [(1,), (3,), (4,)]
 
@@ -96,8 +100,8 @@ class TestLife(Base):
 
     def test_full_refresh_replaces(self, project, ask, write):
         write(_MODEL)
-        message, facts = message_and_facts(run_dbt(["run", "--full-refresh"]))
-        assert (message, facts["action"]) == ("REPLACED", "REPLACED")
+        message, response = message_and_response(run_dbt(["run", "--full-refresh"]))
+        assert (message, response["action"]) == ("REPLACED", "REPLACED")
         assert [c[0] for c in ask(f"describe {project.test_schema}.by_origin")] == [
             "origin",
             "flights",
@@ -106,7 +110,7 @@ class TestLife(Base):
     def test_empty_alters_nothing(self, project, ask, write):
         write(_MODEL.replace("as flights", "as flights, min(id) as first"))
         before = ask(f"show create materialized table {project.test_schema}.by_origin")
-        message, _ = message_and_facts(run_dbt(["run", "--empty"]))
+        message, _ = message_and_response(run_dbt(["run", "--empty"]))
         assert message == "VALIDATED"
         assert ask(f"show create materialized table {project.test_schema}.by_origin") == before
         assert len(ask(f"select * from {project.test_schema}.by_origin")) == 3
@@ -120,14 +124,14 @@ class TestLife(Base):
     def test_never_leaves_the_refresh_to_others(self, project, ask, write):
         write(_MODEL.replace("freshness=", "refresh_on_run='never', freshness="))
         project.run_sql(f"insert into {project.test_schema}.flights values (5, 'BOS')")
-        message, facts = message_and_facts(run_dbt(["run"]))
-        assert (message, facts.get("refresh")) == ("UNCHANGED", None)
+        message, response = message_and_response(run_dbt(["run"]))
+        assert (message, response.get("refresh")) == ("UNCHANGED", None)
         assert len(ask(f"select * from {project.test_schema}.by_origin")) == 3
 
     def test_always_recomputes(self, write):
         write(_MODEL.replace("freshness=", "refresh_on_run='always', freshness="))
-        assert message_and_facts(run_dbt(["run"]))[0] == "REFRESHED 4 rows"
-        assert message_and_facts(run_dbt(["run"]))[0] == "REFRESHED 4 rows"
+        assert message_and_response(run_dbt(["run"]))[0] == "REFRESHED 4 rows"
+        assert message_and_response(run_dbt(["run"]))[0] == "REFRESHED 4 rows"
 
     def test_docs_show_the_type(self, project):
         catalog = run_dbt(["docs", "generate"])
@@ -169,9 +173,9 @@ class TestRenderedStatement(Base):
 class TestEmptyBeforeTheFirstRun(Base):
     def test_a_view_stands_in_until_the_table_is_built(self, project, ask):
         run_dbt(["seed"])
-        assert message_and_facts(run_dbt(["run", "--empty"]))[0] == "VALIDATED"
+        assert message_and_response(run_dbt(["run", "--empty"]))[0] == "VALIDATED"
         assert ask(f"select * from {project.test_schema}.by_origin") == []
-        assert message_and_facts(run_dbt(["run"]))[0] == "CREATED"
+        assert message_and_response(run_dbt(["run"]))[0] == "CREATED"
         assert len(ask(f"select * from {project.test_schema}.by_origin")) == 2
 
 
@@ -220,7 +224,7 @@ models:
 
     def test_columns_keys_and_comments_are_declared(self, project, ask, write):
         run_dbt(["seed"])
-        assert message_and_facts(run_dbt(["run"]))[0] == "CREATED"
+        assert message_and_response(run_dbt(["run"]))[0] == "CREATED"
         shown = ask(f"show create materialized table {project.test_schema}.by_origin")[0][0]
         assert "PRIMARY KEY (`origin`) NOT ENFORCED" in shown
         assert "NOT NULL" in shown
@@ -269,12 +273,16 @@ class TestSuspended(Base):
         run_dbt(["run"])
         project.run_sql(f"alter materialized table {table} suspend")
         project.run_sql(f"insert into {project.test_schema}.flights values (4, 'LGA')")
-        message, facts = message_and_facts(run_dbt(["run"]))
-        assert (message, facts["status"], facts.get("refresh")) == ("SUSPENDED", "SUSPENDED", None)
+        message, response = message_and_response(run_dbt(["run"]))
+        assert (message, response["status"], response.get("refresh")) == (
+            "SUSPENDED",
+            "SUSPENDED",
+            None,
+        )
         write(_MODEL.replace("as flights", "as flights, max(id) as latest"))
-        message, facts = message_and_facts(run_dbt(["run"]))
+        message, response = message_and_response(run_dbt(["run"]))
         assert message.startswith("SUSPENDED, ALTERED 2 changes")
         assert ask(f"select * from {table} order by 1") == [("EWR", 1, None), ("JFK", 2, None)]
         project.run_sql(f"alter materialized table {table} resume")
         assert len(ask(f"select * from {table} where latest is not null")) == 3
-        assert message_and_facts(run_dbt(["run"]))[0] == "UP TO DATE"
+        assert message_and_response(run_dbt(["run"]))[0] == "UP TO DATE"

@@ -138,11 +138,11 @@ def assert_follows_from_baseline(tables: MaterializedTables, name: str) -> None:
     never reads; a query that looks tables up must not have had these change.
     """
     definition = _stored(tables, name)
-    baseline, key = definition.baseline, definition.asked.primary_key
+    baseline, key = definition.baseline, definition.declared.primary_key
     assert baseline is not None, name
     positions = fenced_commits(tables, name)[0]["positions"]
     session, prefix = _oracle_session(tables)
-    query = prefix.sub("", definition.asked.query)
+    query = prefix.sub("", definition.declared.query)
     _pin(session, prefix, positions)
     whole = _frozen(session, query)
     _pin_changes(session, baseline, positions, ("upto", "after"))

@@ -257,5 +257,5 @@ def test_it_is_shown(tables):
         "EXPLAIN CREATE OR ALTER MATERIALIZED TABLE t WITH ('incremental' = 'auto') "
         f"FRESHNESS = INTERVAL '2' MINUTES REFRESH_MODE = CONTINUOUS AS {AGGREGATE}"
     ).collect()
-    told = [(row[2], row[5].partition(":")[0]) for row in explained]
-    assert (f"kept by incremental/{NAME}", "RULES") in told
+    recorded = [(row[2], row[5].partition(":")[0]) for row in explained]
+    assert (f"kept by incremental/{NAME}", "RULES") in recorded

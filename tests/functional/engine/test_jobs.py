@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
 from dbt.adapters.spark_mt.spark.system_table import COLUMNS, SystemTable
-from tests.behaviour.harness import Beaten, divided
+from tests.behaviour.harness import ConflictingRunner, divided
 from tests.behaviour.jobs import Jobs
 from tests.behaviour.spark import SparkTables
 from tests.support.heartbeat import ManualHeartbeat
@@ -86,14 +86,14 @@ def of_schema(session: SparkSession, schema: str) -> list[tuple]:
 
 
 def test_a_table_and_its_refresh_are_told_in_one_commit(tables, session, schema):
-    conduct = replace(tables.environment.conduct, heartbeat=ManualHeartbeat())
-    tables.environment = replace(tables.environment, conduct=conduct)
+    execution_context = replace(tables.environment.execution_context, heartbeat=ManualHeartbeat())
+    tables.environment = replace(tables.environment, execution_context=execution_context)
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
     before = appended(session)
     tables.execute(f"CREATE MATERIALIZED TABLE u AS {QUERY}")
     assert appended(session) == before + 1
-    told = [("JOB", "FINISHED"), ("TABLE", "ACTIVATED")]
-    assert of_schema(session, schema) == sorted(told * 2)
+    recorded = [("JOB", "FINISHED"), ("TABLE", "ACTIVATED")]
+    assert of_schema(session, schema) == sorted(recorded * 2)
 
 
 @pytest.mark.conformance
@@ -112,26 +112,32 @@ def test_jobs_can_be_queried(tables, session, schema):
 def test_a_long_refresh_tells_that_it_runs_from_a_thread(session, schema):
     """The statement continues only when others see that it runs."""
     environment = SparkEnvironment(session).value
-    told = Event()
-    log = environment.conduct.log
+    recorded = Event()
+    log = environment.execution_context.log
 
-    class Telling:
+    class SignallingLog:
         def append(self, job):
             log.append(job)
-            told.set()
+            recorded.set()
 
     def seen():
-        assert told.wait(60)
+        assert recorded.wait(60)
         running.extend(log.running("spark_catalog", schema, 0))
 
     running = []
-    conduct = replace(environment.conduct, log=Telling(), heartbeat=ThreadedHeartbeat(0, 60))
+    execution_context = replace(
+        environment.execution_context, log=SignallingLog(), heartbeat=ThreadedHeartbeat(0, 60)
+    )
     tables = TableOperations(
-        replace(environment, conduct=conduct, runner=Beaten(environment.runner, Fill, seen))
+        replace(
+            environment,
+            execution_context=execution_context,
+            runner=ConflictingRunner(environment.runner, Fill, seen),
+        )
     )
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
     assert [(job.table.name, job.creates) for job in running] == [("t", True)]
-    assert not environment.conduct.processes.is_gone(running[0].owner)
+    assert not environment.execution_context.processes.is_gone(running[0].owner)
     assert log.running("spark_catalog", schema, 0) == ()
 
 

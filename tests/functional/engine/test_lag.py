@@ -52,8 +52,10 @@ def commits(session, table):
         metrics = row["operationMetrics"] or {}
         counts = ("numOutputRows", "numDeletedRows", "numTargetRowsInserted", "numRemovedFiles")
         with_rows = any(int(metrics.get(name) or 0) for name in counts)
-        told = json.loads(row["userMetadata"] or "{}").get("positions") or {}
-        read = {name.rpartition(".")[2]: at[0] for name, at in told.items() if isinstance(at, list)}
+        recorded = json.loads(row["userMetadata"] or "{}").get("positions") or {}
+        read = {
+            name.rpartition(".")[2]: at[0] for name, at in recorded.items() if isinstance(at, list)
+        }
         changes = with_rows and row["operation"] not in _NO_ROWS
         found.append((row["version"], row["timestamp"].timestamp(), changes, read))
     return found
@@ -89,8 +91,8 @@ def assert_agree(tables, session, schema, clock):
         assert shown[name] == lag.seconds
         rows = described(tables, name)
         assert rows["Lag"] == f"{lag.seconds} seconds"
-        told = {figure.label: figure.value for figure in figures[name]}
-        assert told["Lag"].startswith(f"{lag.seconds} seconds at ")
+        recorded = {figure.label: figure.value for figure in figures[name]}
+        assert recorded["Lag"].startswith(f"{lag.seconds} seconds at ")
         assert sum(stage.seconds for stage in lag.stages) == pytest.approx(expected, abs=2)
     return {name: tables.lag(name) for name in ("wide", "named", "top")}
 

@@ -49,9 +49,9 @@ def version(spark: SparkSession, table: str) -> int:
     return spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0]["version"]
 
 
-def lease(term: int = 1, heard_at_ms: int = 1_000, *, is_released: bool = False) -> Lease:
+def lease(term: int = 1, last_heartbeat_ms: int = 1_000, *, is_released: bool = False) -> Lease:
     """A lease of a manager on another machine."""
-    return Lease(CATALOG, term, THERE, heard_at_ms, is_released=is_released)
+    return Lease(CATALOG, term, THERE, last_heartbeat_ms, is_released=is_released)
 
 
 def write_as_an_older_release(spark: SparkSession, term: int, at_ms: int, status: str) -> None:
@@ -72,14 +72,14 @@ def test_a_lease_is_a_row_of_its_own_table_and_a_heartbeat_is_none(spark):
     assert others.newest(CATALOG) == lease()
     taken = version(spark, LEASES)
     for at_ms in (2_000, 3_000):
-        ours.beat(lease(heard_at_ms=at_ms))
-        assert others.newest(CATALOG) == lease(heard_at_ms=at_ms)
+        ours.beat(lease(last_heartbeat_ms=at_ms))
+        assert others.newest(CATALOG) == lease(last_heartbeat_ms=at_ms)
     assert (version(spark, LEASES), version(spark, REGISTRY)) == (taken, before)
     assert not others.take(lease())
     assert others.take(lease(2, 9_000))
     ours.beat(lease(1, 99_000))
     assert ours.newest(CATALOG) == lease(2, 9_000), "the first one lost it"
-    others.tell(lease(2, 10_000, is_released=True))
+    others.write(lease(2, 10_000, is_released=True))
     assert ours.newest(CATALOG).is_released
 
 
@@ -87,14 +87,14 @@ def test_heartbeats_are_read_from_afar_and_outlive_the_upkeep_of_the_table(spark
     """Over Connect nothing but Spark's own listing is there."""
     ours = SparkEnvironment(spark).leases
     ours.take(lease())
-    ours.beat(lease(heard_at_ms=5_000))
+    ours.beat(lease(last_heartbeat_ms=5_000))
     location = spark.sql(f"DESCRIBE DETAIL {LEASES}").collect()[0]["location"]
     assert listed_names(spark, f"{location}/_heartbeats") == ["1-5000.beat"]
     assert listed_names(spark, f"{location}/_nothing") == []
     spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     spark.sql(f"VACUUM {LEASES} RETAIN 0 HOURS")
     assert listed_names(spark, f"{location}/_heartbeats") == ["1-5000.beat"]
-    assert SparkEnvironment(spark).leases.newest(CATALOG).heard_at_ms == 5_000
+    assert SparkEnvironment(spark).leases.newest(CATALOG).last_heartbeat_ms == 5_000
 
 
 def test_a_manager_takes_over_from_an_older_release_and_the_term_counts_on(spark, tables):
@@ -122,15 +122,15 @@ def test_a_manager_takes_over_from_an_older_release_and_the_term_counts_on(spark
     assert SparkEnvironment(spark).leases.newest(CATALOG).is_released
 
 
-def job(name: str, status: JobStatus, heard_at_ms: int, **facts) -> Job:
+def job(name: str, status: JobStatus, last_heartbeat_ms: int, **facts) -> Job:
     """A row about a job of the table t."""
     made = Job(
         job_id=name,
         table=TableName("t", "default", CATALOG),
         kind=JobKind.MANUAL,
         status=status,
-        started_at_ms=heard_at_ms,
-        heard_at_ms=heard_at_ms,
+        started_at_ms=last_heartbeat_ms,
+        last_heartbeat_ms=last_heartbeat_ms,
         owner=THERE,
         trigger="REFRESH",
     )
@@ -150,14 +150,14 @@ def test_compaction_keeps_what_a_reader_may_need(spark, tables):
         job("ended", JobStatus.RUNNING, now),
         job("ended", JobStatus.FINISHED, now, ended_at_ms=now),
     )
-    told = {row["job_id"]: row["status"] for row in log_rows(spark, "JOB")}
-    log.tell_handlers(CATALOG, {TableName("t", "default", CATALOG): b"old"})
-    log.tell_handlers(CATALOG, {TableName("t", "default", CATALOG): b"new"})
+    recorded = {row["job_id"]: row["status"] for row in log_rows(spark, "JOB")}
+    log.record_handlers(CATALOG, {TableName("t", "default", CATALOG): b"old"})
+    log.record_handlers(CATALOG, {TableName("t", "default", CATALOG): b"new"})
     table = SystemTable(spark, versioned_tables(spark), PrivateSessions(spark), compact_every=1)
     before = log.known(CATALOG), log.jobs(CATALOG, now - KEPT_MS)
     table.append(CATALOG, [{"kind": "OTHER"}], now)
     assert (log.known(CATALOG), log.jobs(CATALOG, now - KEPT_MS)) == before
-    assert told.keys() - {row["job_id"] for row in log_rows(spark, "JOB")} == {"long ago"}
+    assert recorded.keys() - {row["job_id"] for row in log_rows(spark, "JOB")} == {"long ago"}
     found = {(row["job_id"], row["status"]) for row in log_rows(spark, "JOB")}
     assert {("runs", "RUNNING"), ("ended", "FINISHED"), ("a month ago", "FINISHED")} <= found
     assert ("ended", "RUNNING") not in found
@@ -171,7 +171,7 @@ def test_compaction_keeps_the_last_lease(spark):
     leases = SparkEnvironment(spark).leases
     for term in (1, 2, 3):
         assert leases.take(lease(term))
-        leases.tell(lease(term, is_released=True))
+        leases.write(lease(term, is_released=True))
     row = {
         "kind": "MANAGER",
         "seq": 3,
@@ -225,5 +225,5 @@ def test_the_view_tells_streams_of_the_manager_that_holds_the_catalog(spark, tab
     assert shown() == {"s": "FAILED", "r": "FAILED"}
     environment.leases.take(lease())
     assert shown() == {"s": "RUNNING", "r": "FAILED"}, "a lease tells nothing of other refreshes"
-    environment.leases.tell(lease(is_released=True))
+    environment.leases.write(lease(is_released=True))
     assert shown() == {"s": "FAILED", "r": "FAILED"}

@@ -27,7 +27,7 @@ def test_both_ways_tell_the_same(session, location):
     """Also between 30 commits, over which files are picked out of the directory."""
     by_jobs, by_files = DeltaLog(session), DriverLog(session, DriverFiles(session))
     last = COMMITS - 1
-    asked = {
+    requested = {
         "versions": lambda log: log.versions(location),
         "newest": lambda log: (log.newest(location), log.newest(location, 17)),
         "is newest": lambda log: (log.is_newest(location, last), log.is_newest(location, 7)),
@@ -41,11 +41,13 @@ def test_both_ways_tell_the_same(session, location):
         "table": lambda log: log.table_id(location),
         "nothing": lambda log: (log.newest(f"{location}-not"), log.versions(f"{location}-not")),
     }
-    told = {what: (ask(by_jobs), ask(by_files)) for what, ask in asked.items()}
-    assert {what: a for what, (a, _) in told.items()} == {what: b for what, (_, b) in told.items()}
-    assert told["versions"][0] == [*range(COMMITS)]
-    assert len(told["actions"][0]) == last
-    assert [commit.version for commit in told["back"][0]] == [*range(last, -1, -1)]
+    recorded = {what: (ask(by_jobs), ask(by_files)) for what, ask in requested.items()}
+    assert {what: a for what, (a, _) in recorded.items()} == {
+        what: b for what, (_, b) in recorded.items()
+    }
+    assert recorded["versions"][0] == [*range(COMMITS)]
+    assert len(recorded["actions"][0]) == last
+    assert [commit.version for commit in recorded["back"][0]] == [*range(last, -1, -1)]
     assert_no_hint_is_needed(by_files, location)
     assert_cleaned_up(by_jobs, by_files, location)
 
@@ -53,11 +55,11 @@ def test_both_ways_tell_the_same(session, location):
 def assert_no_hint_is_needed(log, location):
     """Delta overwrites it and then its checksum; in between it cannot be read."""
     hint = Path(urlparse(f"{location}/_delta_log/_last_checkpoint").path)
-    told, checksum = hint.read_bytes(), hint.with_name(f".{hint.name}.crc")
+    recorded, checksum = hint.read_bytes(), hint.with_name(f".{hint.name}.crc")
     checksum.write_bytes(checksum.read_bytes()[:-4] + b"else")
     assert log.newest(location) == COMMITS - 1
     checksum.unlink()
-    hint.write_bytes(told[:9])
+    hint.write_bytes(recorded[:9])
     assert log.newest(location) == COMMITS - 1
     hint.unlink()
     assert log.newest(location) == COMMITS - 1

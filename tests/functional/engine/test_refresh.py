@@ -224,12 +224,12 @@ def test_of_two_refreshes_planned_at_the_same_time_one_plans_again(tables, sessi
     tables.sql("INSERT INTO src VALUES (6, 0)")
     late, runner = faulty(session)
 
-    def overtake(_: Step) -> None:
+    def commit_first(_: Step) -> None:
         if runner.seen == ["Fill"]:
             tables.refresh("t")
             tables.sql("INSERT INTO src VALUES (7, 0)")
 
-    runner.before = overtake
+    runner.before = commit_first
     assert late.refresh("t").rows == 3
     assert runner.seen.count("Fill") == 2
     assert [commit["seq"] for commit in fenced_commits(tables, "t")] == [3, 2, 1]

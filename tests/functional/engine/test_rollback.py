@@ -59,7 +59,7 @@ def move(tables: MaterializedTables) -> None:
     tables.sql("INSERT INTO src SELECT max(id) + 1 FROM src")
 
 
-def assert_goes_on(tables: MaterializedTables) -> None:
+def assert_continues(tables: MaterializedTables) -> None:
     """Refresh after the source moved: nothing is swallowed, and then nothing is left to do."""
     for _ in range(2):
         move(tables)
@@ -73,7 +73,7 @@ def test_a_log_without_old_commits_changes_nothing(tables, clean_up):
     assert tables.refresh("t").status.value == "UP_TO_DATE"
     assert outcome(tables, f"{OR_ALTER} {EACH_COMMIT} AS {QUERY}").action is Action.UNCHANGED
     assert fenced_commits(tables, "t")[0]["seq"] == 3
-    assert_goes_on(tables)
+    assert_continues(tables)
 
 
 @pytest.mark.conformance
@@ -88,7 +88,7 @@ def test_a_log_without_any_commit_of_ours_costs_one_refresh(tables, clean_up, st
     assert "SELECT id" in described(tables, "t")["Original query"]
     assert tables.refresh("t").status.value == "REFRESHED"
     assert_equals_query(tables, "t")
-    assert_goes_on(tables)
+    assert_continues(tables)
 
 
 @pytest.mark.conformance
@@ -101,7 +101,7 @@ def test_a_definition_changes_after_the_log_was_cleaned_up(tables, clean_up):
     assert_equals_query(tables, "t")
     tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")
     tables.execute("ALTER MATERIALIZED TABLE t RESUME")
-    assert_goes_on(tables)
+    assert_continues(tables)
 
 
 @pytest.mark.conformance
@@ -114,7 +114,7 @@ def test_a_source_whose_log_was_cleaned_up_is_followed_all_the_same(tables, sess
     assert described(tables, "t")["Lag"]
     assert tables.refresh("t").status.value == "REFRESHED"
     assert_equals_query(tables, "t")
-    assert_goes_on(tables)
+    assert_continues(tables)
 
 
 def test_a_restore_over_a_change_brings_the_old_definition_back(tables):
@@ -128,10 +128,10 @@ def test_a_restore_over_a_change_brings_the_old_definition_back(tables):
     assert outcome(tables, f"{OR_ALTER} {EACH_COMMIT} AS {QUERY}").action is Action.UNCHANGED
     assert tables.refresh("t").status.value == "REFRESHED"
     assert fenced_commits(tables, "t")[0]["seq"] == seq + 1
-    assert_goes_on(tables)
+    assert_continues(tables)
     changed = outcome(tables, f"{OR_ALTER} COMMENT 'wider' {EACH_COMMIT} AS {WIDER}")
     assert changed.action is Action.ALTERED
-    assert_goes_on(tables)
+    assert_continues(tables)
 
 
 @pytest.mark.conformance
@@ -143,7 +143,7 @@ def test_a_restore_to_a_moment_over_a_change(tables):
     assert described(tables, "t")["Original query"] == QUERY
     assert tables.refresh("t").status.value == "REFRESHED", "nobody knows what its rows reflect"
     assert fenced_commits(tables, "t")[0]["seq"] == seq + 1
-    assert_goes_on(tables)
+    assert_continues(tables)
 
 
 @pytest.mark.conformance
@@ -158,7 +158,7 @@ def test_two_restores_one_over_the_other(tables):
     assert len(tables.sql("SELECT * FROM t").collect()) == 5
     assert tables.refresh("t").status.value == "REFRESHED"
     assert fenced_commits(tables, "t")[0]["seq"] == 5
-    assert_goes_on(tables)
+    assert_continues(tables)
 
 
 @pytest.mark.conformance
@@ -172,7 +172,7 @@ def test_a_restore_after_a_suspension_suspends_again(tables):
         tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")
     assert caught.value.condition == "MATERIALIZED_TABLE_ALREADY_SUSPENDED"
     tables.execute("ALTER MATERIALIZED TABLE t RESUME")
-    assert_goes_on(tables)
+    assert_continues(tables)
 
 
 @pytest.mark.conformance
@@ -182,7 +182,7 @@ def test_a_restored_table_that_was_renamed_and_optimized(tables):
     tables.sql("OPTIMIZE moved")
     tables.sql("ALTER TABLE moved RENAME TO t")
     assert tables.refresh("t").status.value == "REFRESHED"
-    assert_goes_on(tables)
+    assert_continues(tables)
 
 
 @pytest.mark.conformance
@@ -192,4 +192,4 @@ def test_a_clone_of_a_restored_table_can_be_dropped_and_harms_nothing(tables):
     assert tables.refresh("t").status.value == "REFRESHED"
     assert len(tables.sql("SELECT * FROM c").collect()) == 3
     tables.sql("DROP TABLE c")
-    assert_goes_on(tables)
+    assert_continues(tables)

@@ -46,8 +46,10 @@ def of_first_release(session):
     session.sql("INSERT INTO sales.orders VALUES (1, 2000), (2, 10)")
     session.conf.set(METADATA, golden("commits")["content"])
     try:
-        told = golden("properties")["as created"]
-        texts = ", ".join(f"{quote_text(key)} = {quote_text(text)}" for key, text in told.items())
+        recorded = golden("properties")["as created"]
+        texts = ", ".join(
+            f"{quote_text(key)} = {quote_text(text)}" for key, text in recorded.items()
+        )
         session.sql(
             f"CREATE TABLE {samples.NAME.sql} USING delta TBLPROPERTIES ({texts}) "
             "AS SELECT 1 AS user_id"
@@ -217,11 +219,11 @@ def test_a_damaged_row_holds_up_no_listing(session):
         rows = tables.sql("SHOW MATERIALIZED TABLES IN sales").collect()
         assert [row["table_name"] for row in rows] == ["damaged", "high_value_orders"]
         outcome(tables, "CREATE MATERIALIZED TABLE sales.new AS SELECT 1 AS a")
-        told = SparkEnvironment(session).log.tables("spark_catalog")
-        assert [table.name for table in told] == [
+        recorded = SparkEnvironment(session).log.tables("spark_catalog")
+        assert [table.name for table in recorded] == [
             samples.NAME,
             TableName("new", "sales", "spark_catalog"),
         ]
-        assert json.loads(golden("tables")["filled"]["facts"])["zone"] == told[0].zone
+        assert json.loads(golden("tables")["filled"]["facts"])["zone"] == recorded[0].zone
     finally:
         session.sql("DROP SCHEMA sales CASCADE")

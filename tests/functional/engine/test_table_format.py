@@ -94,7 +94,7 @@ class DeltaWorld(FormatWorld):
     def violate(self, name):
         self._spark.sql(f"INSERT INTO {name.sql} VALUES (9, NULL)")
 
-    def overtaken(self, name, number, by):
+    def conflict(self, name, number, by):
         """The second writer commits while the first one's query runs."""
         caught = []
 

@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.manager.maintenance import LEAST_KEPT_MS
 from dbt.adapters.spark_mt.manager.views import RefreshRequest
 from dbt.adapters.spark_mt.spark.environment import (
     SparkEnvironment,
-    SparkUpkeep,
+    SparkMaintenance,
     versioned_tables,
 )
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
@@ -170,13 +170,13 @@ def test_maintenance_merges_small_files_below_a_stream_that_goes_on(shop):
     for number in (4, 5, 6):
         shop.session.sql(f"INSERT INTO orders VALUES ({number}, 0, 0)")
         shop.until_rows("SELECT count(*) FROM below", [(number,)])
-    upkeep = SparkUpkeep(
+    maintenance = SparkMaintenance(
         versioned_tables(shop.session), PrivateSessions(shop.session), None, lambda: 0
     )
     name = TableName("t", shop.schema, "spark_catalog")
     assert len(shop.session.table("t").inputFiles()) > 1
-    upkeep.compact(name)
-    upkeep.vacuum(name, LEAST_KEPT_MS)
+    maintenance.compact(name)
+    maintenance.vacuum(name, LEAST_KEPT_MS)
     assert len(shop.session.table("t").inputFiles()) == 1
     shop.session.sql("INSERT INTO orders VALUES (7, 0, 0)")
     shop.until_rows("SELECT * FROM below", [(n,) for n in range(1, 8)])
@@ -193,7 +193,7 @@ def test_lags_count_to_the_base_tables_on_every_surface(shop):
     newest = "DESCRIBE HISTORY orders LIMIT 1"
     changed_ms = shop.session.sql(newest).collect()[0]["timestamp"].timestamp() * 1000
     until(lambda: shop.view("sums").freshness_status is FreshnessStatus.LATE)
-    view, told = shop.view("sums"), described(shop, "sums")
+    view, shown = shop.view("sums"), described(shop, "sums")
     now_ms = time.time() * 1000
     assert view.lag_seconds == pytest.approx((now_ms - changed_ms) / 1000, abs=3)
     assert (view.own_lag_seconds, view.allowed_lag_seconds) == (0, 2)
@@ -202,8 +202,8 @@ def test_lags_count_to_the_base_tables_on_every_surface(shop):
         (full[0], True),
         (full[1], False),
     ]
-    assert int(told["Lag"].split()[0]) == pytest.approx(view.lag_seconds, abs=3)
-    assert (told["Lag to direct sources"], told["Freshness status"]) == ("0 seconds", "LATE")
+    assert int(shown["Lag"].split()[0]) == pytest.approx(view.lag_seconds, abs=3)
+    assert (shown["Lag to direct sources"], shown["Freshness status"]) == ("0 seconds", "LATE")
     scraped = _scraped(shop.manager)
     assert scraped["spark_mt_table_lag_seconds", full[1]] == pytest.approx(view.lag_seconds, abs=5)
     assert scraped["spark_mt_table_own_lag_seconds", full[1]] == 0

@@ -109,13 +109,13 @@ def visit(browser):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: said.type == "error" and complaints.append(said.text))
         page.clock.install()
-        page.on("request", lambda request: opened.asked.append(request.url))
+        page.on("request", lambda request: opened.requested.append(request.url))
         if signed_in:
             context.request.post("/login", form={"token": TOKEN})
         page.goto(path)
         return page
 
-    opened.complaints, opened.asked = complaints, []
+    opened.complaints, opened.requested = complaints, []
     yield opened
     for context in contexts:
         context.close()

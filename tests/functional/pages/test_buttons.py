@@ -93,7 +93,7 @@ def test_a_change_is_explained_before_it_is_made(server, visit):
     page.get_by_role("button", name="Explain").click()
     expect(page.locator("#planned")).to_contain_text("The column x cannot be dropped.")
     assert "dropped_column" in box.input_value()
-    assert [name for name, _ in server.manager.asked if name != "table"] == ["plan"]
+    assert [name for name, _ in server.manager.requested if name != "table"] == ["plan"]
 
 
 def test_a_button_works_once_while_it_is_under_way(server, visit):
@@ -108,4 +108,4 @@ def test_a_button_works_once_while_it_is_under_way(server, visit):
     expect(button).to_be_disabled()
     held[0].continue_()
     expect(page.locator("#outcome")).to_contain_text("SUSPENDED")
-    assert [name for name, _ in server.manager.asked if name != "table"] == ["suspend"]
+    assert [name for name, _ in server.manager.requested if name != "table"] == ["suspend"]

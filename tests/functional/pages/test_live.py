@@ -90,14 +90,14 @@ def test_typing_is_not_disturbed(server, visit):
 def test_a_hidden_tab_asks_for_nothing(server, visit):
     page = visit(server)
     expect(page.locator("#graph svg")).to_have_count(1)
-    visit.asked.clear()
+    visit.requested.clear()
     hide = """hidden => {
         Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));
     }"""
     page.evaluate(hide, arg=True)
     page.clock.run_for(10 * EVERY_MS)
-    assert visit.asked == []
+    assert visit.requested == []
     with page.expect_request(lambda request: request.resource_type == "fetch"):
         page.evaluate(hide, arg=False)
 

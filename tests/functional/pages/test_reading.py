@@ -174,8 +174,8 @@ def test_nothing_comes_from_elsewhere(server, visit):
     page = visit(server, FAILING)
     drawn(page)
     expect(page.locator("#chart canvas")).to_have_count(1)
-    assert len(visit.asked) > 8
-    assert [address for address in visit.asked if not address.startswith(server.url)] == []
+    assert len(visit.requested) > 8
+    assert [address for address in visit.requested if not address.startswith(server.url)] == []
 
 
 def test_nothing_moves_for_those_who_want_calm(server, visit):

@@ -152,9 +152,9 @@ def test_only_who_knows_the_token_may_connect(manager, found):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 def test_the_token_is_on_no_command_line(manager, found):
     for process in (manager.process.pid, manager.jvm):
-        told = Path(f"/proc/{process}/cmdline").read_bytes()
-        assert str(manager.home).encode() in told
-        assert found.connect_token.encode() not in told
+        recorded = Path(f"/proc/{process}/cmdline").read_bytes()
+        assert str(manager.home).encode() in recorded
+        assert found.connect_token.encode() not in recorded
 
 
 def test_a_session_of_ones_own_names_who_is_in_the_way(manager, project):

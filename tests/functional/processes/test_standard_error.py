@@ -71,9 +71,9 @@ spark.stop()
 
 def standard_error(directory: Path, url: str, confs: dict[str, str]) -> dict[str, str]:
     """Run the program, and return what it wrote to its standard error after each mark."""
-    asked = json.dumps([url, confs, "standard_error"])
+    requested = json.dumps([url, confs, "standard_error"])
     done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", PROGRAM, asked],
+        [sys.executable, "-c", PROGRAM, requested],
         cwd=directory,
         env={**environment(), "PYTHONPATH": str(ROOT), "SPARK_CONNECT_LOG_LEVEL": "error"},
         capture_output=True,
@@ -98,11 +98,11 @@ def logged(text: str) -> dict[str, object]:
     return found[0]
 
 
-def check(told: dict[str, str]) -> None:
-    assert told["ours"] == ""
-    assert told["refused"] == ""
+def check(recorded: dict[str, str]) -> None:
+    assert recorded["ours"] == ""
+    assert recorded["refused"] == ""
     for mark, table in (("the user's, by Spark", "not_there"), ("the user's, by us", "nor_there")):
-        record = logged(told[mark])
+        record = logged(recorded[mark])
         assert record["context"] == {"errorClass": "TABLE_OR_VIEW_NOT_FOUND"}
         assert table in str(record["msg"])
 

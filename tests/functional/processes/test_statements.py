@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from tests.behaviour.suite import SUMS, WIDER
 from tests.faults.checks import assert_history, assert_nothing_is_left, look
-from tests.faults.victims import together
+from tests.faults.victims import run_parallel
 from tests.functional.engine.oracle import fenced_commits
 
 EXISTS = "MATERIALIZED_TABLE_ALREADY_EXISTS"
@@ -30,7 +30,7 @@ def tables(session, schema, server) -> MaterializedTables:
 def test_two_creators(tables, server, schema):
     """One creates the table, the other gets the message that it exists."""
     statements = [[f"CREATE MATERIALIZED TABLE t AS {query}"] for query in (SUMS, WIDER)]
-    said = Counter(each for (each,) in together(server.url, schema, statements))
+    said = Counter(each for (each,) in run_parallel(server.url, schema, statements))
     assert said == {"CREATED": 1, EXISTS: 1}
     assert len(fenced_commits(tables, "t")) == 1
 
@@ -40,7 +40,7 @@ def test_two_writers_with_the_same_fence(tables, server, schema):
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {SUMS}")
     for number in range(3):
         tables.sql(f"INSERT INTO orders VALUES ({number}, 'c', 1)")
-        said = together(server.url, schema, [[REFRESH], [REFRESH]])
+        said = run_parallel(server.url, schema, [[REFRESH], [REFRESH]])
         assert sorted(each for (each,) in said) == ["REFRESHED", "UP_TO_DATE"]
         assert len(fenced_commits(tables, "t")) == 2 + number
 
@@ -48,7 +48,7 @@ def test_two_writers_with_the_same_fence(tables, server, schema):
 def test_two_changes_of_the_definition(tables, server, schema):
     """Both happen, one after the other."""
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {SUMS}")
-    said = together(
+    said = run_parallel(
         server.url,
         schema,
         [
@@ -74,7 +74,7 @@ def test_refreshes_beside_changes(tables, server, schema):
         for n in range(rounds)
     ]
     moves = [f"INSERT INTO orders VALUES ({n}, 'm', 1), (2, 'm', 1)" for n in range(2 * rounds)]
-    altered, refreshed, _ = together(
+    altered, refreshed, _ = run_parallel(
         server.url,
         schema,
         [

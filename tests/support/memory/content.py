@@ -140,9 +140,9 @@ class MemoryContent:
     def _violations(self, definition: ResolvedDefinition, rows: Rows) -> Iterator[str]:
         names = [column.name for column in definition.columns]
         records = [dict(zip(names, row, strict=True)) for row in rows]
-        if (key := definition.asked.primary_key) is not None:
+        if (key := definition.declared.primary_key) is not None:
             yield from _key_violations(key.columns, records)
-        for constraint in definition.asked.constraints:
+        for constraint in definition.declared.constraints:
             if isinstance(constraint, Check):
                 holds = self._checks[token_key(constraint.expression)]
                 broken = (record for record in records if not holds(record))
@@ -161,9 +161,9 @@ def _removed(before: Rows, now: Rows) -> Rows:
 
 
 def _key_of(definition: ResolvedDefinition) -> Callable[[Row], Row]:
-    asked = definition.asked.primary_key
+    declared = definition.declared.primary_key
     columns = [column.name for column in definition.columns]
-    places = [columns.index(column) for column in (asked.columns if asked else ())]
+    places = [columns.index(column) for column in (declared.columns if declared else ())]
     return lambda row: tuple(row[place] for place in places)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.definition.definition import QueryContext
-from dbt.adapters.spark_mt.execution.context import Conduct, in_turn
+from dbt.adapters.spark_mt.execution.context import ExecutionContext, run_sequential
 from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.leases import Managers
@@ -90,7 +90,7 @@ class MemoryEnvironment:
             confs=lambda: self.confs,
             clock=clock,
             new_id=lambda: uuid4().hex,
-            conduct=self._conduct(now_ms),
+            execution_context=self._execution_context(now_ms),
             observer=MemoryTableObserver(self.catalog, self._content),
             managers=Managers(self.leases, self.processes, now_ms),
             handlers=self.log.handler,
@@ -98,13 +98,13 @@ class MemoryEnvironment:
             streams=self.streams,
         )
 
-    def _conduct(self, now_ms: Callable[[], int]) -> Conduct:
-        return Conduct(
+    def _execution_context(self, now_ms: Callable[[], int]) -> ExecutionContext:
+        return ExecutionContext(
             log=self.log,
             deferred=DeferredRows(self.log.append, now_ms),
             processes=self.processes,
             heartbeat=self.heartbeat,
-            beside=in_turn,
+            run_both=run_sequential,
             is_cancellation=_is_interruption,
         )
 

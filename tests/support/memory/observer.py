@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.table_state import CatalogFacts
+from dbt.adapters.spark_mt.definition.table_state import CatalogEntry
 from dbt.adapters.spark_mt.execution.ports import (
     RowDifference,
     RowDifferences,
@@ -32,10 +32,10 @@ class MemoryTableObserver:
         self._catalog = catalog
         self._content = content
 
-    def facts(self, name: TableName) -> CatalogFacts:
+    def catalog_entry(self, name: TableName) -> CatalogEntry:
         """Return comments, properties and clustering of a table that is there."""
         newest = self._table(name).newest
-        return CatalogFacts(
+        return CatalogEntry(
             comment=newest.comment,
             column_comments={c.name: c.comment for c in newest.columns if c.comment},
             properties=dict(newest.properties),
@@ -63,7 +63,7 @@ class MemoryTableObserver:
         if baseline is None:
             return self._content.compute(definition, run)[0]
         kept = self._kept(table)
-        if definition.asked.primary_key is None or not baseline.keeps_rows:
+        if definition.declared.primary_key is None or not baseline.keeps_rows:
             return kept + self._content.compute(definition, run, baseline.positions)[0]
         step = ApplyChanges(definition, table.seq, run, baseline.positions)
         return self._content.merged(step, kept)[0]

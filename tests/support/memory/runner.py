@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.execution.commit_metadata import facts_of
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.ports import StepResult
 from dbt.adapters.spark_mt.execution.table_loader import readable_definition
@@ -32,13 +32,13 @@ from dbt.adapters.spark_mt.planning.steps import (
     FillPartitions,
     PrepareStorage,
     Publish,
-    RaiseFence,
     Recluster,
     RecordJob,
     Register,
     Release,
+    RemoveProperties,
+    ReserveSequence,
     Step,
-    Unpublish,
     Unregister,
     VerifyRows,
 )
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
     from tests.support.memory.catalog import MemoryCatalog
@@ -110,7 +110,7 @@ class MemoryStepRunner:
     def _(self, step: Fill) -> StepResult:
         rows, positions = self._content.compute(step.definition, step.run, step.since)
         self._content.check(step.definition, rows)
-        change = self._change("WRITE", replace(_facts(step), positions=positions), len(rows))
+        change = self._change("WRITE", replace(_metadata(step), positions=positions), len(rows))
         name = step.definition.name
         if step.mode is FillMode.CREATE:
             self._catalog.create_with(name, change, _created(step.definition, rows))
@@ -122,8 +122,8 @@ class MemoryStepRunner:
     def _(self, step: FillPartitions) -> StepResult:
         computed, positions = self._content.compute(step.definition, step.run, step.since)
         rows = tuple(row for row in computed if in_partitions(step, row))
-        facts = replace(_facts(step), partition_positions=positions)
-        change = self._change("WRITE", facts, len(rows))
+        metadata = replace(_metadata(step), partition_positions=positions)
+        change = self._change("WRITE", metadata, len(rows))
 
         def update(snapshot: Snapshot) -> Snapshot:
             kept = tuple(row for row in snapshot.rows if not in_partitions(step, row))
@@ -149,29 +149,29 @@ class MemoryStepRunner:
             added, _ = self._content.compute(step.definition, step.run, step.since)
             self._content.check(step.definition, added)
             rows, changed = there + added, len(added)
-        change = self._change("WRITE", _facts(step), changed)
+        change = self._change("WRITE", _metadata(step), changed)
         self._catalog.commit(name, change, lambda s: _changed(step, s, rows))
         return self._written(change, step.run.positions)
 
     @_run.register
     def _(self, step: CommitDefinition) -> StepResult:
-        change = self._change("WRITE", _facts(step), 0)
+        change = self._change("WRITE", _metadata(step), 0)
         self._catalog.commit(step.definition.name, change, lambda s: _extended(step, s))
         return StepResult(positions=step.positions)
 
-    @_run.register(RaiseFence)
+    @_run.register(ReserveSequence)
     @_run.register(Release)
-    def _(self, step: RaiseFence | Release) -> StepResult:
-        change = self._change("WRITE", _facts(step), 0)
+    def _(self, step: ReserveSequence | Release) -> StepResult:
+        change = self._change("WRITE", _metadata(step), 0)
         self._catalog.commit(step.name, change, lambda snapshot: snapshot)
         return StepResult()
 
     @_run.register
-    def _(self, step: Unpublish) -> StepResult:
+    def _(self, step: RemoveProperties) -> StepResult:
         properties = dict(self._table(step.name).newest.properties)
         ours: dict[str, str | None] = {key: None for key in properties if key.startswith(PREFIX)}
         if ours:
-            change = self._change("UNSET TBLPROPERTIES", _facts(step))
+            change = self._change("UNSET TBLPROPERTIES", _metadata(step))
             self._catalog.commit(step.name, change, lambda s: s.with_properties(ours))
         return StepResult()
 
@@ -188,7 +188,7 @@ class MemoryStepRunner:
 
     @_run.register
     def _(self, step: Recluster) -> StepResult:
-        clustered_by = step.definition.asked.clustered_by
+        clustered_by = step.definition.declared.clustered_by
         return self._published(step, "CLUSTER BY", lambda s: replace(s, clustered_by=clustered_by))
 
     @_run.register
@@ -221,7 +221,7 @@ class MemoryStepRunner:
         name = step.definition.name
         before = self._table(name).newest
         if update(before) != before:
-            self._catalog.commit(name, self._change(operation, _facts(step)), update)
+            self._catalog.commit(name, self._change(operation, _metadata(step)), update)
         return StepResult()
 
     def _table(self, name: TableName) -> VersionedTable:
@@ -230,27 +230,27 @@ class MemoryStepRunner:
             raise RefreshFailedError(table=name, problem="it is gone")
         return table
 
-    def _change(self, operation: str, facts: CommitFacts, rows: int | None = None) -> Change:
-        return Change(operation, self._now_ms(), facts, rows)
+    def _change(self, operation: str, metadata: CommitMetadata, rows: int | None = None) -> Change:
+        return Change(operation, self._now_ms(), metadata, rows)
 
     def _written(self, change: Change, positions: Positions) -> StepResult:
         return StepResult(change.rows, change.at_ms, positions)
 
 
-def _facts(step: Step) -> CommitFacts:
-    return facts_of(step)
+def _metadata(step: Step) -> CommitMetadata:
+    return metadata_of(step)
 
 
 def _created(definition: StoredDefinition, rows: Rows) -> Snapshot:
     """A new table; the comments of its columns are published afterwards."""
-    asked = definition.asked
+    declared = definition.declared
     return Snapshot(
         columns=tuple(replace(column, comment=None) for column in definition.resolved.columns),
         rows=rows,
         properties=tuple(sorted(properties_of(definition, FORMAT).items())),
-        comment=asked.comment or "",
-        partitioned_by=asked.partitioned_by,
-        clustered_by=asked.clustered_by,
+        comment=declared.comment or "",
+        partitioned_by=declared.partitioned_by,
+        clustered_by=declared.clustered_by,
     )
 
 
@@ -259,7 +259,7 @@ def _filled(step: Fill, snapshot: Snapshot, rows: Rows) -> Snapshot:
     columns = tuple(replace(c, comment=None) for c in step.definition.resolved.columns)
     filled = replace(snapshot, rows=rows, clustered_by=())
     if step.mode is FillMode.REPLACE:
-        partitioned_by = step.definition.asked.partitioned_by
+        partitioned_by = step.definition.declared.partitioned_by
         return replace(filled, columns=columns, partitioned_by=partitioned_by)
     comments = {c.name: c.comment or "" for c in snapshot.columns}
     return replace(filled, columns=columns).with_comments(comments)
@@ -299,7 +299,7 @@ def _constraints(snapshot: Snapshot) -> frozenset[str]:
 
 
 def _in_line(step: Publish, snapshot: Snapshot, identity: str) -> Snapshot:
-    asked = step.definition.asked
+    declared = step.definition.declared
     properties = dict(snapshot.properties)
     gone: dict[str, str | None] = dict.fromkeys(obsolete_properties(step, properties, FORMAT))
     changed = snapshot.with_properties(gone).with_properties(
@@ -314,4 +314,4 @@ def _in_line(step: Publish, snapshot: Snapshot, identity: str) -> Snapshot:
     gone_constraints = obsolete_not_null(step.definition, _constraints(snapshot))
     not_null |= {_constraint(name): None for name in gone_constraints}
     changed = changed.with_properties(not_null)
-    return replace(changed, comment=asked.comment or "", clustered_by=asked.clustered_by)
+    return replace(changed, comment=declared.comment or "", clustered_by=declared.clustered_by)

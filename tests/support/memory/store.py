@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.table_state import Found, Missing, Stranger
+from dbt.adapters.spark_mt.definition.table_state import FoundTable, Missing, UnmanagedTable
 from dbt.adapters.spark_mt.execution.table_loader import (
     Table,
     identify,
@@ -36,15 +36,15 @@ class MemoryTableStore:
         context = self._context()
         return name.within(context.catalog, context.schema)
 
-    def find(self, name: TableName) -> Found:
+    def find(self, name: TableName) -> FoundTable:
         """Return the table or view of the full name `name`."""
         relation = self._catalog.get(name)
         if relation is None:
             return Missing(name)
         if isinstance(relation, View):
-            return Stranger(name, "view")
+            return UnmanagedTable(name, "view")
         if not isinstance(relation, VersionedTable):
-            return Stranger(name, "parquet table")
+            return UnmanagedTable(name, "parquet table")
         return identify(_seen(name, relation))
 
     def is_newest(self, name: TableName, version: int) -> bool:
@@ -58,7 +58,7 @@ class MemoryTableStore:
     def plain(self, name: TableName) -> PlainTable | None:
         """Return the plain table with versions under the full name `name`, if it is one."""
         relation = self._catalog.table(name)
-        if relation is None or not isinstance(self.find(name), Stranger):
+        if relation is None or not isinstance(self.find(name), UnmanagedTable):
             return None
         return plain_table(_seen(name, relation), relation.newest.partitioned_by)
 

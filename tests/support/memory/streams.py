@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
+from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, VersionedPosition
 from dbt.adapters.spark_mt.definition.table_state import LastRefresh
-from dbt.adapters.spark_mt.execution.commit_metadata import facts_of
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
@@ -60,7 +60,7 @@ class MemoryStreamRunner:
         self.meanwhile: Callable[[], object] = lambda: None
         self.started: list[MemoryStream] = []
 
-    def can_resume(self, table_id: str, stream: StreamFacts) -> bool:  # noqa: ARG002 - a protocol says which
+    def can_resume(self, table_id: str, stream: StreamMetadata) -> bool:  # noqa: ARG002 - a protocol says which
         """Never: no stream in memory keeps a checkpoint, because none has state."""
         return False
 
@@ -74,7 +74,7 @@ class MemoryStreamRunner:
         self.started.append(stream)
         return stream
 
-    def pump(self) -> int:
+    def run_batches(self) -> int:
         """Let every stream do a batch whose source has moved; return how many did one."""
         return sum(stream.do_batch() for stream in tuple(self.started))
 
@@ -179,10 +179,10 @@ class MemoryStream:
         table = before.table if before else task.table
         positions = {**task.run.positions, str(self._followed): upto}
         run = replace(task.run, positions=positions, started_at_ms=started_at_ms)
-        facts = StreamFacts(self._name, before.facts.batch + 1 if before else 0)
-        step = WriteBatch(table.definition, table.seq + 1, run, facts, table.foreign)
+        metadata = StreamMetadata(self._name, before.metadata.batch + 1 if before else 0)
+        step = WriteBatch(table.definition, table.seq + 1, run, metadata, table.foreign)
         at = self._ports.now_ms()
-        change = Change("WRITE", at, facts_of(step), len(rows))
+        change = Change("WRITE", at, metadata_of(step), len(rows))
         version = self._ports.catalog.commit(table.name, change, lambda s: _with(s, rows))
         self.done = BatchDone(
             table=replace(
@@ -194,7 +194,7 @@ class MemoryStream:
                     run.refresh_id, run.strategy, run.trigger, started_at_ms, at, len(rows)
                 ),
             ),
-            facts=facts,
+            metadata=metadata,
             batches=before.batches + 1 if before else 1,
             rows=len(rows) + (before.rows if before else 0),
             committed_at_ms=at,

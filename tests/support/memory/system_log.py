@@ -35,7 +35,7 @@ class MemorySystemLog:
         self._jobs: dict[str, Job] = {}
         self._known: dict[TableName, KnownTable] = {}
         self._handlers: dict[TableName, bytes] = {}
-        self._told_ms: dict[TableName, int] = {}
+        self._recorded_ms: dict[TableName, int] = {}
         self._version = -1
         self._lock = RLock()
 
@@ -45,11 +45,11 @@ class MemorySystemLog:
 
     def _record(self, step: Register) -> None:
         """Rows of a table count by the time that they have, not by that of their writing."""
-        definition, told_ms = step.definition, step.at_ms or self._now_ms()
-        if told_ms < self._told_ms.get(definition.name, 0):
+        definition, recorded_ms = step.definition, step.at_ms or self._now_ms()
+        if recorded_ms < self._recorded_ms.get(definition.name, 0):
             return
-        self._told_ms[definition.name] = told_ms
-        self._known[definition.name] = known_table(step, told_ms)
+        self._recorded_ms[definition.name] = recorded_ms
+        self._known[definition.name] = known_table(step, recorded_ms)
         at = step.refresh.started_at_ms if step.refresh else None
         self._entries[definition.name] = RegistryEntry(
             name=definition.name,
@@ -58,13 +58,13 @@ class MemorySystemLog:
             freshness=definition.resolved.freshness.sql,
             status=definition.status.value,
             last_refresh_at_ms=at,
-            recorded_at_ms=told_ms,
+            recorded_at_ms=recorded_ms,
         )
 
     def remove(self, name: TableName) -> None:
         """Remove a table's row."""
         self._version += 1
-        self._told_ms[name] = self._now_ms()
+        self._recorded_ms[name] = self._now_ms()
         self._known.pop(name, None)
         self._entries.pop(name, None)
 
@@ -78,7 +78,7 @@ class MemorySystemLog:
             known = [table for name, table in self._known.items() if name.catalog == catalog]
         return tuple(sorted(known, key=lambda table: str(table.name)))
 
-    def tell_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:  # noqa: ARG002 - the names hold it
+    def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:  # noqa: ARG002 - the names hold it
         """Record by whom tables are refreshed from now on."""
         self._version += 1
         self._handlers.update(handlers)
@@ -89,7 +89,11 @@ class MemorySystemLog:
 
     def handlers(self, catalog: str) -> Mapping[TableName, bytes]:
         """Return the refresh handlers that were recorded last."""
-        return {n: told for n, told in self._handlers.items() if told and n.catalog == catalog}
+        return {
+            n: recorded
+            for n, recorded in self._handlers.items()
+            if recorded and n.catalog == catalog
+        }
 
     def known(self, catalog: str) -> tuple[TableName, ...]:
         """Return every table of a catalog that was recorded and not dropped, ordered by name."""
@@ -120,13 +124,13 @@ class MemorySystemLog:
 
     def _append(self, job: Job) -> None:
         self.appended.append(job)
-        kept = job.heard_at_ms - KEPT_MS
+        kept = job.last_heartbeat_ms - KEPT_MS
         found = {**self._jobs, job.job_id: job}
-        self._jobs = {key: each for key, each in found.items() if each.heard_at_ms >= kept}
+        self._jobs = {key: each for key, each in found.items() if each.last_heartbeat_ms >= kept}
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs with a heartbeat since an instant, the newest start first."""
-        found = [job for job in self._of(catalog) if job.heard_at_ms >= since_ms]
+        found = [job for job in self._of(catalog) if job.last_heartbeat_ms >= since_ms]
         return tuple(sorted(found, key=lambda job: -job.started_at_ms))
 
     def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
@@ -159,7 +163,7 @@ class MemorySystemLog:
             for job in self._of(catalog)
             if job.table.schema == schema
             and job.status is JobStatus.RUNNING
-            and job.heard_at_ms >= since_ms
+            and job.last_heartbeat_ms >= since_ms
         )
 
     def _of(self, catalog: str) -> list[Job]:

@@ -14,7 +14,7 @@ from tests.support.memory.table_format import FORMAT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import Pairs, QueryContext
     from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 
@@ -106,7 +106,7 @@ class Change:
     Args:
         operation: Its name.
         at_ms: When, milliseconds since the epoch, UTC.
-        facts: The commit metadata; those with a seq are fenced.
+        metadata: The commit metadata; those with a seq are fenced.
         rows: Rows written, where it writes rows.
         restored: For RESTORE: the version that it brings back.
         fence: Whose numbers the seqs are.
@@ -114,7 +114,7 @@ class Change:
 
     operation: str
     at_ms: int
-    facts: CommitFacts | None = None
+    metadata: CommitMetadata | None = None
     rows: int | None = None
     restored: int | None = None
     fence: str = FENCE
@@ -176,18 +176,18 @@ class VersionedTable:
         Raises:
             CommitConflictError: The change is fenced, and its number was taken already.
         """
-        facts = change.facts
-        seq = facts.seq if facts else 0
+        metadata = change.metadata
+        seq = metadata.seq if metadata else 0
         fences = dict(self.fences)
-        if facts and seq:
+        if metadata and seq:
             if seq <= fences.get(change.fence, 0):
-                raise CommitConflictError(table=facts.table_id)
+                raise CommitConflictError(table=metadata.table_id)
             fences[change.fence] = seq
         commit = Commit(
             version=self.version + 1,
             timestamp_ms=change.at_ms,
             operation=change.operation,
-            facts=facts,
+            metadata=metadata,
             rows=change.rows,
             identity=self.identity,
             effect=change.effect,

@@ -19,7 +19,7 @@ from tests.support.memory.tables import Change, NamedRows, Snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
     from dbt.adapters.spark_mt.execution.table_history import Commit
@@ -62,7 +62,7 @@ class MemorySession:
     """What a write has to say about its commit."""
 
     catalog: MemoryCatalog
-    facts: CommitFacts | None = None
+    metadata: CommitMetadata | None = None
     fence: str = FENCE
     version: int | None = None
 
@@ -219,9 +219,9 @@ class MemoryVersionedTables:
         fence: str = FENCE,
     ) -> int | None:
         """Run a write whose commit has the metadata and the fence."""
-        facts = decode_commit(metadata)
-        assert facts is not None
-        session.facts, session.fence = replace(facts, seq=number or 0), fence
+        decoded = decode_commit(metadata)
+        assert decoded is not None
+        session.metadata, session.fence = replace(decoded, seq=number or 0), fence
         session.version = None
         write()
         return session.version
@@ -235,14 +235,14 @@ class MemoryVersionedTables:
         replace: bool = False,
     ) -> None:
         """Create a table."""
-        asked = definition.asked
+        declared = definition.declared
         made = Snapshot(
             columns=rows.columns,
             rows=tuple(rows),
             properties=tuple(sorted(properties_of(definition, FORMAT).items())),
-            comment=asked.comment or "",
-            partitioned_by=asked.partitioned_by,
-            clustered_by=asked.clustered_by,
+            comment=declared.comment or "",
+            partitioned_by=declared.partitioned_by,
+            clustered_by=declared.clustered_by,
         )
         if replace and self._catalog.table(definition.name):
             self._write(session, definition.name, "REPLACE TABLE", lambda _: made)
@@ -415,7 +415,7 @@ class MemoryVersionedTables:
         """Make the commit; where its number is taken, none, which `session.version` says."""
         table, _ = self._newest(session, name)
         change = self._change(session, operation)
-        number = change.facts.seq if change.facts else 0
+        number = change.metadata.seq if change.metadata else 0
         if number and number <= dict(table.fences).get(change.fence, 0):
             return
         try:
@@ -424,7 +424,7 @@ class MemoryVersionedTables:
             raise ConflictError from error
 
     def _change(self, session: MemorySession, operation: str) -> Change:
-        return Change(operation, self._now_ms(), session.facts, fence=session.fence)
+        return Change(operation, self._now_ms(), session.metadata, fence=session.fence)
 
     def _newest(self, session: MemorySession, name: TableName) -> tuple[VersionedTable, Snapshot]:
         table = session.catalog.table(name)

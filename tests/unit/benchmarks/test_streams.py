@@ -98,8 +98,8 @@ def test_a_source_is_read_when_all_that_arrived_lies_before_the_offset():
     delta.append(10)
     kafka.append(10)
     assert [delta.is_read(f'{{"reservoirVersion": {v}}}') for v in (1, 2)] == [False, True]
-    told = ['{"k": {"0": 5, "1": 5}}', '{"k": {"0": 5, "1": 6}}']
-    assert [kafka.is_read(offset) for offset in told] == [False, True]
+    recorded = ['{"k": {"0": 5, "1": 5}}', '{"k": {"0": 5, "1": 6}}']
+    assert [kafka.is_read(offset) for offset in recorded] == [False, True]
 
 
 def test_the_lag_of_a_commit_ends_with_the_first_that_reflects_it(monkeypatch):
@@ -108,17 +108,17 @@ def test_the_lag_of_a_commit_ends_with_the_first_that_reflects_it(monkeypatch):
         return {"version": version, "timestamp": at, "userMetadata": facts.get(reflected)}
 
     facts = {n: str(n) for n in (0, 2, 3)}
-    told = {str(n): streams_lag_facts(n) for n in (0, 2, 3)}
+    recorded = {str(n): metadata_at(n) for n in (0, 2, 3)}
     logs = {
         "source": [row(3, 9), row(2, 5), row(1, 4), row(0, 1)],
         "target": [row(9, 11, 3), row(8, 10), row(7, 7, 2), row(6, 2, 0)],
     }
     monkeypatch.setattr(streams_lag, "_history", lambda _, table: logs[table])
-    monkeypatch.setattr(streams_lag, "decode_commit", told.get)
+    monkeypatch.setattr(streams_lag, "decode_commit", recorded.get)
     assert sorted(streams_lag._lags(NoSpark(), "source", "target")) == [2.0, 2.0, 3.0]
 
 
-def streams_lag_facts(version):
+def metadata_at(version):
     class Facts:
         positions = {"source": streams_lag.VersionedPosition(version, "x")}  # noqa: RUF012
 

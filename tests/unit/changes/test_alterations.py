@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.changes.alterations import altered
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import (
     LogicalRefreshMode,
@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 HOUR = Freshness.parse("1 hour")
-BEFORE = AskedDefinition(
+BEFORE = DeclaredDefinition(
     "SELECT 1",
     comment="old",
     options=(("a", "1"), ("b", "2")),

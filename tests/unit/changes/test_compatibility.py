@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.changes.compatibility import (
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import (
     LogicalRefreshMode,
     ResolvedStartMode,
@@ -41,24 +41,24 @@ def violations(before, after, ddl=FOUR, old_ddl=FOUR):
     return check(TABLE, stored(old), new, diff(old, new))
 
 
-def asked(query=SELECT_FOUR, **clauses):
-    return AskedDefinition(query, **clauses)
+def declared(query=SELECT_FOUR, **clauses):
+    return DeclaredDefinition(query, **clauses)
 
 
 def journey(query, ddl):
     """A table of four columns gets a query; what is in the way?"""
-    return violations(asked(), asked(query), ddl)
+    return violations(declared(), declared(query), ddl)
 
 
 def test_journey_1_the_same_statement_again_does_nothing():
-    before = resolve(asked(), FOUR)
-    assert diff(before, resolve(asked(), FOUR)) == ()
+    before = resolve(declared(), FOUR)
+    assert diff(before, resolve(declared(), FOUR)) == ()
 
 
 def test_journey_2_1_a_column_may_be_appended():
     three = "user_id INT; product_id INT; price DECIMAL(10,2)"
-    before = resolve(asked("SELECT user_id, product_id, price FROM orders"), three)
-    after = resolve(asked(), FOUR)
+    before = resolve(declared("SELECT user_id, product_id, price FROM orders"), three)
+    after = resolve(declared(), FOUR)
     changes = diff(before, after)
     assert changes == (
         QueryChanged(text_only=False),
@@ -122,8 +122,11 @@ def test_types_that_only_grow_name_the_option():
     (error,) = journey("SELECT wider", wider)
     assert isinstance(error, ColumnWideningError)
     options = (("schema.type-widening", "true"),)
-    assert violations(asked(options=options), asked("SELECT wider", options=options), wider) == ()
-    assert violations(asked(), asked("SELECT wider", options=options), wider) == ()
+    assert (
+        violations(declared(options=options), declared("SELECT wider", options=options), wider)
+        == ()
+    )
+    assert violations(declared(), declared("SELECT wider", options=options), wider) == ()
 
 
 def test_every_error_names_the_table_the_remedy_and_its_cost():
@@ -134,14 +137,14 @@ def test_every_error_names_the_table_the_remedy_and_its_cost():
 
 def test_an_appended_column_is_nullable():
     specs = (ColumnSpec("a", "INT"), ColumnSpec("b", "INT", not_null=True))
-    before, after = asked("q", columns=specs[:1]), asked("q2", columns=specs)
+    before, after = declared("q", columns=specs[:1]), declared("q2", columns=specs)
     (error,) = violations(before, after, "a INT; b INT", "a INT")
     assert isinstance(error, AppendedNotNullError)
     assert error.parameters["column"] == "`b` INT"
 
 
 def test_partitioning_is_for_life():
-    before, after = asked(partitioned_by=("user_id",)), asked(clustered_by=("user_id",))
+    before, after = declared(partitioned_by=("user_id",)), declared(clustered_by=("user_id",))
     (error,) = violations(before, after)
     assert isinstance(error, PartitioningChangeError)
     assert (error.parameters["old"], error.parameters["new"]) == ("user_id", "")
@@ -151,16 +154,16 @@ def with_start(definition, text, instant=None):
     start_mode = parse_start_mode(text)
     return changed(
         definition,
-        asked=replace(definition.asked, start_mode=start_mode),
+        declared=replace(definition.declared, start_mode=start_mode),
         start_mode=ResolvedStartMode(start_mode, instant),
     )
 
 
 def start_violations(old, new, *, query_changes=False, mode=None):
-    base = resolve(asked(refresh_mode=mode), FOUR)
+    base = resolve(declared(refresh_mode=mode), FOUR)
     query = "SELECT other" if query_changes else SELECT_FOUR
     before = with_start(base, old, 1)
-    after = with_start(resolve(asked(query, refresh_mode=mode), FOUR), new, 1)
+    after = with_start(resolve(declared(query, refresh_mode=mode), FOUR), new, 1)
     return [type(e) for e in check(TABLE, stored(before), after, diff(before, after))]
 
 
@@ -190,23 +193,23 @@ ALL = StateRetention(StateRetentionType.ALL)
 )
 def test_state_that_would_be_kept_at_a_change_of_the_query(query, modes, start, expected):
     clauses = {"state_retention": ALL, "start_mode": parse_start_mode(start)}
-    before = resolve(asked(refresh_mode=modes[0], **clauses), FOUR, expanded="x")
+    before = resolve(declared(refresh_mode=modes[0], **clauses), FOUR, expanded="x")
     expanded = "y" if "other" in query else "x"
-    after = resolve(asked(query, refresh_mode=modes[1], **clauses), FOUR, expanded=expanded)
+    after = resolve(declared(query, refresh_mode=modes[1], **clauses), FOUR, expanded=expanded)
     found = check(TABLE, stored(before), after, diff(before, after))
     assert [type(e) for e in found] == expected
 
 
 def test_state_retention_without_a_start_mode_resumes():
-    before = resolve(asked(state_retention=ALL), FOUR, expanded="x")
-    after = resolve(asked("SELECT other", state_retention=ALL), FOUR, expanded="y")
+    before = resolve(declared(state_retention=ALL), FOUR, expanded="x")
+    after = resolve(declared("SELECT other", state_retention=ALL), FOUR, expanded="y")
     assert check(TABLE, stored(before), after, diff(before, after)) == ()
 
 
 def test_all_violations_come_as_one_error():
-    before = resolve(asked(partitioned_by=("user_id",)), FOUR)
+    before = resolve(declared(partitioned_by=("user_id",)), FOUR)
     clauses = {"state_retention": ALL, "start_mode": parse_start_mode(BEGIN)}
-    after = resolve(asked("SELECT two", **clauses), "user_id INT; price DECIMAL(10,2)")
+    after = resolve(declared("SELECT two", **clauses), "user_id INT; price DECIMAL(10,2)")
     with pytest.raises(DefinitionChangeError) as caught:
         raise_if_incompatible(TABLE, stored(before), after, diff(before, after))
     assert caught.value.conditions == (
@@ -219,8 +222,8 @@ def test_all_violations_come_as_one_error():
 
 
 def test_one_violation_comes_as_itself_and_none_as_nothing():
-    before = resolve(asked(partitioned_by=("user_id",)), FOUR)
-    after = resolve(asked(), FOUR)
+    before = resolve(declared(partitioned_by=("user_id",)), FOUR)
+    after = resolve(declared(), FOUR)
     with pytest.raises(PartitioningChangeError) as caught:
         raise_if_incompatible(TABLE, stored(before), after, diff(before, after))
     assert caught.value.conditions == ("MATERIALIZED_TABLE_PARTITIONING_CHANGE",)

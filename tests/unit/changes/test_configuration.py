@@ -8,7 +8,7 @@ from dbt.adapters.spark_mt.changes.changes import (
 )
 from dbt.adapters.spark_mt.changes.differ import configuration_changes, diff, keep_configuration
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec, PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import KEEP_NONE, LogicalRefreshMode
 from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
@@ -16,8 +16,8 @@ from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
 from tests.unit.builders import TABLE, resolve, stored
 
 DDL = "a INT; b INT"
-BEFORE = AskedDefinition("SELECT 1", freshness=Freshness.parse("1 hour"), comment="old")
-AFTER = AskedDefinition(
+BEFORE = DeclaredDefinition("SELECT 1", freshness=Freshness.parse("1 hour"), comment="old")
+AFTER = DeclaredDefinition(
     "SELECT 2",
     comment="new",
     constraints=(PrimaryKey(("a",)),),
@@ -29,15 +29,15 @@ AFTER = AskedDefinition(
 )
 
 
-def create(asked):
-    return CreateTable(CreateForm.CREATE_OR_ALTER, TABLE, asked)
+def create(declared):
+    return CreateTable(CreateForm.CREATE_OR_ALTER, TABLE, declared)
 
 
 def test_everything_but_the_query_stays_as_stored():
     before = stored(resolve(BEFORE, DDL))
     kept = keep_configuration(create(AFTER), before)
-    assert kept == create(AskedDefinition("SELECT 2", freshness=BEFORE.freshness, comment="old"))
-    found = diff(before.resolved, resolve(kept.asked, DDL))
+    assert kept == create(DeclaredDefinition("SELECT 2", freshness=BEFORE.freshness, comment="old"))
+    found = diff(before.resolved, resolve(kept.declared, DDL))
     assert [type(change) for change in found] == [QueryChanged]
     assert configuration_changes(found) == ()
 
@@ -78,6 +78,6 @@ def test_the_changes_that_were_left_are_those_that_are_not_of_the_query():
     ],
 )
 def test_the_column_list_belongs_to_the_query(stored_specs, written, kept):
-    before = stored(resolve(AskedDefinition("q", columns=stored_specs), "a INT"))
-    statement = create(AskedDefinition("q2", columns=written))
-    assert keep_configuration(statement, before).asked.columns == kept
+    before = stored(resolve(DeclaredDefinition("q", columns=stored_specs), "a INT"))
+    statement = create(DeclaredDefinition("q2", columns=written))
+    assert keep_configuration(statement, before).declared.columns == kept

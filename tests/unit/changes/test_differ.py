@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.changes.changes import (
 )
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.columns import Check, Column, ColumnSpec, PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.modes import (
     LogicalRefreshMode,
@@ -38,8 +38,8 @@ AUTOMATIC, FULL = LogicalRefreshMode.AUTOMATIC, LogicalRefreshMode.FULL
 CONTINUOUS = LogicalRefreshMode.CONTINUOUS
 
 
-def asked(query=QUERY, **clauses):
-    return AskedDefinition(query, **clauses)
+def declared(query=QUERY, **clauses):
+    return DeclaredDefinition(query, **clauses)
 
 
 def between(before, after, ddl=QUERY_COLUMNS, **facts):
@@ -55,11 +55,11 @@ def fresh(text):
 
 
 def test_the_same_definition_has_no_changes():
-    assert between(asked(), asked()) == ()
+    assert between(declared(), declared()) == ()
 
 
 def test_another_query_fills_the_table_again():
-    (change,) = between(asked(), asked(QUERY.replace("1000", "500")))
+    (change,) = between(declared(), declared(QUERY.replace("1000", "500")))
     assert change == QueryChanged(text_only=False)
     assert (change.effect, change.of_query) == (Effect.CONTENT, True)
 
@@ -68,14 +68,14 @@ def test_another_query_fills_the_table_again():
     "query", [f"-- why\n{QUERY}", QUERY.replace(" FROM", "\n  from"), f"{QUERY} /* end */"]
 )
 def test_another_text_of_the_same_query_is_metadata(query):
-    (change,) = between(asked(), asked(query), expanded="SELECT full")
+    (change,) = between(declared(), declared(query), expanded="SELECT full")
     assert change == QueryChanged(text_only=True)
     assert change.effect is Effect.TEXT
 
 
 def test_the_same_text_over_other_tables_is_another_query():
-    before = resolve(asked(), expanded="SELECT * FROM a.orders")
-    after = resolve(asked(), expanded="SELECT * FROM b.orders")
+    before = resolve(declared(), expanded="SELECT * FROM a.orders")
+    after = resolve(declared(), expanded="SELECT * FROM b.orders")
     assert diff(before, after) == (QueryChanged(text_only=False),)
 
 
@@ -88,14 +88,14 @@ def test_the_same_text_over_other_tables_is_another_query():
     ],
 )
 def test_the_session_s_schema_counts_where_names_could_not_be_made_full(query, expanded, changes):
-    before = resolve(asked(query), expanded=expanded)
+    before = resolve(declared(query), expanded=expanded)
     elsewhere = replace(before.context, schema="other")
     assert diff(before, changed(before, context=elsewhere)) == changes
 
 
 def test_confs_count_like_the_query():
-    before = resolve(asked(), context=context(ansi="true", caseSensitive="false"))
-    after = resolve(asked(), context=context(ansi="false", timestampType="TIMESTAMP_NTZ"))
+    before = resolve(declared(), context=context(ansi="true", caseSensitive="false"))
+    after = resolve(declared(), context=context(ansi="false", timestampType="TIMESTAMP_NTZ"))
     found = diff(before, after)
     assert found == (
         ConfChanged("spark.sql.ansi.enabled", "true", "false"),
@@ -110,7 +110,7 @@ def test_confs_count_like_the_query():
 
 def test_columns_are_appended_behind_the_old_ones():
     after = f"{QUERY_COLUMNS}; description STRING; note STRING"
-    found = between(asked(), asked(), after)
+    found = between(declared(), declared(), after)
     assert found == (ColumnsAppended(columns("description STRING; note STRING")),)
 
 
@@ -127,7 +127,7 @@ def test_columns_are_appended_behind_the_old_ones():
     ],
 )
 def test_every_mismatch_is_found_by_position(ddl, positions, drops):
-    (change,) = between(asked(), asked(), ddl)
+    (change,) = between(declared(), declared(), ddl)
     assert isinstance(change, ColumnsMismatched)
     assert [m.position for m in change.mismatches] == positions
     assert (change.drops, change.effect) == (drops, Effect.IMPOSSIBLE)
@@ -135,8 +135,8 @@ def test_every_mismatch_is_found_by_position(ddl, positions, drops):
 
 def test_names_are_compared_without_case_unless_the_session_says_otherwise():
     other = QUERY_COLUMNS.replace("price", "PRICE")
-    assert between(asked(), asked(), other) == ()
-    (change,) = between(asked(), asked(), other, context=context(caseSensitive="true"))
+    assert between(declared(), declared(), other) == ()
+    (change,) = between(declared(), declared(), other, context=context(caseSensitive="true"))
     assert isinstance(change, ColumnsMismatched)
 
 
@@ -145,7 +145,7 @@ WIDENING = (("schema.type-widening", "true"),)
 
 def test_the_option_lets_types_be_widened():
     wider = "user_id BIGINT; product_id INT; price DECIMAL(12,2); note STRING"
-    found = between(asked(options=WIDENING), asked(options=WIDENING), wider)
+    found = between(declared(options=WIDENING), declared(options=WIDENING), wider)
     assert found == (
         ColumnTypeWidened("user_id", "INT", "BIGINT"),
         ColumnTypeWidened("price", "DECIMAL(10,2)", "DECIMAL(12,2)"),
@@ -155,12 +155,12 @@ def test_the_option_lets_types_be_widened():
 
 def test_the_option_does_not_let_types_be_narrowed():
     narrower = "user_id SMALLINT; product_id INT; price DECIMAL(12,2)"
-    (change,) = between(asked(options=WIDENING), asked(options=WIDENING), narrower)
+    (change,) = between(declared(options=WIDENING), declared(options=WIDENING), narrower)
     assert [(m.position, m.widens) for m in change.mismatches] == [(0, False), (2, True)]
 
 
 def typed(*items, **clauses):
-    return asked("SELECT 1", columns=tuple(ColumnSpec(*item) for item in items), **clauses)
+    return declared("SELECT 1", columns=tuple(ColumnSpec(*item) for item in items), **clauses)
 
 
 def lists(before, after, ddl="a INT; b INT"):
@@ -168,7 +168,7 @@ def lists(before, after, ddl="a INT; b INT"):
 
 
 def test_a_list_that_says_what_the_query_says_is_metadata():
-    found = lists(asked("SELECT 1"), typed(("a", "INT"), ("b", "INT")))
+    found = lists(declared("SELECT 1"), typed(("a", "INT"), ("b", "INT")))
     assert found == (ColumnListChanged(same_content=True),)
     assert found[0].effect is Effect.TEXT
 
@@ -229,12 +229,12 @@ def test_not_null_and_comments_are_changes_of_their_own():
     ],
 )
 def test_freshness_is_compared_by_length_as_asked_and_as_resolved(old, new, effect):
-    found = between(asked(freshness=old and fresh(old)), asked(freshness=new and fresh(new)))
+    found = between(declared(freshness=old and fresh(old)), declared(freshness=new and fresh(new)))
     assert [(c.clause, c.effect) for c in found] == ([("freshness", effect)] if effect else [])
 
 
 def test_a_freshness_beyond_the_threshold_changes_the_mode_as_well():
-    found = between(asked(), asked(freshness=fresh("1 hour")))
+    found = between(declared(), declared(freshness=fresh("1 hour")))
     assert [c.describe() for c in found] == [
         "Freshness changed from 3 minutes (by default) to 1 hour.",
         "Refresh mode changed from CONTINUOUS (by AUTOMATIC) to FULL (by AUTOMATIC).",
@@ -255,7 +255,7 @@ def test_a_freshness_beyond_the_threshold_changes_the_mode_as_well():
 def test_modes_are_compared_as_asked_and_as_resolved(old, new, effect):
     minute = fresh("1 min")
     found = between(
-        asked(refresh_mode=old, freshness=minute), asked(refresh_mode=new, freshness=minute)
+        declared(refresh_mode=old, freshness=minute), declared(refresh_mode=new, freshness=minute)
     )
     expected = [("refresh_mode", effect)] if effect else []
     assert [(c.clause, c.effect) for c in found] == expected
@@ -264,10 +264,10 @@ def test_modes_are_compared_as_asked_and_as_resolved(old, new, effect):
 def start(text, instant=None, mode=CONTINUOUS):
     """A definition with a start mode; which of them can be asked for is another module's rule."""
     start_mode = text and parse_start_mode(text)
-    base = resolve(asked(refresh_mode=mode))
+    base = resolve(declared(refresh_mode=mode))
     return changed(
         base,
-        asked=replace(base.asked, start_mode=start_mode),
+        declared=replace(base.declared, start_mode=start_mode),
         start_mode=ResolvedStartMode(start_mode or parse_start_mode("FROM_BEGINNING"), instant),
     )
 
@@ -324,7 +324,8 @@ ALL, PTF = StateRetentionType.ALL, StateRetentionType.PTF_ONLY
 )
 def test_state_retention_is_stored_for_the_next_change_of_the_query(old, new, same):
     before, after = (
-        asked(state_retention=r, start_mode=parse_start_mode("FROM_BEGINNING")) for r in (old, new)
+        declared(state_retention=r, start_mode=parse_start_mode("FROM_BEGINNING"))
+        for r in (old, new)
     )
     found = between(before, after)
     expected = [] if same else [("state_retention", Effect.TEXT)]
@@ -335,8 +336,10 @@ def test_state_retention_is_stored_for_the_next_change_of_the_query(old, new, sa
 
 
 def test_options_are_compared_key_by_key():
-    before = asked(options=(("delta.x", "1"), ("note", "a"), ("gone", "x")))
-    after = asked(options=(("note", "b"), ("delta.x", "1"), ("continuous.trigger-interval", "1 s")))
+    before = declared(options=(("delta.x", "1"), ("note", "a"), ("gone", "x")))
+    after = declared(
+        options=(("note", "b"), ("delta.x", "1"), ("continuous.trigger-interval", "1 s"))
+    )
     found = between(before, after)
     assert found == (
         OptionSet("continuous.trigger-interval", None, "1 s"),
@@ -391,7 +394,7 @@ def test_secrets_are_not_described():
     ],
 )
 def test_comment_and_layout(before, after, changes):
-    assert between(asked(**before), asked(**after)) == changes
+    assert between(declared(**before), declared(**after)) == changes
 
 
 KEY = PrimaryKey(("user_id", "price"))
@@ -409,14 +412,14 @@ KEY = PrimaryKey(("user_id", "price"))
     ],
 )
 def test_a_key_changes_by_its_columns(old, new, effect):
-    before, after = (asked(constraints=(key,) if key else ()) for key in (old, new))
+    before, after = (declared(constraints=(key,) if key else ()) for key in (old, new))
     found = between(before, after)
     assert [(type(c), c.effect) for c in found] == ([(PrimaryKeyChanged, effect)] if effect else [])
 
 
 def test_checks_are_compared_by_name_and_tokens():
-    before = asked(constraints=(Check("price > 0", "positive"), Check("user_id > 0")))
-    after = asked(constraints=(Check("user_id  > 0 /* x */"), Check("price > 1", "positive")))
+    before = declared(constraints=(Check("price > 0", "positive"), Check("user_id > 0")))
+    after = declared(constraints=(Check("user_id  > 0 /* x */"), Check("price > 1", "positive")))
     assert between(before, after) == (
         CheckDropped(Check("price > 0", "positive")),
         CheckAdded(Check("price > 1", "positive")),
@@ -451,7 +454,7 @@ def test_every_change_is_one_sentence_with_old_and_new(change, sentence):
 names = st.sampled_from(["user_id", "product_id", "price"])
 texts = st.text(max_size=8)
 definitions = st.builds(
-    AskedDefinition,
+    DeclaredDefinition,
     query=st.sampled_from([QUERY, "SELECT 2", "broken ((", "SELECT 'x"]),
     columns=st.sampled_from(
         [
@@ -500,11 +503,13 @@ def test_differing_definitions_have_changes_that_can_be_described(one, other):
 def test_a_freshness_in_another_unit_is_the_same(count, unit, other):
     if count * unit.value % other.value == 0:
         converted = Freshness(count * unit.value // other.value, other)
-        assert between(asked(freshness=Freshness(count, unit)), asked(freshness=converted)) == ()
+        assert (
+            between(declared(freshness=Freshness(count, unit)), declared(freshness=converted)) == ()
+        )
 
 
 def test_a_column_without_name_or_type_change_is_no_mismatch():
-    before = resolve(asked())
+    before = resolve(declared())
     assert (
         diff(before, changed(before, columns=tuple(Column(*_lower(c)) for c in before.columns)))
         == ()

@@ -5,17 +5,17 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.changes.drift import DriftKind, catalog_drift, state_drift
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.definition.table_state import CatalogFacts, ForeignCommit, StoredTable
+from dbt.adapters.spark_mt.definition.table_state import CatalogEntry, ForeignCommit, StoredTable
 from tests.unit.builders import QUERY, resolve, stored
 
-ASKED = AskedDefinition(
+DECLARED = DeclaredDefinition(
     QUERY, comment="orders", options=(("delta.appendOnly", "false"),), clustered_by=("price",)
 )
-DEFINITION = stored(resolve(ASKED))
+DEFINITION = stored(resolve(DECLARED))
 WANTED = {"delta.appendOnly": "false", "materialized-table.freshness": "INTERVAL '3' MINUTE"}
-IN_LINE = CatalogFacts("orders", {}, WANTED, ("price",))
+IN_LINE = CatalogEntry("orders", {}, WANTED, ("price",))
 OWNER = (("dbt", "model.shop.orders"),)
 
 

@@ -41,7 +41,7 @@ class Shop:
     """`orders`, and over it `daily` and `other`; `best` reads `daily`.
 
     Attributes:
-        asked: The statements that went to Spark.
+        requested: The statements that went to Spark.
         opened: The places where sessions were opened.
         broken: Raised by the queries of these tables' names.
     """
@@ -49,7 +49,7 @@ class Shop:
     def __init__(self) -> None:
         self.now = datetime(2026, 3, 2, 12, tzinfo=timezone.utc)
         self.tables = MemoryTables(clock=lambda: self.now)
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.opened: list[object] = []
         self.broken: dict[str, Exception] = {}
         tables = self.tables
@@ -90,7 +90,7 @@ class Shop:
         return Session(tables, self._run, lambda: StageProgress(1, 4))
 
     def _run(self, statement: str, limit: int) -> Rows:
-        self.asked.append(statement)
+        self.requested.append(statement)
         found = tuple((number, f"row {number}") for number in range(3))
         return Rows(("n", "text"), found[:limit], len(found) > limit)
 

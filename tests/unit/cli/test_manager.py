@@ -69,7 +69,7 @@ def url(manager):
 @pytest.fixture
 def asking(run, url, nowhere, monkeypatch):
     """Runs a command that asks the manager, with its token in a file."""
-    monkeypatch.setattr(tables, "_FIRST_LOOK_S", 0.01)
+    monkeypatch.setattr(tables, "_FIRST_POLL_S", 0.01)
     file = nowhere / "token"
     file.write_text(f"{TOKEN}\n")
     file.chmod(0o600)
@@ -110,8 +110,8 @@ def test_a_refresh_is_waited_for(asking, manager):
     assert done.exit_code == 0, done.output
     (row,) = json.loads(done.stdout)
     assert (row["table"], row["status"], row["rows"], row["error"]) == (name, "REFRESHED", 10, "")
-    (asked,) = [what for method, what in manager.asked if method == "refresh"]
-    assert (asked.table, asked.is_periodic) == (name, False)
+    (requested,) = [what for method, what in manager.requested if method == "refresh"]
+    assert (requested.table, requested.is_periodic) == (name, False)
 
 
 def test_a_refresh_that_fails_says_why(asking, manager):
@@ -134,10 +134,10 @@ def test_a_scheduled_time_is_told_in_the_zone_of_the_table(asking, manager):
     manager.change(name, schedule=replace(schedule, zone="America/New_York"))
     assert asking("refresh", name, "--scheduled", "2026-01-02T05:00:00Z").exit_code == 0
     assert asking("refresh", name, "--scheduled", "2026-01-02 00:00").exit_code == 0
-    asked = [what for method, what in manager.asked if method == "refresh"]
-    assert {each.schedule_time for each in asked} == {"2026-01-02 00:00:00"}
-    assert {each.schedule_time_format for each in asked} == {"yyyy-MM-dd HH:mm:ss"}
-    assert all(each.is_periodic for each in asked)
+    requested = [what for method, what in manager.requested if method == "refresh"]
+    assert {each.schedule_time for each in requested} == {"2026-01-02 00:00:00"}
+    assert {each.schedule_time_format for each in requested} == {"yyyy-MM-dd HH:mm:ss"}
+    assert all(each.is_periodic for each in requested)
 
 
 def test_all_tables_upstream_first(asking, manager):
@@ -194,10 +194,10 @@ def test_a_token_file_that_others_can_read(run, url, nowhere):
     assert run("status", "--url", url, "--token-file", "token").exit_code == 2
 
 
-def discover(nowhere, **told):
+def discover(nowhere, **found):
     """Let a manager of this folder's warehouse have written its file."""
     file = discovery.place(nowhere / "metastore_db")
-    discovery.write(file, discovery.Discovered(owner=LocalProcesses().owner(), **told))
+    discovery.write(file, discovery.Discovered(owner=LocalProcesses().owner(), **found))
 
 
 def test_a_manager_of_the_same_warehouse_is_found(run, shop, url, nowhere, manager):
@@ -216,7 +216,7 @@ def test_one_that_does_not_answer_is_not_asked(run, shop, nowhere):
 def test_once_asks_no_manager(run, shop, url, nowhere, manager):
     discover(nowhere, rest_url=url, rest_token=TOKEN)
     assert run("refresh", "--once", "--all").exit_code == 0
-    assert manager.asked == []
+    assert manager.requested == []
     assert len(shop.opened) == 1
 
 

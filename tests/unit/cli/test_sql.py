@@ -19,7 +19,7 @@ def test_statements_of_ours_and_of_spark(run, shop):
         ("spark_catalog.default.daily", "CREATED")
     ]
     assert [row["table_name"] for row in listed] == ["daily"]
-    assert shop.asked == ["SELECT 1"]
+    assert shop.requested == ["SELECT 1"]
 
 
 @pytest.mark.usefixtures("shop")
@@ -35,7 +35,7 @@ def test_statements_from_a_file_and_from_standard_input(run, shop, nowhere):
     (nowhere / "s.sql").write_text("SELECT 1;\nSELECT 2;\n")
     assert run("sql", "-f", "s.sql").exit_code == 0
     assert run("sql", input="SELECT 3").exit_code == 0
-    assert shop.asked == ["SELECT 1", "SELECT 2", "SELECT 3"]
+    assert shop.requested == ["SELECT 1", "SELECT 2", "SELECT 3"]
 
 
 def test_what_is_no_usage_opens_nothing(run, shop, nowhere):
@@ -53,7 +53,7 @@ def test_an_error_is_printed_without_a_stack_and_ends_it(run, shop):
     assert done.stderr.startswith("[MATERIALIZED_TABLE_NOT_FOUND] The materialized table")
     assert "CREATE MATERIALIZED TABLE makes one." in done.stderr
     assert "Traceback" not in done.stderr
-    assert shop.asked == []
+    assert shop.requested == []
 
 
 @pytest.mark.usefixtures("shop")

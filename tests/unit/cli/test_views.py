@@ -24,7 +24,7 @@ def known(**facts) -> KnownTable:
         "table_id": "1",
         "generation": 1,
         "refresh_mode": RefreshMode.FULL,
-        "asked_refresh_mode": "AUTOMATIC",
+        "declared_refresh_mode": "AUTOMATIC",
         "freshness": Freshness.parse("1 minute"),
         "status": RefreshStatus.ACTIVATED,
         "last_refresh_at_ms": NOW - 30_000,
@@ -111,7 +111,7 @@ def test_upstream_first(reads, order):
     assert upstream_first(reads) == order
 
 
-def told(done):
+def shown(done):
     return {table["name"].rsplit(".")[-1]: table for table in json.loads(done.stdout)["tables"]}
 
 
@@ -120,7 +120,7 @@ def test_status_without_a_manager(run, shop):
     done = run("status", "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["manager"] is None
-    found = told(done)
+    found = shown(done)
     assert list(found) == ["best", "daily", "other"]
     assert {table["freshness_status"] for table in found.values()} == {"MET"}
     assert found["best"]["reads"] == ["spark_catalog.default.daily"]
@@ -130,10 +130,10 @@ def test_status_without_a_manager(run, shop):
 def test_lags_are_measured_to_the_base_tables(run, shop):
     shop.all()
     shop.wait(minutes=10)
-    assert {t["freshness_status"] for t in told(run("status", "--json")).values()} == {"MET"}
+    assert {t["freshness_status"] for t in shown(run("status", "--json")).values()} == {"MET"}
     shop.sell()
     shop.wait(minutes=5)
-    found = told(run("status", "--json"))
+    found = shown(run("status", "--json"))
     assert {name: table["freshness_status"] for name, table in found.items()} == {
         "best": "MET",
         "daily": "LATE",
@@ -142,7 +142,7 @@ def test_lags_are_measured_to_the_base_tables(run, shop):
     assert found["daily"]["lag_seconds"] == found["best"]["lag_seconds"] == 300
     assert found["best"]["own_lag_seconds"] == 0
     assert [stage["seconds"] for stage in found["best"]["lag_stages"]] == [300, 0]
-    quick = told(run("status", "--quick", "--json"))
+    quick = shown(run("status", "--quick", "--json"))
     assert quick["daily"]["freshness_status"] == "UNKNOWN"
     assert quick["daily"]["lag_seconds"] is None
 
@@ -151,7 +151,7 @@ def test_a_table_whose_source_is_gone_counts_from_its_last_refresh_and_says_why(
     shop.all()
     shop.wait(hours=2)
     shop.tables.drop("orders")
-    found = told(run("status", "daily", "--json"))
+    found = shown(run("status", "daily", "--json"))
     assert list(found) == ["daily"]
     assert found["daily"]["freshness_status"] == "LATE"
     assert found["daily"]["lag_seconds"] == 7200
@@ -169,4 +169,4 @@ def test_a_table_whose_source_is_gone_counts_from_its_last_refresh_and_says_why(
 )
 def test_names_are_patterns(run, shop, patterns, names):
     shop.all()
-    assert list(told(run("status", *patterns, "--json"))) == names
+    assert list(shown(run("status", *patterns, "--json"))) == names

@@ -157,7 +157,7 @@ class Listener:
     def __init__(self, answer: bytes) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._answer = answer
-        self.heard = b""
+        self.received = b""
         self._thread = Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -168,7 +168,7 @@ class Listener:
     def _serve(self) -> None:
         connection, _ = self._socket.accept()
         with connection:
-            self.heard = connection.recv(100)
+            self.received = connection.recv(100)
             for byte in self._answer:
                 connection.sendall(bytes((byte,)))
 
@@ -184,7 +184,7 @@ class Listener:
 def test_only_a_grpc_server_counts_as_alive(answer, alive):
     with closing(Listener(answer)) as listener:
         assert discovery.answers(listener.manager) is alive
-        assert listener.heard.startswith(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        assert listener.received.startswith(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 
 
 def test_whoever_takes_the_call_and_says_nothing_is_not_alive():

@@ -68,10 +68,10 @@ def test_without_a_manager_spark_is_our_own(home, file):
 
 def test_a_manager_of_another_warehouse_is_none_of_ours(home, manager, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("other")
-    asked = {"spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:{elsewhere}/db"}
-    assert not automatic_target(asked, home).is_connect
+    requested = {"spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:{elsewhere}/db"}
+    assert not automatic_target(requested, home).is_connect
     discovery.write(discovery.place(elsewhere / "db"), manager)
-    assert automatic_target(asked, home).is_connect
+    assert automatic_target(requested, home).is_connect
 
 
 @pytest.mark.usefixtures("manager")
@@ -100,14 +100,14 @@ def test_one_that_nobody_trusts_is_named(home, file):
 
 def test_one_that_starts_is_waited_for(home, file, manager):
     discovery.write(file, Discovered(US))
-    told = []
+    notified = []
 
     def waiting(found: Discovered) -> None:
-        told.append(found)
+        notified.append(found)
         discovery.write(file, manager)
 
     assert automatic_target({}, home, waiting).manager == manager
-    assert told == [Discovered(US)]
+    assert notified == [Discovered(US)]
 
 
 def test_one_that_never_starts_is_waited_for_in_vain(home, file):
@@ -158,10 +158,10 @@ def test_who_holds_the_metastore_and_why_it_matters(file, monkeypatch, profile):
     with pytest.raises(MetastoreInUseError) as raised:
         connections._open_handle(credentials)
     assert raised.value.parameters["holder"] == "process 7 (java)"
-    told = " ".join(raised.value.violations)
-    assert str(US) in told
-    assert ("does not answer" in told) == (not profile)
-    assert ("with `method: auto` instead" in told) == bool(profile)
+    notified = " ".join(raised.value.violations)
+    assert str(US) in notified
+    assert ("does not answer" in notified) == (not profile)
+    assert ("with `method: auto` instead" in notified) == bool(profile)
 
 
 @pytest.mark.parametrize(

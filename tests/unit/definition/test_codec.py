@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.codec import (
 )
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.definition import (
-    AskedDefinition,
+    DeclaredDefinition,
     QueryContext,
     ResolvedDefinition,
     StoredDefinition,
@@ -43,7 +43,7 @@ fields = st.recursive(
 sources = st.builds(SourceColumns, s.names, st.lists(fields, max_size=3).map(tuple))
 resolved_definitions = st.builds(
     ResolvedDefinition,
-    asked=s.asked_definitions(),
+    declared=s.declared_definitions(),
     columns=st.lists(columns, max_size=4).map(tuple),
     expanded_query=s.queries,
     context=st.builds(QueryContext, s.names, s.names, pairs),
@@ -66,7 +66,7 @@ stored_definitions = st.builds(
     handler=st.binary(max_size=20),
     owner=pairs,
 )
-SIMPLE = stored(resolve(AskedDefinition("SELECT 1 AS a FROM orders"), "a INT"))
+SIMPLE = stored(resolve(DeclaredDefinition("SELECT 1 AS a FROM orders"), "a INT"))
 
 
 def packed(document) -> str:
@@ -89,7 +89,7 @@ def test_every_definition_comes_back_as_it_was(definition):
 
 def test_the_text_has_nothing_that_spark_redacts_or_substitutes():
     query = "SELECT 'token=${secret}' AS url FROM orders -- password"
-    text = encode_definition(stored(resolve(AskedDefinition(query), "url STRING")))
+    text = encode_definition(stored(resolve(DeclaredDefinition(query), "url STRING")))
     assert set(text) <= set("0123456789abcdef")
 
 
@@ -98,8 +98,8 @@ def test_a_query_of_60_kb():
     words = " ".join(f"'{chooser.getrandbits(64):x}'," for _ in range(3200))
     query = f"SELECT {words} 1 AS a FROM orders"
     assert len(query) > 60_000
-    definition = stored(resolve(AskedDefinition(query), "a INT"))
-    assert decode_definition(encode_definition(definition), "t").asked.query == query
+    definition = stored(resolve(DeclaredDefinition(query), "a INT"))
+    assert decode_definition(encode_definition(definition), "t").declared.query == query
 
 
 @pytest.mark.parametrize(

@@ -36,14 +36,14 @@ def samples():
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
 def test_an_alert_asks_for_what_the_manager_tells(rule, samples):
     expression = rule["expr"]
-    asked = re.findall(r"\b(spark_mt_\w+)(?:\{([^}]*)\})?", expression)
-    assert asked
-    for name, labels in asked:
+    requested = re.findall(r"\b(spark_mt_\w+)(?:\{([^}]*)\})?", expression)
+    assert requested
+    for name, labels in requested:
         assert name in samples, name
         for label, value in re.findall(r'(\w+)="([^"]*)"', labels):
             assert value in {each[label] for each in samples[name]}
     for label in re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]):
-        assert all(label in each for name, _ in asked for each in samples[name])
+        assert all(label in each for name, _ in requested for each in samples[name])
 
 
 def test_other_metrics_of_the_page_are_told(samples):

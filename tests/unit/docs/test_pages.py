@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from dbt.adapters.spark_mt.changes.changes import Change, ClauseChanged
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 from tools import generate_docs, rest_document
@@ -58,7 +58,7 @@ def test_what_is_not_generated_is_kept():
 def test_the_enricher_of_the_page_works():
     names: dict[str, object] = {}
     exec(code_block("enrichers.md", "python", "FrugalEnricher"), names)  # noqa: S102 - our own page
-    result = names["FrugalEnricher"]().enrich(AskedDefinition("select 1"), None)
+    result = names["FrugalEnricher"]().enrich(DeclaredDefinition("select 1"), None)
     assert (str(result.freshness), result.refresh_mode) == ("1 day", RefreshMode.FULL)
 
 

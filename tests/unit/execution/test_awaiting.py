@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.definition.job import (
 )
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.waiting import (
-    WaitedInVainError,
+    WaitTimeoutError,
     await_fresh,
     await_started,
     keeper_of,
@@ -41,12 +41,12 @@ class World:
         self.now += timedelta(seconds=10)
         now = self.env.now_ms()
         lease = Lease(CATALOG, 1, MANAGER, now, settings=settings, **facts)
-        self.tables.memory.leases.tell(lease)
+        self.tables.memory.leases.write(lease)
 
     def takes_over(self):
         handler = ContinuousRefreshHandler(str(MANAGER), "id", "1.1", "")
         serialized = JsonRefreshHandlerSerializer().serialize(handler)
-        self.tables.memory.log.tell_handlers(CATALOG, {self.name: serialized})
+        self.tables.memory.log.record_handlers(CATALOG, {self.name: serialized})
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_waiting_ends_when_the_manager_has_taken_the_table_over(world):
 def test_waiting_for_a_manager_is_bounded(world):
     world.manager()
     pauses = []
-    with pytest.raises(WaitedInVainError) as caught:
+    with pytest.raises(WaitTimeoutError) as caught:
         await_started(world.env, world.name, 10, pauses.append)
     assert sum(pauses) == 10
     assert caught.value.parameters["problem"] == f"{MANAGER} has not taken it over"
@@ -152,7 +152,7 @@ def test_waiting_for_a_suspended_table_ends_at_once(world):
     world.tables.append("events", [(9, 9, 9)])
     world.tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")
     pauses = []
-    with pytest.raises(WaitedInVainError) as caught:
+    with pytest.raises(WaitTimeoutError) as caught:
         await_fresh(world.env, world.name, 10, pauses.append)
     assert pauses == []
     assert "suspended" in caught.value.parameters["problem"]
@@ -161,16 +161,16 @@ def test_waiting_for_a_suspended_table_ends_at_once(world):
 def test_waiting_for_rows_is_bounded(world):
     world.tables.append("events", [(9, 9, 9)])
     pauses = []
-    with pytest.raises(WaitedInVainError):
+    with pytest.raises(WaitTimeoutError):
         await_fresh(world.env, world.name, 3, pauses.append)
     assert sum(pauses) == 3
 
 
-@pytest.mark.parametrize("told", [b"", b"{", b"[]", b'{"kind": "later"}'])
-def test_a_handler_that_cannot_be_read_is_none(world, told):
+@pytest.mark.parametrize("recorded", [b"", b"{", b"[]", b'{"kind": "later"}'])
+def test_a_handler_that_cannot_be_read_is_none(world, recorded):
     world.manager()
     world.takes_over()
     assert keeper_of(world.env, world.name) is not None
-    world.tables.memory.log.tell_handlers(CATALOG, {world.name: told})
+    world.tables.memory.log.record_handlers(CATALOG, {world.name: recorded})
     assert keeper_of(world.env, world.name) is None
     assert described(world)["Status"] == "ACTIVATED"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
-from dbt.adapters.spark_mt.execution.commit_metadata import facts_of
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.create import Definitions, retrying
 from dbt.adapters.spark_mt.execution.errors import (
     PartitionedReplaceError,
@@ -77,7 +77,7 @@ class Orphaned:
 
     def run(self, step):
         if isinstance(step, Fill) and step.seq == 1:
-            change = Change("CREATE TABLE AS SELECT", self.at_ms, facts_of(step), 1)
+            change = Change("CREATE TABLE AS SELECT", self.at_ms, metadata_of(step), 1)
             columns = step.definition.resolved.columns
             properties = tuple(sorted(properties_of(step.definition, FORMAT).items()))
             snapshot = Snapshot(columns, ((-1, -1),), properties)
@@ -153,7 +153,7 @@ def test_publishing_is_planned_from_what_is_published(tables):
     seen = Faulty(tables.environment.runner, 99)
     tables.execute(f"CREATE OR ALTER MATERIALIZED TABLE t AS {SUMS}", seen)
     (publish,) = (step for step in seen.seen if isinstance(step, Publish))
-    assert publish.before.asked.options == (("a", "1"),)
+    assert publish.before.declared.options == (("a", "1"),)
 
 
 def test_tables_without_versions_have_no_position(tables):

@@ -5,9 +5,9 @@ from threading import Barrier
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
-from dbt.adapters.spark_mt.execution.context import in_turn, together
+from dbt.adapters.spark_mt.execution.context import run_parallel, run_sequential
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError, UnfinishedChangeError
 from dbt.adapters.spark_mt.execution.executor import execute
 from dbt.adapters.spark_mt.execution.ports import StepResult
@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.planning.steps import (
 )
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
-DEFINITION = stored(resolve(AskedDefinition(QUERY)))
+DEFINITION = stored(resolve(DeclaredDefinition(QUERY)))
 PREPARE = PrepareStorage(DEFINITION, maps_names=False)
 VERIFY = VerifyRows(DEFINITION)
 COMMIT = CommitDefinition(DEFINITION, 1, {}, None)
@@ -92,11 +92,11 @@ def test_the_registry_hears_of_a_commit_whose_publication_failed():
 
 def test_nothing_is_told_of_a_commit_that_failed():
     runner = Runner(COMMIT)
-    told = []
+    recorded = []
     with pytest.raises(RefreshFailedError):
-        execute(PLAN, runner, lambda aside, main: told.append((aside, main)))
+        execute(PLAN, runner, lambda background, main: recorded.append((background, main)))
     assert runner.done == [PREPARE, VERIFY]
-    assert told == []
+    assert recorded == []
 
 
 def test_the_row_of_a_refresh_goes_with_that_of_its_table():
@@ -121,24 +121,24 @@ def test_what_is_told_runs_beside_what_follows_the_commit():
                 barrier.wait()
             return super().run(step)
 
-    result = execute(Plan(TABLE, (COMMIT, RECLUSTER, REGISTER)), Meeting(), together)
+    result = execute(Plan(TABLE, (COMMIT, RECLUSTER, REGISTER)), Meeting(), run_parallel)
     assert len(result.warnings) == 3
     assert not barrier.broken
 
 
-@pytest.mark.parametrize("beside", [in_turn, together])
-def test_the_registry_has_heard_of_a_definition_when_it_is_published(beside):
+@pytest.mark.parametrize("run_both", [run_sequential, run_parallel])
+def test_the_registry_has_heard_of_a_definition_when_it_is_published(run_both):
     """Or a crash in between would leave a table that looks finished and is not listed."""
     runner = Runner()
-    execute(PLAN, runner, beside)
+    execute(PLAN, runner, run_both)
     assert runner.done[-2:] == [REGISTER, PUBLISH]
 
 
 def test_a_row_that_fails_beside_is_still_a_warning_and_a_publication_still_an_error():
-    assert len(execute(PLAN, Runner(REGISTER), together).warnings) == 6
+    assert len(execute(PLAN, Runner(REGISTER), run_parallel).warnings) == 6
     runner = Runner(PUBLISH)
     with pytest.raises(UnfinishedChangeError):
-        execute(PLAN, runner, together)
+        execute(PLAN, runner, run_parallel)
     assert REGISTER in runner.done, "it was waited for"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable
 from dbt.adapters.spark_mt.execution.checks import Lag
@@ -13,7 +13,7 @@ from tests.unit.builders import QUERY, TABLE, resolve, stored
 
 CONFS = {"spark.sql.session.timeZone": "Europe/Berlin"}
 LAG = Lag(str(TABLE), 7200, 7200, 60_000, since_ms=53_000)
-DEFINITION = stored(resolve(AskedDefinition(QUERY, freshness=Freshness(2, TimeUnit.HOUR))))
+DEFINITION = stored(resolve(DeclaredDefinition(QUERY, freshness=Freshness(2, TimeUnit.HOUR))))
 REFRESH = LastRefresh("r", "recompute", "REFRESH", 40_000, 41_000, 3)
 
 

@@ -1,6 +1,10 @@
 """History of commits: the newest state, the fence, and the effect of RESTORE and other writers."""
 
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind, RefreshFacts
+from dbt.adapters.spark_mt.definition.commit_metadata import (
+    CommitKind,
+    CommitMetadata,
+    RefreshMetadata,
+)
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.definition.table_state import ForeignCommit, LastRefresh
 from dbt.adapters.spark_mt.execution.table_history import read_history
@@ -12,18 +16,22 @@ def at(version):
     return {"orders": VersionedPosition(version, "orders-id")}
 
 
-def facts(kind, seq, generation=1, **more):
-    refresh = RefreshFacts(f"r{seq}", "recompute", "REFRESH", 900)
-    return CommitFacts("id", kind, seq, generation, refresh=refresh, **more)
+def metadata(kind, seq, generation=1, **more):
+    refresh = RefreshMetadata(f"r{seq}", "recompute", "REFRESH", 900)
+    return CommitMetadata("id", kind, seq, generation, refresh=refresh, **more)
 
 
 def content(version, seq, generation=1, definition=""):
-    found = facts(CommitKind.CONTENT, seq, generation, definition=definition, positions=at(version))
-    return commit(version, facts=found, rows=10 + version, at=1000 + version)
+    found = metadata(
+        CommitKind.CONTENT, seq, generation, definition=definition, positions=at(version)
+    )
+    return commit(version, metadata=found, rows=10 + version, at=1000 + version)
 
 
 def ours(version, kind, seq, generation=1, **more):
-    return commit(version, facts=facts(kind, seq, generation, **more), rows=0, at=1000 + version)
+    return commit(
+        version, metadata=metadata(kind, seq, generation, **more), rows=0, at=1000 + version
+    )
 
 
 def foreign(version, operation, **more):

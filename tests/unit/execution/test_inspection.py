@@ -151,7 +151,7 @@ def test_show_create_is_the_statement_as_asked(tables):
     create(tables, DAILY, clauses)
     stored = tables.stored("t").definition
     ((text,),) = tables.execute("SHOW CREATE MATERIALIZED TABLE t").rows
-    assert parse_statement(text) == CreateTable(CreateForm.CREATE, stored.name, stored.asked)
+    assert parse_statement(text) == CreateTable(CreateForm.CREATE, stored.name, stored.declared)
     ((text,),) = tables.execute("SHOW CREATE OR ALTER MATERIALIZED TABLE t").rows
     assert parse_statement(text).form is CreateForm.CREATE_OR_ALTER
     for clause in ("FRESHNESS", "REFRESH_MODE", "START_MODE", "STATE_RETENTION"):

@@ -9,7 +9,7 @@ from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, perform
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.planning.steps import Fill, Plan, RecordJob, Register
-from tests.behaviour.harness import Beaten
+from tests.behaviour.harness import ConflictingRunner
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import DAY_1, KEYS, SUMS, create, or_alter, prepare, refresh
 
@@ -35,9 +35,14 @@ def rows(tables):
     return [job.status for job in tables.memory.log.appended]
 
 
-def manager(tables, **conduct):
+def manager(tables, **execution_context):
     environment = tables.environment
-    return TableOperations(replace(environment, conduct=replace(environment.conduct, **conduct)))
+    return TableOperations(
+        replace(
+            environment,
+            execution_context=replace(environment.execution_context, **execution_context),
+        )
+    )
 
 
 def test_a_fast_refresh_writes_one_row_and_an_unchanged_table_none(tables):
@@ -64,7 +69,9 @@ def test_the_row_of_a_refresh_needs_no_step_of_its_own(tables):
 
 def test_a_long_one_renews_its_row_until_it_ends(tables):
     tick = tables.memory.heartbeat.tick
-    tables.execute(CREATE, Beaten(tables.environment.runner, Fill, lambda: (tick(), tick())))
+    tables.execute(
+        CREATE, ConflictingRunner(tables.environment.runner, Fill, lambda: (tick(), tick()))
+    )
     tick()
     assert rows(tables) == [JobStatus.RUNNING, JobStatus.RUNNING, JobStatus.FINISHED]
     assert len({job.job_id for job in tables.memory.log.appended}) == 1
@@ -74,8 +81,8 @@ def test_a_log_that_takes_nothing_is_a_warning_beside_a_refresh(tables):
     heartbeat = tables.memory.heartbeat
     environment = replace(
         tables.environment,
-        runner=Beaten(tables.environment.runner, Fill, heartbeat.tick),
-        conduct=replace(tables.environment.conduct, log=BrokenLog()),
+        runner=ConflictingRunner(tables.environment.runner, Fill, heartbeat.tick),
+        execution_context=replace(tables.environment.execution_context, log=BrokenLog()),
     )
     result = TableOperations(environment).execute(CREATE)
     assert tables.rows("t") == [(1, 15), (2, 7)]
@@ -93,7 +100,7 @@ def test_long_errors_are_cut(tables):
         raise RuntimeError("x" * 3 * LONGEST_ERROR)
 
     with pytest.raises(RuntimeError):
-        tables.execute(CREATE, Beaten(tables.environment.runner, Fill, fail))
+        tables.execute(CREATE, ConflictingRunner(tables.environment.runner, Fill, fail))
     (job,) = tables.memory.log.appended
     assert (job.status, len(job.error)) == (JobStatus.FAILED, LONGEST_ERROR)
 
@@ -103,7 +110,7 @@ def test_a_failure_stops_the_heartbeat(tables):
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        tables.execute(CREATE, Beaten(tables.environment.runner, Fill, fail))
+        tables.execute(CREATE, ConflictingRunner(tables.environment.runner, Fill, fail))
     tables.memory.heartbeat.tick()
     assert rows(tables) == [JobStatus.FAILED]
     assert tables.memory.log.appended[0].error == "RuntimeError"

@@ -230,12 +230,12 @@ def test_diamonds_over_diamonds_are_looked_at_once(cascade):
         level = names
     cascade.append()
     cascade.wait(7)
-    asked = []
+    requested = []
     states = cascade.tables.environment.states
     unread = states.unread
-    states.unread = lambda *args: asked.append(args) or unread(*args)
+    states.unread = lambda *args: requested.append(args) or unread(*args)
     assert cascade.lags("l15") == (7, 0)
-    assert len(asked) < 100
+    assert len(requested) < 100
 
 
 def test_a_view_in_between_has_no_lag_of_its_own(cascade):
@@ -333,10 +333,10 @@ def commit_without_rows(cascade, name, positions):
     """What a refresh commits that found no row for the table in new rows of its sources."""
     full = cascade.tables.name(name)
     table = cascade.tables.catalog.table(full)
-    last = next(c for c in reversed(table.log) if c.facts and c.facts.positions)
-    facts = replace(last.facts, seq=table.fence + 1, positions=positions)
+    last = next(c for c in reversed(table.log) if c.metadata and c.metadata.positions)
+    metadata = replace(last.metadata, seq=table.fence + 1, positions=positions)
     at_ms = cascade.tables.environment.now_ms()
-    cascade.tables.catalog.commit(full, Change("WRITE", at_ms, facts, 0), lambda s: s)
+    cascade.tables.catalog.commit(full, Change("WRITE", at_ms, metadata, 0), lambda s: s)
 
 
 def test_a_change_that_a_user_made_to_a_level_counts_from_its_own_time(cascade):

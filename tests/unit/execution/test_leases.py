@@ -52,13 +52,13 @@ def test_it_stays_as_long_as_it_is_heard_of(world):
     world.pass_time(600, world.first, world.second)
     assert world.first.is_held
     assert not world.second.is_held
-    assert {lease.term for lease in world.log.told} == {1}
+    assert {lease.term for lease in world.log.written} == {1}
 
 
 def test_a_heartbeat_every_twenty_seconds_is_no_row(world):
     world.first.tick()
     world.pass_time(200, world.first)
-    assert (len(world.log.told), len(world.log.beats)) == (1, 10)
+    assert (len(world.log.written), len(world.log.beats)) == (1, 10)
 
 
 def test_a_lease_whose_heartbeat_cannot_be_written_is_lost_in_time(world):

@@ -2,14 +2,14 @@
 
 from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.table_loader import Table, identify
 from dbt.adapters.spark_mt.planning.properties import DEFINITION
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from tests.unit.builders import QUERY, commit, resolve, stored
 
-DEFINED = stored(resolve(AskedDefinition(QUERY)))
+DEFINED = stored(resolve(DeclaredDefinition(QUERY)))
 OPTIMIZED = commit(41, "OPTIMIZE")
 
 

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, CommitMetadata
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.query.analyzer import QueryError
 from tests.behaviour.memory import MemoryTables
@@ -27,7 +27,7 @@ def catalog():
 
 
 def fenced(seq):
-    return Change("WRITE", 0, CommitFacts("id", CommitKind.CONTENT, seq, 1))
+    return Change("WRITE", 0, CommitMetadata("id", CommitKind.CONTENT, seq, 1))
 
 
 def same(snapshot):

@@ -30,16 +30,16 @@ class Counting:
 
     def __init__(self, port) -> None:
         self.port = port
-        self.asked: list[str] = []
+        self.counted_call: list[str] = []
 
     def __getattr__(self, name):
         found = getattr(self.port, name)
 
-        def asked(*args, **named):
-            self.asked.append(name)
+        def counted_call(*args, **named):
+            self.counted_call.append(name)
             return found(*args, **named)
 
-        return asked if callable(found) else found
+        return counted_call if callable(found) else found
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def test_an_unchanged_table_is_examined_once(tables):
     )
     outcome = operations(tables, store=store, stored_analyzer=stored).materialize(STATEMENT)
     assert (outcome.action, outcome.refresh.status) == (Action.UNCHANGED, RefreshResult.UP_TO_DATE)
-    assert store.asked.count("find") == 1
-    assert stored.asked == []
+    assert store.counted_call.count("find") == 1
+    assert stored.counted_call == []
 
 
 def test_sources_that_moved_are_read_by_the_same_call(tables):

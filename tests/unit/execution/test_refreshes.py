@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.errors import (
     BusySourcesError,
     ConstraintViolatedError,
-    DamagedTableError,
+    InconsistentTableError,
     NotMaterializedError,
     OutcomeUnknownError,
     RefreshFailedError,
@@ -197,7 +197,7 @@ def test_only_a_healthy_materialized_table_is_refreshed(tables):
     tables.drop("t")
     create(tables, WIDER)
     tables.drop_column("t", "n")
-    with pytest.raises(DamagedTableError):
+    with pytest.raises(InconsistentTableError):
         forced(tables)
 
 
@@ -274,5 +274,5 @@ def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, error, str
             refresh(tables)
         return
     assert refresh(tables).strategy == strategy
-    (job,) = environment.conduct.log.jobs("spark_catalog", 0)[:1]
+    (job,) = environment.execution_context.log.jobs("spark_catalog", 0)[:1]
     assert job.reason.startswith("CHANGE_FAILED: ")

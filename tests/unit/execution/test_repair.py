@@ -38,7 +38,7 @@ class Life:
     def done(self):
         return {name: each.action.value for name, each in self.repair().items()}
 
-    def told(self):
+    def recorded(self):
         """What the registry says, but for when."""
         known = self.log.tables(CATALOG)
         return {t.name.name: replace(t, recorded_at_ms=0, rows=None) for t in known}
@@ -58,11 +58,11 @@ def test_a_registry_that_is_right_costs_no_commit(life):
 
 
 def test_a_lost_registry_is_rebuilt_in_one_commit(life):
-    before = life.told()
+    before = life.recorded()
     life.lose_the_registry()
-    assert life.told() == {}
+    assert life.recorded() == {}
     assert life.done() == {"t": "REGISTERED", "f": "REGISTERED"}
-    assert (life.told(), life.corrections.commits) == (before, 1)
+    assert (life.recorded(), life.corrections.commits) == (before, 1)
     assert life.done() == {}
 
 
@@ -78,28 +78,28 @@ def test_a_lost_registry_is_rebuilt_in_one_commit(life):
     ],
 )
 def test_a_wrong_row_is_corrected(life, facts):
-    before, name = life.told(), life.tables.name("t")
+    before, name = life.recorded(), life.tables.name("t")
     life.log._known[name] = replace(life.log._known[name], **facts)
     assert life.done() == {"t": "CORRECTED"}
-    assert life.told() == before
+    assert life.recorded() == before
 
 
 def test_a_row_of_an_older_release_is_corrected(life):
-    before = life.told()
+    before = life.recorded()
     del life.log._known[life.tables.name("t")]
     assert life.done() == {"t": "CORRECTED"}
-    assert life.told() == before
+    assert life.recorded() == before
 
 
 def test_tables_that_are_gone_are_taken_out(life):
     life.tables.drop("t")
     life.tables.source("f", EVENTS, [])
     assert life.done() == {"t": "UNREGISTERED", "f": "UNREGISTERED"}
-    assert (life.told(), life.corrections.commits) == ({}, 1)
+    assert (life.recorded(), life.corrections.commits) == ({}, 1)
 
 
 def test_what_cannot_be_read_keeps_its_row_and_holds_up_no_other(life):
-    before, real, t = life.told(), life.store, life.tables.name("t")
+    before, real, t = life.recorded(), life.store, life.tables.name("t")
 
     class Broken:
         def find(self, name):
@@ -117,12 +117,12 @@ def test_what_cannot_be_read_keeps_its_row_and_holds_up_no_other(life):
         "t": "FAILED",
         "f": "REGISTERED",
     }
-    assert (found["t"].problem, life.told()) == ("ConnectionError", before)
+    assert (found["t"].problem, life.recorded()) == ("ConnectionError", before)
 
 
 def test_a_schema_that_cannot_be_listed_loses_no_table(life):
     """Its tables are looked at all the same, by the names that the registry knows."""
-    before = life.told()
+    before = life.recorded()
 
     class Closed(MemoryScan):
         def tables(self, *_):
@@ -131,4 +131,4 @@ def test_a_schema_that_cannot_be_listed_loses_no_table(life):
     life.scan = Closed(life.tables.memory.catalog)
     found = life.repair()
     assert {name: each.action.value for name, each in found.items()} == {"default": "FAILED"}
-    assert life.told() == before
+    assert life.recorded() == before

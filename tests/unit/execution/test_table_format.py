@@ -98,7 +98,7 @@ class MemoryWorld(FormatWorld):
     def violate(self, name):
         self._catalog.append(name, [(9, None)])
 
-    def overtaken(self, name, number, by):
+    def conflict(self, name, number, by):
         """The second writer commits between the first one's look at the fence and its commit."""
         commit = self._catalog.commit
 

@@ -17,13 +17,13 @@ from dbt.adapters.spark_mt.definition.columns import (
     TableName,
 )
 from dbt.adapters.spark_mt.definition.commit_metadata import (
-    CommitFacts,
     CommitKind,
-    RefreshFacts,
-    StreamFacts,
+    CommitMetadata,
+    RefreshMetadata,
+    StreamMetadata,
 )
 from dbt.adapters.spark_mt.definition.definition import (
-    AskedDefinition,
+    DeclaredDefinition,
     QueryContext,
     ResolvedDefinition,
     StoredDefinition,
@@ -74,7 +74,7 @@ SIMPLE = StoredDefinition(
     name=NAME,
     generation=1,
     resolved=ResolvedDefinition(
-        asked=AskedDefinition(query="SELECT user_id FROM orders WHERE price > 1000"),
+        declared=DeclaredDefinition(query="SELECT user_id FROM orders WHERE price > 1000"),
         columns=(Column("user_id", "INT"),),
         expanded_query="SELECT user_id FROM spark_catalog.sales.orders WHERE price > 1000",
         context=QueryContext("spark_catalog", "sales", ((ZONE, "UTC"),)),
@@ -92,7 +92,7 @@ EVERYTHING = StoredDefinition(
     name=NAME,
     generation=7,
     resolved=ResolvedDefinition(
-        asked=AskedDefinition(
+        declared=DeclaredDefinition(
             query="SELECT id, 'ü😀${x}' AS `a b`, day FROM orders -- the \"end\"\n",
             columns=(
                 ColumnSpec("id", "BIGINT", not_null=True, comment="the 'key'"),
@@ -157,9 +157,11 @@ EVERYTHING = StoredDefinition(
 )
 
 
-def _asked(**values: object) -> StoredDefinition:
+def _declared(**values: object) -> StoredDefinition:
     resolved = SIMPLE.resolved
-    return replace(SIMPLE, resolved=replace(resolved, asked=replace(resolved.asked, **values)))
+    return replace(
+        SIMPLE, resolved=replace(resolved, declared=replace(resolved.declared, **values))
+    )
 
 
 def _resolved(**values: object) -> StoredDefinition:
@@ -196,7 +198,7 @@ DEFINITIONS: dict[str, StoredDefinition] = {
     "simple": SIMPLE,
     "everything": EVERYTHING,
     "as created": CREATED,
-    "clustered, unnamed key": _asked(
+    "clustered, unnamed key": _declared(
         clustered_by=("user_id", "a b"), constraints=(PrimaryKey(("user_id",)),)
     ),
     "changed by nobody in particular": replace(SIMPLE, changed_by=()),
@@ -228,14 +230,15 @@ DEFINITIONS: dict[str, StoredDefinition] = {
     },
     **{f"mode {each.value.lower()}": _resolved(refresh_mode=each) for each in RefreshMode},
     **{
-        f"asked mode {each.value.lower()}": _asked(refresh_mode=each) for each in LogicalRefreshMode
+        f"asked mode {each.value.lower()}": _declared(refresh_mode=each)
+        for each in LogicalRefreshMode
     },
-    **{f"asked start {key}": _asked(start_mode=mode) for key, mode in _START_MODES.items()},
+    **{f"asked start {key}": _declared(start_mode=mode) for key, mode in _START_MODES.items()},
     **{
         f"start {key}": _resolved(start_mode=ResolvedStartMode(mode, 1_735_689_600_000))
         for key, mode in _START_MODES.items()
     },
-    **{f"asked state {key}": _asked(state_retention=r) for key, r in _RETENTIONS.items()},
+    **{f"asked state {key}": _declared(state_retention=r) for key, r in _RETENTIONS.items()},
     **{f"state {key}": _resolved(state_retention=r) for key, r in _RETENTIONS.items()},
 }
 
@@ -247,10 +250,10 @@ POSITIONS = {
     "spark_catalog.sales.unread": BEFORE_ALL,
 }
 _ID = SIMPLE.table_id
-_REFRESH = RefreshFacts("r-1", "incremental/append", "REFRESH", 1_762_250_400_000)
+_REFRESH = RefreshMetadata("r-1", "incremental/append", "REFRESH", 1_762_250_400_000)
 
-COMMITS: dict[str, CommitFacts] = {
-    "everything": CommitFacts(
+COMMITS: dict[str, CommitMetadata] = {
+    "everything": CommitMetadata(
         table_id=_ID,
         kind=CommitKind.CONTENT,
         seq=3,
@@ -259,10 +262,10 @@ COMMITS: dict[str, CommitFacts] = {
         definition="789c03",
         positions=POSITIONS,
         refresh=_REFRESH,
-        stream=StreamFacts("000003-r-1", 5),
+        stream=StreamMetadata("000003-r-1", 5),
         foreign=((2, "WRITE"), (7, "DELETE ü")),
     ),
-    "partition": CommitFacts(
+    "partition": CommitMetadata(
         table_id=_ID,
         kind=CommitKind.PARTITION,
         seq=4,
@@ -273,7 +276,7 @@ COMMITS: dict[str, CommitFacts] = {
         refresh=_REFRESH,
     ),
     **{
-        kind.value: CommitFacts(_ID, kind, seq, 1, token="t")  # noqa: S106
+        kind.value: CommitMetadata(_ID, kind, seq, 1, token="t")  # noqa: S106
         for seq, kind in enumerate(CommitKind, 1)
         if kind is not CommitKind.PARTITION
     },
@@ -312,7 +315,7 @@ _JOB = Job(
     kind=JobKind.SCHEDULED,
     status=JobStatus.FAILED,
     started_at_ms=1_762_250_400_000,
-    heard_at_ms=1_762_250_420_000,
+    last_heartbeat_ms=1_762_250_420_000,
     owner=HERE,
     trigger="REFRESH",
     creates=True,

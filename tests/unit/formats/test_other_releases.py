@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.definition.codec import (
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitKind,
-    UnreadableFactsError,
+    UnreadableMetadataError,
     decode_commit,
     encode_commit,
 )
@@ -30,7 +30,7 @@ from dbt.adapters.spark_mt.definition.job import (
 )
 from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, ResolvedStartMode
 from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
-from dbt.adapters.spark_mt.execution.commit_metadata import facts_of
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
 from dbt.adapters.spark_mt.execution.table_history import read_history
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition
@@ -206,7 +206,7 @@ def test_what_a_newer_release_says_of_a_refresh_is_repeated_by_commits_without_r
     history = read_history([parse_commit(3, commit_info(document))])
     refresh = history.last_refresh()
     step = CommitDefinition(SIMPLE, 4, None, refresh)
-    repeated = json.loads(encode_commit(facts_of(step)))["refresh"]
+    repeated = json.loads(encode_commit(metadata_of(step)))["refresh"]
     assert repeated == document["refresh"]
 
 
@@ -232,10 +232,10 @@ def test_missing_keys_of_a_commit_have_defaults():
     ],
 )
 def test_a_commit_that_cannot_be_read_is_not_somebody_elses(text, problem):
-    with pytest.raises(UnreadableFactsError, match=problem):
+    with pytest.raises(UnreadableMetadataError, match=problem):
         decode_commit(text)
     found = parse_commit(7, commit_info(text))
-    assert (found.facts, found.problem) == (None, problem)
+    assert (found.metadata, found.problem) == (None, problem)
 
 
 def commit_info(metadata):
@@ -287,9 +287,9 @@ def test_a_row_with_a_value_that_is_not_known_holds_up_no_other(column):
 
 
 def test_a_row_of_a_table_with_missing_and_unknown_facts():
-    told = row("tables", "filled")
-    found = known_of({**told, "facts": '{"later": 1}'}, CATALOG)
-    full = known_of(told, CATALOG)
+    recorded = row("tables", "filled")
+    found = known_of({**recorded, "facts": '{"later": 1}'}, CATALOG)
+    full = known_of(recorded, CATALOG)
     assert found == replace(full, reads=(), derived_from=None, rows=None)
 
 
@@ -300,8 +300,8 @@ def test_a_job_of_a_status_that_is_not_known_holds_up_no_other():
 
 
 def test_what_a_newer_release_says_of_a_job_outlives_its_end():
-    told = {**row("jobs", "status running"), "facts": '{"later":{"x":1}}'}
-    job = job_of(told, CATALOG)
+    recorded = {**row("jobs", "status running"), "facts": '{"later":{"x":1}}'}
+    job = job_of(recorded, CATALOG)
     assert job == samples.JOBS["status running"]
     ended = job_row(replace(job, status=JobStatus.FAILED, error="gone"))
     assert (ended["status"], ended["facts"]) == ("FAILED", '{"later":{"x":1}}')
@@ -322,9 +322,9 @@ def test_a_lease_counts_whatever_its_facts_hold(facts):
 
 
 def test_a_lease_of_a_newer_release_is_read():
-    told = row("leases", "held")
-    more = json.dumps({**json.loads(told["facts"]), "later": [1]})
-    assert lease_of({**told, "facts": more}, CATALOG) == samples.LEASES["held"]
+    recorded = row("leases", "held")
+    more = json.dumps({**json.loads(recorded["facts"]), "later": [1]})
+    assert lease_of({**recorded, "facts": more}, CATALOG) == samples.LEASES["held"]
 
 
 # --- handlers

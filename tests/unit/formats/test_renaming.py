@@ -90,7 +90,7 @@ def renamed(source, names, packages):
 def other(tmp_path_factory):
     """The package with all fields renamed, and the samples made of its values."""
     names = set(field_names()) - {"error"}  # of `Unreadable`, which is not stored; `zlib.error` is
-    assert {"table_id", "resolved", "asked", "columns", "name", "type", "seq", "host"} <= names
+    assert {"table_id", "resolved", "declared", "columns", "name", "type", "seq", "host"} <= names
     root = tmp_path_factory.mktemp("renamed")
     package = root / "renamed_definition"
     package.mkdir()

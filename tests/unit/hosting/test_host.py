@@ -34,9 +34,9 @@ class Scripted:
 
     def tick(self):
         self.ticks += 1
-        asked = self._on_tick(self.ticks)
+        requested = self._on_tick(self.ticks)
         self.ticked.set()
-        return self._pause if asked is None else asked
+        return self._pause if requested is None else requested
 
     def notice(self):
         self.noticed += 1
@@ -75,21 +75,21 @@ def test_starting_twice_is_starting_once(host, made):
 
 def test_a_start_while_a_tick_finds_the_table_gone_is_not_lost(host, made):
     """The table was dropped, and is there again before its host has ended."""
-    looked, made_anew, again = Event(), Event(), Event()
+    looked, recreated, again = Event(), Event(), Event()
 
     def on_tick(number):
         if number > 1:
             again.set()
             return None
         looked.set()
-        assert made_anew.wait(SOON_S)
+        assert recreated.wait(SOON_S)
         return -1
 
     made.append(Scripted(on_tick=on_tick))
     host.start(T)
     assert looked.wait(SOON_S)
     host.start(T)
-    made_anew.set()
+    recreated.set()
     assert again.wait(SOON_S)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
-from dbt.adapters.spark_mt.execution.environment import WHOLE_LOOK_MS
+from dbt.adapters.spark_mt.execution.environment import FULL_CHECK_MS
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostPolicy
@@ -51,12 +51,12 @@ def test_a_statement_between_the_rows_of_a_batch_and_its_commit(world, statement
     tables.append("events", [(4, 1, 4)])
     lost = []
 
-    def beside():
+    def write_meanwhile():
         world.streams.meanwhile = lambda: None
         tables.execute(IN_BETWEEN[statement])
         lost.append(world.streams.started[-1])
 
-    world.streams.meanwhile = beside
+    world.streams.meanwhile = write_meanwhile
     while not lost:
         host.tick()
     assert isinstance(lost[0].failure, CommitConflictError)
@@ -84,12 +84,12 @@ def test_a_table_made_anew_between_the_rows_of_a_batch_and_its_commit(world):
     host.fresh()
     tables.append("events", [(5, 5, 5)])
 
-    def beside():
+    def write_meanwhile():
         world.streams.meanwhile = lambda: None
         tables.execute("DROP MATERIALIZED TABLE t")
         create(tables)
 
-    world.streams.meanwhile = beside
+    world.streams.meanwhile = write_meanwhile
     host.fresh()
     assert_each_row_once(tables)
 
@@ -289,7 +289,7 @@ def test_a_quiet_table_that_is_suspended_and_resumed(analyses):
 
 
 def test_a_quiet_table_is_looked_at_as_a_whole_from_time_to_time(analyses):
-    analyses.world.pass_time(WHOLE_LOOK_MS / 1000)
+    analyses.world.pass_time(FULL_CHECK_MS / 1000)
     assert analyses.tick(1) >= 1
     assert analyses.tick(5) == 0
 
@@ -311,8 +311,10 @@ def test_a_registry_that_cannot_be_written_stops_no_stream(world):
         written.append((jobs, tables))
         raise OSError
 
-    conduct = replace(environment.conduct, deferred=DeferredRows(fail, environment.now_ms))
-    world.ports = lambda: replace(environment, conduct=conduct)
+    execution_context = replace(
+        environment.execution_context, deferred=DeferredRows(fail, environment.now_ms)
+    )
+    world.ports = lambda: replace(environment, execution_context=execution_context)
     host = world.host()
     tables.append("events", [(4, 1, 4)])
     host.fresh()

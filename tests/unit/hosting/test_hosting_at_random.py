@@ -27,7 +27,7 @@ class AtRandom:
         self.tables = self.world.tables
         prepare(self.tables)
         self.query = ROWS
-        self.told: list[str] = []
+        self.done: list[str] = []
         self.again()
         self.hosts = [self.world.host(), self.world.host()]
 
@@ -44,7 +44,7 @@ class AtRandom:
     def optimize(self):
         self.world.rewrite("events")
 
-    def source_anew(self):
+    def recreate_source(self):
         self.tables.source("events", EVENTS, FIRST[: self.chance.randrange(4)])
         for _ in range(self.chance.randrange(4)):
             self.append()
@@ -83,7 +83,7 @@ class AtRandom:
         return self.chance.choice(rows)[0] if rows else -1
 
     def thing(self):
-        things = [self.append, self.update, self.delete, self.optimize, self.source_anew]
+        things = [self.append, self.update, self.delete, self.optimize, self.recreate_source]
         ours = [self.again, self.alter, self.refresh, self.suspend_or_resume]
         return self.chance.choice([*things, *ours, *[self.append] * 4])
 
@@ -92,13 +92,13 @@ class AtRandom:
         thing = self.chance.choice([self.thing(), self.tick, self.batches, self.new_host])
         if self.chance.random() < 0.3:
             self.later(self.thing())
-        self.told.append(thing.__name__)
+        self.done.append(thing.__name__)
         thing()
 
     def later(self, thing):
         def meanwhile():
             self.world.streams.meanwhile = lambda: None
-            self.told.append(f"({thing.__name__})")
+            self.done.append(f"({thing.__name__})")
             thing()
 
         self.world.streams.meanwhile = meanwhile
@@ -126,9 +126,9 @@ def test_everything_at_random(seed):
         run.append()
         run.settle()
     except AssertionError as error:
-        raise AssertionError(run.told) from error
+        raise AssertionError(run.done) from error
     wanted = Counter(row for row in run.tables.rows("events") if _KEPT[run.query](row))
-    assert Counter(run.tables.rows("t")) == wanted, run.told
+    assert Counter(run.tables.rows("t")) == wanted, run.done
     assert_equals_query(run.tables)
     failures = {type(stream.failure) for stream in run.world.streams.started}
-    assert failures <= {type(None), CommitConflictError, StreamBrokenError}, run.told
+    assert failures <= {type(None), CommitConflictError, StreamBrokenError}, run.done

@@ -51,8 +51,8 @@ class FakeManager:
         tables: What the catalog holds; the sample of nine tables if left out.
         now: The clock, milliseconds since the epoch.
 
-    `asked` lists what was asked of it, in order; `before` is called at the start of each call that
-    may take long, with the name of the method, and may raise or block.
+    `requested` lists what was asked of it, in order; `before` is called at the start of each call
+    that may take long, with the name of the method, and may raise or block.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class FakeManager:
         self._manager: ManagerView = MANAGER
         self._health = READY
         self._submitted = 0
-        self.asked: list[tuple[str, object]] = []
+        self.requested: list[tuple[str, object]] = []
         self.before: Callable[[str], None] = lambda _: None
 
     # What tests set.
@@ -201,10 +201,10 @@ class FakeManager:
 
     def wake(self) -> None:
         """Record the call."""
-        self.asked.append(("wake", None))
+        self.requested.append(("wake", None))
 
     def _note(self, method: str, argument: object) -> None:
-        self.asked.append((method, argument))
+        self.requested.append((method, argument))
         self.before(method)
 
     def _get(self, name: str) -> TableDetails:
@@ -224,7 +224,7 @@ class FakeManager:
             kind=JobKind.SCHEDULED if periodic else JobKind.MANUAL,
             status=JobStatus.RUNNING,
             started_at_ms=self._now(),
-            heard_at_ms=self._now(),
+            last_heartbeat_ms=self._now(),
             owner=OWNER,
             trigger="REFRESH",
             refresh_mode=details.view.refresh_mode,

@@ -46,7 +46,7 @@ _PLAIN = TableView(
     freshness="INTERVAL '3' MINUTE",
     freshness_seconds=180,
     refresh_mode="CONTINUOUS",
-    asked_refresh_mode="AUTOMATIC",
+    declared_refresh_mode="AUTOMATIC",
     status="ACTIVATED",
     status_reason="",
     engine="stream",
@@ -84,7 +84,7 @@ def _job(table: str, n: int, every_ms: int, lasts_ms: int, rows: int) -> Job:
         kind=JobKind.CONTINUOUS,
         status=JobStatus.SKIPPED if skipped else JobStatus.FINISHED,
         started_at_ms=started,
-        heard_at_ms=started + lasted,
+        last_heartbeat_ms=started + lasted,
         owner=OWNER,
         trigger="REFRESH",
         refresh_mode="CONTINUOUS",
@@ -101,7 +101,9 @@ def ended_badly(job: Job, error: str) -> Job:
 
 def still_running(job: Job) -> Job:
     """The same refresh before its end."""
-    return replace(job, status=JobStatus.RUNNING, rows=None, ended_at_ms=None, heard_at_ms=NOW_MS)
+    return replace(
+        job, status=JobStatus.RUNNING, rows=None, ended_at_ms=None, last_heartbeat_ms=NOW_MS
+    )
 
 
 def points(history: tuple[Job, ...]) -> tuple[RefreshPoint, ...]:
@@ -123,14 +125,14 @@ def details(
 ) -> TableDetails:
     """Everything about a table of which the list shows `view`."""
     name = view.name.removeprefix(f"{CATALOG}.")
-    clauses = f"FRESHNESS = {view.freshness}\nREFRESH_MODE = {view.asked_refresh_mode}"
+    clauses = f"FRESHNESS = {view.freshness}\nREFRESH_MODE = {view.declared_refresh_mode}"
     return TableDetails(
         view=_measured(replace(view, recent=points(history))),
         statement=f"CREATE MATERIALIZED TABLE {name}\n{clauses}\nAS {query}",
         expanded_query=query,
         description=(
             ("Status", view.status),
-            ("Refresh mode", f"{view.refresh_mode} (asked: {view.asked_refresh_mode})"),
+            ("Refresh mode", f"{view.refresh_mode} (asked: {view.declared_refresh_mode})"),
             ("Engine", f"{view.engine}, {view.strategy}: {view.reason}"),
             ("Refresh handler", view.refresh_handler),
         ),
@@ -192,7 +194,7 @@ def _streams() -> tuple[TableDetails, ...]:
         name=full_name("live_departures"),
         freshness="INTERVAL '10' SECOND",
         freshness_seconds=10,
-        asked_refresh_mode="CONTINUOUS",
+        declared_refresh_mode="CONTINUOUS",
         strategy="stateful",
         reason="It groups by a window of event time with a watermark.",
         lag_seconds=4.2,
@@ -269,7 +271,7 @@ def _scheduled() -> tuple[TableDetails, ...]:
         name=full_name("busiest_hours"),
         freshness="INTERVAL '40' MINUTE",
         freshness_seconds=2_400,
-        asked_refresh_mode="FULL",
+        declared_refresh_mode="FULL",
         reason="REFRESH_MODE = FULL was asked for.",
         activity="failing",
         freshness_status=FreshnessStatus.LATE,

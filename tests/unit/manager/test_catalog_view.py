@@ -24,7 +24,7 @@ def known(life, name):
     return life.tables.memory.log._known.get(life.tables.name(name))
 
 
-def spoil(life, name, **facts):
+def change_row(life, name, **facts):
     """Let the registry say something else of a table than the table itself does."""
     log, full = life.tables.memory.log, life.tables.name(name)
     log._known[full] = replace(log._known[full], **facts)
@@ -40,7 +40,7 @@ def test_a_wrong_row_is_corrected_within_the_hour(life, what):
     other = known(life, "f")
     manager = life.manager()
     life.live(10)
-    spoil(life, "t", **{what: 99 if what == "generation" else getattr(other, what)})
+    change_row(life, "t", **{what: 99 if what == "generation" else getattr(other, what)})
     life.live(3600, every=30)
     found = known(life, "t")
     assert replace(found, recorded_at_ms=0, rows=None) == replace(right, recorded_at_ms=0)
@@ -97,7 +97,7 @@ def test_a_table_that_cannot_be_read_holds_up_no_other(life):
     manager = life.manager()
     manager.tick()
     for name in "abc":
-        spoil(life, name, generation=99)
+        change_row(life, name, generation=99)
     real, b = manager.store._port.find, life.tables.name("b")
 
     class Broken:
@@ -122,7 +122,7 @@ def test_a_table_that_the_registry_never_heard_of_is_told_when_somebody_asks_for
     life.tables.memory.log.remove(life.tables.name("t"))
     manager.tick()
     assert manager.manager.tables() == ()
-    manager.view.doubt(life.tables.name("t"))
+    manager.view.check_again(life.tables.name("t"))
     life.live(10)
     assert [view.name for view in manager.manager.tables()] == ["spark_catalog.default.t"]
 
@@ -133,7 +133,7 @@ def test_a_dropped_table_is_taken_out_once(life):
     manager.tick()
     life.tables.drop("t")
     for _ in range(3):
-        manager.view.doubt(life.tables.name("t"))
+        manager.view.check_again(life.tables.name("t"))
         manager.tick()
     assert manager.runner.calls["run"] == 1
 
@@ -262,8 +262,10 @@ def test_rows_of_our_own_jobs_are_no_news_and_all_others_are(life):
     )
     assert view.read()
     for number in (1, 2):
-        told = replace(skipped(number), table=name, heard_at_ms=now, scheduled_at_ms=now + number)
-        log.append(told)
+        recorded = replace(
+            skipped(number), table=name, last_heartbeat_ms=now, scheduled_at_ms=now + number
+        )
+        log.append(recorded)
         log.close()
         assert not view.read()
     life.create("u", LIVE)

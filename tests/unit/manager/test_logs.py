@@ -156,15 +156,15 @@ def test_requests_are_logged_without_secrets(log):
     client.get(f"{TABLES}?contains=x&token=abcdef", headers=BEARER)
     client.get("/livez")
     events = [json.loads(line) for line in lines()]
-    told = [e for e in events if e["event"] == "request"]
-    assert [(e["path"], e["status"], e["level"]) for e in told] == [
+    recorded = [e for e in events if e["event"] == "request"]
+    assert [(e["path"], e["status"], e["level"]) for e in recorded] == [
         ("/login", 303, "info"),
         (TABLES, 400, "info"),
         ("/livez", 200, "debug"),
     ]
-    assert told[1]["visitor"] == "TOKEN"
-    assert told[1]["bytes"] > 0
-    assert told[1]["milliseconds"] >= 0
+    assert recorded[1]["visitor"] == "TOKEN"
+    assert recorded[1]["bytes"] > 0
+    assert recorded[1]["milliseconds"] >= 0
     text = "\n".join(lines())
     assert TOKEN not in text
     assert "abcdef" not in text

@@ -30,7 +30,7 @@ def table(name, *reads, **facts):
         table_id=name,
         generation=1,
         refresh_mode=RefreshMode.CONTINUOUS,
-        asked_refresh_mode="AUTOMATIC",
+        declared_refresh_mode="AUTOMATIC",
         freshness=Freshness.parse("1 minute"),
         status=RefreshStatus.ACTIVATED,
         reads=tuple(f"c.s.{each}" for each in reads),
@@ -48,11 +48,11 @@ class Life:
     """Maintenance of tables a and b."""
 
     def __init__(self, compact_after=10) -> None:
-        self.now, self.storage, self.aside = NOW, HandStorage(), Threads()
+        self.now, self.storage, self.in_background = NOW, HandStorage(), Threads()
         self.progress: dict = {}
         self.tables = by_name(table("a"), table("b"))
-        self.upkeep = TableMaintenance(
-            self.storage, self.progress.get, compact_after, lambda: self.now, self.aside
+        self.maintenance = TableMaintenance(
+            self.storage, self.progress.get, compact_after, lambda: self.now, self.in_background
         )
 
     def batches(self, name, count, phase=HostPhase.STREAMING):
@@ -64,7 +64,7 @@ class Life:
     def rest(self, ms=IDLE_MS):
         """Nothing is written for a while."""
         self.now += ms
-        self.upkeep.tick(self.tables)
+        self.maintenance.tick(self.tables)
 
     @property
     def done(self):
@@ -99,21 +99,21 @@ def test_a_table_in_trouble_is_left_alone(life, phase):
 
 
 def test_one_thing_at_a_time(life):
-    life.aside.at_once = False
+    life.in_background.at_once = False
     for name in "ab":
         life.batches(name, 10)
     life.rest()
     life.rest()
-    assert (len(life.aside.waiting), life.done) == (1, [])
-    life.aside.work()
+    assert (len(life.in_background.waiting), life.done) == (1, [])
+    life.in_background.work()
     life.rest()
-    life.aside.work()
+    life.in_background.work()
     assert sorted(life.done) == [("compact", "a"), ("compact", "b")]
 
 
 def test_it_never_works_where_the_loop_waits_for_it(life):
     """A compaction takes minutes; the lease has to be renewed meanwhile."""
-    life.aside.at_once = False
+    life.in_background.at_once = False
     life.batches("a", 10)
     life.rest()
     life.rest(CLEAN_EVERY_MS)
@@ -163,7 +163,7 @@ def test_nothing_is_done_for_tables_that_are_gone(life):
     life.rest(2 * DAY_MS)
     life.rest(DAY_MS)
     assert life.done == [("compact", "a")]
-    assert life.upkeep._compacted == life.upkeep._to_vacuum == {}
+    assert life.maintenance._compacted == life.maintenance._to_vacuum == {}
 
 
 def test_dead_checkpoints_of_these_tables_are_removed_now_and_then_also_without_compaction():

@@ -117,7 +117,7 @@ def manager(life, service, pid=1, serializer=TicketSerializer):
     return life.manager(pid, scheduler=scheduler, scheduler_name=SCHEDULER)
 
 
-def told(life, name):
+def recorded(life, name):
     return StoredHandler.decode(life.tables.memory.log.handler(life.tables.name(name)))
 
 
@@ -130,7 +130,7 @@ def test_the_registry_keeps_what_the_schedulers_own_serializer_made(life, servic
     life.create("t", HOURLY)
     manager(life, service)
     life.live(30)
-    stored = told(life, "t")
+    stored = recorded(life, "t")
     assert TicketSerializer().deserialize(stored.serialized) == Ticket(1)
     assert (stored.scheduler, stored.description) == (SCHEDULER, "ticket 1")
 
@@ -178,7 +178,7 @@ def test_a_restart_finds_the_workflow_of_a_table_that_is_continuous_meanwhile(li
     manager(life, service, pid=2)
     life.live(120)
     assert service.workflows == {}
-    assert told(life, "t").scheduler == ""
+    assert recorded(life, "t").scheduler == ""
 
 
 def test_a_restart_makes_no_second_workflow(life, service):
@@ -201,7 +201,7 @@ def test_a_serializer_that_fails_is_named_and_holds_nothing_up(life, service, ca
     for fact in (SCHEDULER, "spark_catalog.default.t", "no space left", "refresh_handler_serial"):
         assert fact in said[0]
     assert set(service.workflows) == {1}
-    assert told(life, "t").serialized == b""
+    assert recorded(life, "t").serialized == b""
     for shown in (described(life, "t"), keeper.view_of("t").refresh_handler):
         assert shown.startswith("ticket 1")
         assert "MATERIALIZED_TABLE_REFRESH_HANDLER_SERIALIZER" in shown
@@ -248,7 +248,7 @@ def test_workflows_of_another_scheduler_are_named(life, service, caplog):
 def test_a_handler_of_a_newer_release_is_none(life, service):
     life.create("t", HOURLY)
     name = life.tables.name("t")
-    life.tables.memory.log.tell_handlers("spark_catalog", {name: b'{"kind": "later"}'})
+    life.tables.memory.log.record_handlers("spark_catalog", {name: b'{"kind": "later"}'})
     manager(life, service)
     life.live(30)
-    assert told(life, "t").description == "ticket 1"
+    assert recorded(life, "t").description == "ticket 1"

@@ -175,7 +175,7 @@ def test_a_look_that_failed_half_way_is_made_up_for(life, port):
     manager.tick()
     life.create("t")
     life.create("f", HOURLY)
-    method = {"registry": "tell_handlers", "log_port": "jobs"}[port]
+    method = {"registry": "record_handlers", "log_port": "jobs"}[port]
     getattr(manager, port).broken[method] = "full"
     manager.tick()
     assert manager.loop.state.problem
@@ -242,7 +242,7 @@ def test_who_refreshes_a_table_is_told_once(life):
     life.create("f", HOURLY)
     manager = life.manager()
     life.live(60)
-    assert manager.registry.calls["tell_handlers"] == 1
+    assert manager.registry.calls["record_handlers"] == 1
     handler = life.tables.memory.log.handler
     assert b"1.1" in handler(life.tables.name("t"))
     assert b"embedded" in handler(life.tables.name("f"))

@@ -18,14 +18,14 @@ SINCE = 1_000_000
 
 def job(id_="j", status=JobStatus.FINISHED, began=SINCE, took=100, **more) -> Job:
     ended = None if status is JobStatus.RUNNING else began + took
-    heard = began if ended is None else ended
+    last_heartbeat_ms = began if ended is None else ended
     return Job(
         id_,
         T,
         JobKind.SCHEDULED,
         status,
         began,
-        heard,
+        last_heartbeat_ms,
         HERE,
         "SCHEDULED",
         ended_at_ms=ended,
@@ -95,19 +95,19 @@ def test_one_whose_owner_is_gone_is_shown_as_failed_also_later(statistics):
     """The log has nothing new of it: its effective status is computed each time."""
     is_gone = False
 
-    def judge(each):
+    def with_effective_status(each):
         if not is_gone or each.status is not JobStatus.RUNNING:
             return each
         return replace(each, status=JobStatus.FAILED, ended_at_ms=SINCE + 50, error="gone")
 
-    statistics.note([job(status=JobStatus.RUNNING)], judge)
+    statistics.note([job(status=JobStatus.RUNNING)], with_effective_status)
     assert [p.duration_ms for p in statistics.points(T)] == [None]
     is_gone = True
-    statistics.note([], judge)
+    statistics.note([], with_effective_status)
     point = statistics.points(T)[0]
     assert (point.status, point.error, point.duration_ms) == ("FAILED", "gone", 50)
     assert counts(statistics) == {}, "the log does not say so"
-    statistics.note([job()], judge)
+    statistics.note([job()], with_effective_status)
     assert (counts(statistics), statuses(statistics)) == ({"FINISHED": 1}, ["FINISHED"])
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.jobs import judged
+from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from tests.unit.manager.world import DAILY, LIVE, world
 
 MINUTELY = "FRESHNESS = INTERVAL '1' MINUTE REFRESH_MODE = FULL"
@@ -27,7 +27,7 @@ class Commits:
         self()
 
     def __call__(self):
-        now = self._log.version(""), len(self._leases.told)
+        now = self._log.version(""), len(self._leases.written)
         before = getattr(self, "_before", now)
         self._before = now
         return tuple(n - b for n, b in zip(now, before, strict=True))
@@ -169,7 +169,7 @@ def test_streams_of_a_manager_that_lost_its_lease_count_no_longer(life):
     life.live(200)
     assert second.reconciler.leads
     environment = life.tables.environment
-    assert judged(job, environment).status is JobStatus.FAILED
+    assert with_effective_status(job, environment).status is JobStatus.FAILED
     assert as_shown(life, "t0") == "RUNNING", "the second one's"
 
 
@@ -227,5 +227,7 @@ def test_a_job_of_a_refresh_is_not_covered_by_the_lease(life):
     manager = life.manager(1)
     life.live(120)
     (job,) = running(life, "t0")
-    other = replace(job, kind=type(job.kind).MANUAL, heard_at_ms=job.heard_at_ms - 100_000)
-    assert judged(other, manager.ports()).status is JobStatus.FAILED
+    other = replace(
+        job, kind=type(job.kind).MANUAL, last_heartbeat_ms=job.last_heartbeat_ms - 100_000
+    )
+    assert with_effective_status(other, manager.ports()).status is JobStatus.FAILED

@@ -9,7 +9,7 @@ from threading import Event, Thread
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.execution.refresh import AskedRefresh
+from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh
 from dbt.adapters.spark_mt.manager.runs import IDLE_MS, Dispatcher, Run
 
 HOUR = datetime(2026, 3, 2, 11, tzinfo=timezone.utc)
@@ -21,18 +21,18 @@ def table(name: str) -> TableName:
 
 def scheduled(name, ready=0, patience=0):
     """A run of a table that is computed whole."""
-    asked = AskedRefresh(scheduled_at=HOUR)
-    return Run(table(name), asked, ready, patience, replaces=True)
+    requested = RequestedRefresh(scheduled_at=HOUR)
+    return Run(table(name), requested, ready, patience, replaces=True)
 
 
 def partition(name, hour, ready=0):
     """A run that writes partitions of its own."""
-    return Run(table(name), AskedRefresh(scheduled_at=HOUR.replace(hour=hour)), ready)
+    return Run(table(name), RequestedRefresh(scheduled_at=HOUR.replace(hour=hour)), ready)
 
 
 def submitted(name, id_="id", ready=0):
     """A run that a user asked for."""
-    return Run(table(name), AskedRefresh(refresh_id=id_), ready, is_submitted=True)
+    return Run(table(name), RequestedRefresh(refresh_id=id_), ready, is_submitted=True)
 
 
 class Life:
@@ -50,7 +50,7 @@ class Life:
         self.begun.append(run)
         return self.again.pop(run.table.name, None)
 
-    def pump(self):
+    def dispatch_all(self):
         """Begin what may begin."""
         self.dispatcher.dispatch()
         return len(self.waiting)
@@ -76,7 +76,7 @@ def life():
 def test_one_at_a_time_per_table_and_so_many_at_all(life):
     for name in "aabcde":
         life.dispatcher.submit(submitted(name))
-    assert life.pump() == 4
+    assert life.dispatch_all() == 4
     assert life.dispatcher.running == 4
     assert life.dispatcher.is_running(table("a"))
     assert not life.dispatcher.is_running(table("e"))
@@ -86,7 +86,7 @@ def test_one_at_a_time_per_table_and_so_many_at_all(life):
 
 def test_runs_over_the_newest_state_are_coalesced(life):
     life.dispatcher.submit(scheduled("t"))
-    life.pump()
+    life.dispatch_all()
     for ready in (1, 2, 3):
         life.dispatcher.submit(scheduled("t", ready))
     life.now = 10
@@ -112,7 +112,7 @@ def test_upstream_first_also_through_others(life):
     )
     for name in "cbda":
         life.dispatcher.submit(scheduled(name, patience=1_000))
-    assert life.pump() == 2, "a, and d that reads none of them"
+    assert life.dispatch_all() == 2, "a, and d that reads none of them"
     life.end()
     assert [run.table.name for run in life.begun] == ["d"]
     assert life.drain() == ["d", "a", "b", "c"]
@@ -121,13 +121,13 @@ def test_upstream_first_also_through_others(life):
 def test_patience_is_bounded(life):
     life.dispatcher.order_by({table("b"): frozenset({table("a")})})
     life.dispatcher.submit(scheduled("a"))
-    life.pump()
+    life.dispatch_all()
     life.dispatcher.submit(scheduled("b", patience=1_000))
     assert life.dispatcher.dispatch() == 1_000, "until then it need not look again"
     life.now = 999
-    assert life.pump() == 1
+    assert life.dispatch_all() == 1
     life.now = 1_000
-    assert life.pump() == 2
+    assert life.dispatch_all() == 2
 
 
 def test_tables_that_wait_for_each_other_wait_no_longer_than_that(life):
@@ -136,7 +136,7 @@ def test_tables_that_wait_for_each_other_wait_no_longer_than_that(life):
     life.dispatcher.order_by({a: frozenset({b}), b: frozenset({a})})
     for name in "ab":
         life.dispatcher.submit(scheduled(name, patience=1_000))
-    assert life.pump() == 0
+    assert life.dispatch_all() == 0
     life.now = 1_000
     assert sorted(life.drain()) == ["a", "b"]
 
@@ -145,7 +145,7 @@ def test_nothing_begins_before_its_time(life):
     life.dispatcher.submit(scheduled("a", ready=500))
     assert (life.dispatcher.dispatch(), len(life.waiting)) == (500, 0)
     life.now = 500
-    assert life.pump() == 1
+    assert life.dispatch_all() == 1
     life.end()
     assert life.dispatcher.dispatch() == IDLE_MS
 
@@ -160,7 +160,7 @@ def test_a_failed_run_is_tried_again_unless_a_newer_one_does_the_same(life):
     assert len(life.begun) == 2
     life.again["t"] = scheduled("t", ready=200)
     life.dispatcher.submit(scheduled("t"))
-    life.pump()
+    life.dispatch_all()
     life.dispatcher.submit(scheduled("t", ready=150))
     life.now = 300
     life.drain()
@@ -177,7 +177,7 @@ def test_a_partition_that_failed_comes_before_newer_ones(life):
     assert len(life.begun) == 1
     life.now = 100
     life.drain()
-    assert [run.asked.scheduled_at.hour for run in life.begun] == [1, 1, 2]
+    assert [run.requested.scheduled_at.hour for run in life.begun] == [1, 1, 2]
 
 
 def test_what_people_ask_for_does_not_wait_behind_a_failure(life):
@@ -202,7 +202,7 @@ def test_what_is_withdrawn_does_not_begin_and_whoever_asked_is_told(life):
     for run in (scheduled("t"), submitted("t", "1"), submitted("u", "2")):
         life.dispatcher.submit(run)
     life.dispatcher.withdraw(table("t"))
-    assert [run.asked.refresh_id for run in life.withdrawn] == ["1"]
+    assert [run.requested.refresh_id for run in life.withdrawn] == ["1"]
     assert life.drain() == ["u"]
 
 
@@ -216,11 +216,11 @@ def test_what_people_asked_for_stays_when_schedules_rest(life):
 
 def test_closing_begins_nothing_more_and_tells_everybody(life):
     life.dispatcher.submit(scheduled("a"))
-    life.pump()
+    life.dispatch_all()
     life.dispatcher.submit(submitted("b", "1"))
     assert not life.dispatcher.close(0.01)
     life.dispatcher.submit(submitted("c", "2"))
-    assert [run.asked.refresh_id for run in life.withdrawn] == ["1", "2"]
+    assert [run.requested.refresh_id for run in life.withdrawn] == ["1", "2"]
     life.again["a"] = scheduled("a")
     assert life.drain() == ["a"]
     assert life.dispatcher.close(0.01)

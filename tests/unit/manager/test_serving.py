@@ -50,9 +50,9 @@ def start(tmp_path, monkeypatch):
 
 
 def test_a_run_that_begins_meanwhile_sees_that_a_manager_starts(start, file):
-    told = start()
-    assert told == Discovered(OURS)
-    assert told.is_starting
+    found = start()
+    assert found == Discovered(OURS)
+    assert found.is_starting
     assert not file.exists(), "what did not start is not found"
 
 

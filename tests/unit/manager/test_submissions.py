@@ -48,9 +48,9 @@ def ended(life, manager, job_id: str):
     assert (seen.status, seen.error, seen.rows) == (written.status, written.error, written.rows)
     rows = life.execute(f"DESC JOB '{job_id}'").rows
     assert rows[0][3] == written.status.value
-    told = [job.status for job in life.tables.memory.log.appended if job.job_id == job_id]
-    beaten = {JobStatus.RUNNING, JobStatus.CANCELED} - {written.status}
-    assert [status for status in told if status not in beaten][1:] == [], "it is told once"
+    recorded = [job.status for job in life.tables.memory.log.appended if job.job_id == job_id]
+    passing = {JobStatus.RUNNING, JobStatus.CANCELED} - {written.status}
+    assert [status for status in recorded if status not in passing][1:] == [], "it is told once"
     return written
 
 
@@ -147,7 +147,7 @@ def test_one_that_will_not_begin_is_canceled(life, manager, why):
     elif why == "stopped":
         manager.manager.stop(0.1)
     elif why == "lost":
-        manager.reconciler.stand_down()
+        manager.reconciler.become_standby()
     job = ended(life, manager, job_id)
     assert job.status is JobStatus.CANCELED
     assert "taken back" in job.error
@@ -215,7 +215,7 @@ def test_one_of_a_continuous_table_catches_up_and_doubles_nothing(life):
 
 
 def test_what_cannot_be_begun_is_refused_and_leaves_no_job(life, manager):
-    told = len(life.tables.memory.log.appended)
+    recorded = len(life.tables.memory.log.appended)
     with pytest.raises(TableNotFoundError):
         ask(manager, RefreshRequest("nothing"))
     with pytest.raises(InvalidRunOptionsError):
@@ -223,7 +223,7 @@ def test_what_cannot_be_begun_is_refused_and_leaves_no_job(life, manager):
     life.execute("ALTER MATERIALIZED TABLE t SUSPEND")
     with pytest.raises(SuspendedError):
         ask(manager, ON_TIME)
-    assert len(life.tables.memory.log.appended) == told
+    assert len(life.tables.memory.log.appended) == recorded
     life.append((4, 4, 4))
     job = ended(life, manager, ask(manager, RefreshRequest("t")))
     assert (job.status, life.rows("t")) == (JobStatus.FINISHED, 4), "by hand it is allowed"

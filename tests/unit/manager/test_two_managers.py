@@ -78,7 +78,7 @@ def test_one_that_was_paused_stands_down(life):
     assert roles(first, second) == [Role.ACTIVE, Role.ACTIVE], "the first does not know yet"
     life.append((4, 4, 4))
     first.work()
-    life.tables.memory.streams.pump()
+    life.tables.memory.streams.run_batches()
     life.processes.append(first)
     life.live(60)
     assert roles(first, second) == [Role.STANDBY, Role.ACTIVE]
@@ -106,7 +106,7 @@ def test_both_at_once_change_nothing_wrong(life):
 def test_one_that_cannot_renew_its_lease_stands_down_until_it_can(life):
     manager = life.manager(1)
     life.live(30)
-    for method in "newest", "tell":
+    for method in "newest", "write":
         manager.leases.broken[method] = "no route"
     life.live(40)
     assert manager.hosted() == {"t"}, "others believe it for a minute"
@@ -144,7 +144,7 @@ def test_stopping_begins_nothing_more_and_releases_the_lease(life):
     assert not manager.manager.stop(0.01), "it did not end in time"
     assert manager.manager.health().problems[-1] == "the manager is about to stop"
     assert not manager.manager.health().is_ready
-    assert (manager.hosted(), life.tables.memory.leases.told[-1].is_released) == (set(), True)
+    assert (manager.hosted(), life.tables.memory.leases.written[-1].is_released) == (set(), True)
     life.live(3 * 3600, every=60)
     assert manager.hosting.started == ["t"]
     manager.threads.work()
@@ -157,7 +157,7 @@ def test_stopping_comes_to_its_end_whatever_fails(life, what):
     manager = life.manager()
     life.live(3600, every=30)
     if what == "lease":
-        manager.leases.broken["tell"] = "no route"
+        manager.leases.broken["write"] = "no route"
     else:
         manager.log_port.broken["append"] = "no route"
         life.append((4, 4, 4))
@@ -166,7 +166,7 @@ def test_stopping_comes_to_its_end_whatever_fails(life, what):
     assert not manager.manager.stop(0.1)
     assert manager.hosted() == set()
     if what == "log":
-        assert life.tables.memory.leases.told[-1].is_released
+        assert life.tables.memory.leases.written[-1].is_released
 
 
 def test_what_was_kept_is_written_when_it_stops(life):

@@ -185,7 +185,7 @@ class Mine:
         return self._processes.is_gone(owner)
 
 
-class Overtaken:
+class Conflict:
     """Carries steps out, unless another writer is to be first."""
 
     def __init__(self, process: Process, runner: Port) -> None:
@@ -220,7 +220,7 @@ class Process:
         self.store, self.storage = Port(memory.value.store), HandStorage()
         self.statistics = RefreshStatistics(now_ms())
         self.log = BufferedJobLog(self.log_port, self.statistics, now_ms)
-        self.threads, self.aside, self.measuring = Threads(), Threads(), Threads()
+        self.threads, self.in_background, self.measuring = Threads(), Threads(), Threads()
         self.took_over = self.conflicts = 0
         self._build(now_ms, scheduler, scheduler_name)
 
@@ -232,7 +232,7 @@ class Process:
         self.view = CatalogView(
             CATALOG, self.ports(), self.registry, self.log, self.statistics, knows=self.log.knows
         )
-        refreshing = Refreshing(self.ports, policy.scheduled, self.view.doubt, now_ms)
+        refreshing = Refreshing(self.ports, policy.scheduled, self.view.check_again, now_ms)
         self.dispatcher = Dispatcher(
             refreshing.perform, self.threads, policy.runs, now_ms, refreshing.cancel
         )
@@ -245,8 +245,8 @@ class Process:
         self.leadership = Leadership(self.leases, processes, claim, now_ms)
         handlers = RefreshHandlers(CATALOG, self.registry, self.owner, self._term, self.workflows)
         self.hosting = HandHosting(self._hosted)
-        upkeep = TableMaintenance(
-            self.storage, self._progress, policy.compact_after, now_ms, self.aside
+        maintenance = TableMaintenance(
+            self.storage, self._progress, policy.compact_after, now_ms, self.in_background
         )
         states = Port(self.world.tables.environment.states)
         self.lags = TableLags(states, self._complete, now_ms, self.measuring)
@@ -255,7 +255,7 @@ class Process:
             self.workflows,
             self.dispatcher,
             handlers,
-            upkeep,
+            maintenance,
             self.lags,
             self.log.flush,
             self._take_over,
@@ -289,15 +289,15 @@ class Process:
         """Ports of one operation."""
         value = self.world.tables.environment
         processes = Mine(self.owner, self.world.tables.memory.processes)
-        conduct = replace(
-            value.conduct, log=self.log, deferred=self.log.deferred, processes=processes
+        execution_context = replace(
+            value.execution_context, log=self.log, deferred=self.log.deferred, processes=processes
         )
-        runner = Overtaken(self, self.runner)
+        runner = Conflict(self, self.runner)
         return replace(
             value,
             store=self.store,
             runner=runner,
-            conduct=conduct,
+            execution_context=execution_context,
             quiet=self.quiet,
         )
 
@@ -411,7 +411,7 @@ class World:
         """Let time pass, and every manager tick."""
         for _ in range(round(seconds / every)):
             self.move(every)
-            self.tables.memory.streams.pump()
+            self.tables.memory.streams.run_batches()
             for process in self.processes:
                 process.tick()
 

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.spark_mt.changes.adoption import adoption_problems, appended_columns
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
 from dbt.adapters.spark_mt.definition.table_state import PlainTable
@@ -18,8 +18,12 @@ SOURCE = "spark_catalog.sales.orders"
 POSITIONS = {SOURCE: VersionedPosition(4, "x")}
 
 
-def resolution(**asked):
-    return Engine().knows(analyzed(QUERY, QUERY_COLUMNS)).resolve(AskedDefinition(QUERY, **asked))
+def resolution(**declared):
+    return (
+        Engine()
+        .knows(analyzed(QUERY, QUERY_COLUMNS))
+        .resolve(DeclaredDefinition(QUERY, **declared))
+    )
 
 
 def plain(ddl=QUERY_COLUMNS, **given):
@@ -27,8 +31,8 @@ def plain(ddl=QUERY_COLUMNS, **given):
     return PlainTable(**known | given)
 
 
-def problems(table, **asked):
-    return adoption_problems(table, resolution(**asked).definition)
+def problems(table, **declared):
+    return adoption_problems(table, resolution(**declared).definition)
 
 
 def test_the_same_columns_fit():
@@ -90,15 +94,15 @@ def test_a_definition_that_is_left_there_is_older():
 
 
 @pytest.mark.parametrize(
-    ("asked", "positions", "warns"),
+    ("declared", "positions", "warns"),
     [
         ({}, POSITIONS, False),
         ({"refresh_mode": LogicalRefreshMode.FULL}, POSITIONS, True),
         ({"refresh_mode": LogicalRefreshMode.FULL}, {SOURCE: UnknownPosition()}, True),
     ],
 )
-def test_it_warns_where_the_next_refresh_ends_the_trust(asked, positions, warns):
-    plan = plan_adoption(plain(), "new", resolution(**asked), positions)
+def test_it_warns_where_the_next_refresh_ends_the_trust(declared, positions, warns):
+    plan = plan_adoption(plain(), "new", resolution(**declared), positions)
     assert any("are lost then" in warning for warning in plan.warnings) == warns
     named = any(SOURCE in warning for warning in plan.warnings)
     assert named == isinstance(positions[SOURCE], UnknownPosition)

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.planning.explain import explain, summarize
@@ -19,14 +19,14 @@ from dbt.adapters.spark_mt.planning.steps import (
     Plan,
     PrepareStorage,
     Publish,
-    RaiseFence,
     Recluster,
     RecordJob,
     RefreshRun,
     Register,
     Release,
+    RemoveProperties,
+    ReserveSequence,
     Step,
-    Unpublish,
     Unregister,
     VerifyRows,
 )
@@ -42,8 +42,8 @@ from dbt.adapters.spark_mt.strategies.strategy import (
 )
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
-DEFINITION = stored(resolve(AskedDefinition(QUERY)))
-FULL = stored(resolve(AskedDefinition(QUERY, refresh_mode=LogicalRefreshMode.FULL)))
+DEFINITION = stored(resolve(DeclaredDefinition(QUERY)))
+FULL = stored(resolve(DeclaredDefinition(QUERY, refresh_mode=LogicalRefreshMode.FULL)))
 RUN = RefreshRun("r", "CREATE", {"s.orders": VersionedPosition(4, "x")}, 0)
 SINCE = ((next(iter(RUN.positions)), VersionedPosition(2, "b")),)
 STEPS = {
@@ -65,9 +65,9 @@ NEVER_EXPLAINED = {
     RecordJob,
     DropTable,
     Unregister,
-    RaiseFence,
+    ReserveSequence,
     Release,
-    Unpublish,
+    RemoveProperties,
 }
 
 

@@ -3,7 +3,7 @@
 import sqlglot
 
 from dbt.adapters.spark_mt.definition.columns import Check, Column, ColumnSpec, PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.planning.constraints import guarded, violations_query
 from tests.unit.builders import resolve
 
@@ -11,7 +11,7 @@ CONTENT = "SELECT `user_id`, `product_id`, `price` FROM o -- rows"
 
 
 def definition(*constraints, columns=()):
-    return resolve(AskedDefinition("SELECT 1 FROM orders", columns, constraints))
+    return resolve(DeclaredDefinition("SELECT 1 FROM orders", columns, constraints))
 
 
 def test_a_table_without_constraints_is_computed_as_it_is():
@@ -49,7 +49,7 @@ def test_a_check_holds_where_it_is_unknown():
 
 def test_names_and_texts_are_quoted():
     resolved = resolve(
-        AskedDefinition("SELECT 1 FROM orders", (), (PrimaryKey(("a`b",)), Check("x = 'it'"))),
+        DeclaredDefinition("SELECT 1 FROM orders", (), (PrimaryKey(("a`b",)), Check("x = 'it'"))),
         "a`b INT; x STRING",
     )
     assert resolved.columns[0] == Column("a`b", "INT")

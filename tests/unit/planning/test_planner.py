@@ -6,8 +6,8 @@ import pytest
 
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.columns import Check, Column, PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.definition.table_state import Damaged, LastRefresh, StoredTable
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.table_state import InconsistentTable, LastRefresh, StoredTable
 from dbt.adapters.spark_mt.planning import planner
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
@@ -40,12 +40,12 @@ RUN = RefreshRun("r2", "ALTER", {}, 5)
 
 
 def resolution(ddl=QUERY_COLUMNS, query=QUERY, **clauses):
-    definition = resolve(AskedDefinition(query, **clauses), ddl)
+    definition = resolve(DeclaredDefinition(query, **clauses), ddl)
     return Resolution(definition, analyzed(query, ddl), ("a warning",))
 
 
 def table(ddl=QUERY_COLUMNS, published=None, **clauses):
-    definition = stored(resolve(AskedDefinition(QUERY, **clauses), ddl))
+    definition = stored(resolve(DeclaredDefinition(QUERY, **clauses), ddl))
     return StoredTable(
         definition, 7, 20, definition.resolved.columns, {}, LAST, published=published
     )
@@ -149,8 +149,8 @@ def test_replacing_keeps_the_identity_and_takes_the_next_number():
 
 
 def test_a_damaged_table_is_replaced_after_its_highest_number():
-    damaged = Damaged(TABLE, "columns are gone", 12, table().definition)
-    plan = planner.plan_replace(damaged, resolution(), RUN)
+    inconsistent = InconsistentTable(TABLE, "columns are gone", 12, table().definition)
+    plan = planner.plan_replace(inconsistent, resolution(), RUN)
     assert plan.steps[0].seq == 13
 
 
@@ -163,7 +163,7 @@ def test_replacing_keeps_the_owner_unless_another_one_declares_it():
 
 
 def test_what_was_left_undone_is_published_from_what_is_published():
-    old = stored(resolve(AskedDefinition(QUERY, options=(("a", "1"),))))
+    old = stored(resolve(DeclaredDefinition(QUERY, options=(("a", "1"),))))
     before = table(published=old)
     assert planner.plan_publish(before).steps[0] == Publish(
         before.definition, old, schema_replaced=True

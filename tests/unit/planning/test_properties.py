@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.planning.properties import (
     DEFINITION,
     PREFIX,
@@ -25,7 +25,7 @@ from tests.unit.builders import QUERY, resolve, stored
 
 
 def definition(ddl="a INT; b INT", **clauses):
-    return stored(resolve(AskedDefinition(QUERY, **clauses), ddl))
+    return stored(resolve(DeclaredDefinition(QUERY, **clauses), ddl))
 
 
 def commented(a=None, b=None):

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.execution.errors import TableExistsError
 from dbt.adapters.spark_mt.planning.explain import Verdict, refused, summarize, verdict_of
 from dbt.adapters.spark_mt.planning.steps import (
@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.planning.steps import (
 )
 from tests.unit.builders import QUERY, TABLE, resolve, stored
 
-DEFINITION = stored(resolve(AskedDefinition(QUERY)))
+DEFINITION = stored(resolve(DeclaredDefinition(QUERY)))
 RUN = RefreshRun("r", "ALTER", {}, 0)
 COMMIT = CommitDefinition(DEFINITION, 2, {}, None)
 AFTER = (Publish(DEFINITION, None), Register(DEFINITION, 2, {}, None))

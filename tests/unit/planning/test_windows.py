@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
@@ -44,8 +44,8 @@ from dbt.adapters.spark_mt.strategies.strategy import (
 from tests.unit.builders import ORDERS, QUERY, QUERY_COLUMNS, TABLE, analyzed, resolve, stored
 
 KEY = (PrimaryKey(("user_id",), None),)
-PLAIN = resolve(AskedDefinition(QUERY))
-KEYED = resolve(AskedDefinition(QUERY, constraints=KEY))
+PLAIN = resolve(DeclaredDefinition(QUERY))
+KEYED = resolve(DeclaredDefinition(QUERY, constraints=KEY))
 SINCE = ((str(ORDERS), VersionedPosition(2, "b")),)
 NOW = {str(ORDERS): VersionedPosition(4, "d")}
 RUN = RefreshRun("r", "ALTER", NOW, 0)
@@ -116,7 +116,7 @@ def test_a_suspended_table_gets_the_definition_with_the_positions_to_go_on_from(
 
 
 def test_a_window_drops_the_clustering_and_changes_do_not():
-    clustered = a_table(resolve(AskedDefinition(QUERY, clustered_by=("user_id",))))
+    clustered = a_table(resolve(DeclaredDefinition(QUERY, clustered_by=("user_id",))))
     kinds = [type(s) for s in plan_refresh(clustered, run_by(WINDOW)).steps]
     assert kinds == [Fill, Recluster, Register]
     plan = plan_refresh(clustered, run_by(APPEND, Write.ADD))

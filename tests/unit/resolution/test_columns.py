@@ -1,7 +1,7 @@
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.resolution.columns import ColumnTypeError, content_query
 from tests.unit.builders import columns, conditions, context, resolve
@@ -17,8 +17,8 @@ def spec(text):
 
 
 def definition(*specs, ddl=QUERY_COLUMNS, **facts):
-    asked = AskedDefinition("SELECT 1", columns=tuple(spec(s) for s in specs))
-    return resolve(asked, ddl, **facts)
+    declared = DeclaredDefinition("SELECT 1", columns=tuple(spec(s) for s in specs))
+    return resolve(declared, ddl, **facts)
 
 
 def refused(*specs, ddl=QUERY_COLUMNS, **facts):
@@ -49,8 +49,8 @@ def test_a_typed_list_goes_by_name_and_gives_the_order():
 
 
 def test_a_typed_list_keeps_its_comments():
-    asked = AskedDefinition("SELECT 1", columns=(ColumnSpec("a", "INT", comment="it's 😀"),))
-    assert resolve(asked, "a INT").columns == (Column("a", "INT", comment="it's 😀"),)
+    declared = DeclaredDefinition("SELECT 1", columns=(ColumnSpec("a", "INT", comment="it's 😀"),))
+    assert resolve(declared, "a INT").columns == (Column("a", "INT", comment="it's 😀"),)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
@@ -40,19 +40,21 @@ def chosen(name, *sources, key="", query="", facts=None, **clauses):
     }
     found = analyzed(text, ddl, *sources, **given)
     constraints = (PrimaryKey(tuple(key.split()), None),) if key else ()
-    asked = AskedDefinition(text, constraints=constraints, **clauses)
-    plain = AskedDefinition(text)
+    declared = DeclaredDefinition(text, constraints=constraints, **clauses)
+    plain = DeclaredDefinition(text)
     definition = Engine().knows(analyzed(text, ddl, *sources)).resolve(plain).definition
-    return choose(_with(definition, asked, given["expanded"]), found)
+    return choose(_with(definition, declared, given["expanded"]), found)
 
 
-def _with(definition, asked, expanded):
+def _with(definition, declared, expanded):
     mode = (
-        definition.refresh_mode.__class__(asked.refresh_mode.value) if asked.refresh_mode else None
+        definition.refresh_mode.__class__(declared.refresh_mode.value)
+        if declared.refresh_mode
+        else None
     )
     return replace(
         definition,
-        asked=asked,
+        declared=declared,
         expanded_query=expanded,
         refresh_mode=mode or definition.refresh_mode,
     )

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.modes import (
     FROM_BEGINNING,
@@ -36,8 +36,8 @@ CONTINUOUS, FULL = RefreshMode.CONTINUOUS, RefreshMode.FULL
 RESUME = StartMode(StartModeType.RESUME_OR_FROM_BEGINNING)
 
 
-def asked(**clauses):
-    return AskedDefinition(QUERY, **clauses)
+def declared(**clauses):
+    return DeclaredDefinition(QUERY, **clauses)
 
 
 def ask(definition, *, settings=None, engine=None, sources=()):
@@ -47,25 +47,25 @@ def ask(definition, *, settings=None, engine=None, sources=()):
 
 
 def test_journey_1_a_new_user_gets_three_minutes_and_a_continuous_refresh():
-    result = ask(asked())
+    result = ask(declared())
     assert result == EnrichmentResult(Freshness.parse("3 minutes"), CONTINUOUS, FROM_BEGINNING)
 
 
 def test_journey_2_an_explicit_hour_is_refreshed_in_full():
-    result = ask(asked(freshness=Freshness.parse("1 hour")))
+    result = ask(declared(freshness=Freshness.parse("1 hour")))
     assert result == EnrichmentResult(Freshness.parse("1 hour"), FULL, FROM_BEGINNING)
 
 
 def test_journey_3_a_removed_freshness_goes_back_to_the_default():
     engine = Engine().knows(analyzed(QUERY, "a INT"))
-    before = stored(engine.resolve(asked(freshness=Freshness.parse("1 hour"))).definition)
+    before = stored(engine.resolve(declared(freshness=Freshness.parse("1 hour"))).definition)
     assert before.resolved.refresh_mode is FULL
-    after = engine.resolve(asked(), before).definition
+    after = engine.resolve(declared(), before).definition
     assert (after.freshness, after.refresh_mode) == (Freshness.parse("3 minutes"), CONTINUOUS)
 
 
 def test_journey_4_full_without_freshness_gets_an_hour():
-    result = ask(asked(refresh_mode=LogicalRefreshMode.FULL))
+    result = ask(declared(refresh_mode=LogicalRefreshMode.FULL))
     assert result == EnrichmentResult(Freshness.parse("1 hour"), FULL, FROM_BEGINNING)
 
 
@@ -80,7 +80,7 @@ def test_journey_4_full_without_freshness_gets_an_hour():
 )
 @pytest.mark.parametrize("logical", [None, LogicalRefreshMode.AUTOMATIC])
 def test_only_a_freshness_strictly_below_the_threshold_is_continuous(freshness, mode, logical):
-    result = ask(asked(freshness=Freshness.parse(freshness), refresh_mode=logical))
+    result = ask(declared(freshness=Freshness.parse(freshness), refresh_mode=logical))
     assert result.refresh_mode is mode
 
 
@@ -92,7 +92,7 @@ def test_only_a_freshness_strictly_below_the_threshold_is_continuous(freshness, 
     ],
 )
 def test_an_explicit_mode_wins_over_the_threshold(logical, freshness, mode):
-    result = ask(asked(freshness=Freshness.parse(freshness), refresh_mode=logical))
+    result = ask(declared(freshness=Freshness.parse(freshness), refresh_mode=logical))
     assert (result.freshness, result.refresh_mode) == (Freshness.parse(freshness), mode)
 
 
@@ -103,10 +103,10 @@ def test_settings_replace_threshold_and_defaults():
         default_freshness_full=Freshness.parse("1 day"),
         default_start_mode=RESUME,
     )
-    assert ask(asked(), settings=settings) == EnrichmentResult(
+    assert ask(declared(), settings=settings) == EnrichmentResult(
         Freshness.parse("2 minutes"), FULL, RESUME
     )
-    full = ask(asked(refresh_mode=LogicalRefreshMode.FULL), settings=settings)
+    full = ask(declared(refresh_mode=LogicalRefreshMode.FULL), settings=settings)
     assert full.freshness == Freshness.parse("1 day")
 
 
@@ -119,8 +119,8 @@ def test_settings_replace_threshold_and_defaults():
     ],
 )
 def test_to_keep_state_means_to_go_on(retention, start):
-    assert ask(asked(state_retention=StateRetention(retention))).start_mode == start
-    explicit = asked(state_retention=StateRetention(retention), start_mode=FROM_BEGINNING)
+    assert ask(declared(state_retention=StateRetention(retention))).start_mode == start
+    explicit = declared(state_retention=StateRetention(retention), start_mode=FROM_BEGINNING)
     assert ask(explicit).start_mode == FROM_BEGINNING
 
 
@@ -128,9 +128,11 @@ def upstream():
     queries = {name: analyzed(f"SELECT 1 AS {name}", f"{name} INT") for name in ("fast", "slow")}
     engine = Engine().knows(*queries.values())
     engine.create(
-        "fast", AskedDefinition(queries["fast"].query, freshness=Freshness.parse("5 min"))
+        "fast", DeclaredDefinition(queries["fast"].query, freshness=Freshness.parse("5 min"))
     )
-    engine.create("slow", AskedDefinition(queries["slow"].query, freshness=Freshness.parse("2 h")))
+    engine.create(
+        "slow", DeclaredDefinition(queries["slow"].query, freshness=Freshness.parse("2 h"))
+    )
     engine.looked_up.clear()
     return engine
 
@@ -149,12 +151,12 @@ UPSTREAM = Settings(enricher="upstream-freshness")
 )
 def test_freshness_is_inherited_from_the_slowest_materialized_source(sources, freshness, mode):
     found = tuple(table_source(name) for name in sources)
-    result = ask(asked(), settings=UPSTREAM, engine=upstream(), sources=found)
+    result = ask(declared(), settings=UPSTREAM, engine=upstream(), sources=found)
     assert (result.freshness, result.refresh_mode) == (Freshness.parse(freshness), mode)
 
 
 def test_an_explicit_freshness_is_not_inherited():
-    explicit = asked(freshness=Freshness.parse("1 min"))
+    explicit = declared(freshness=Freshness.parse("1 min"))
     sources = (table_source("slow"),)
     result = ask(explicit, settings=UPSTREAM, engine=upstream(), sources=sources)
     assert result.freshness == Freshness.parse("1 min")
@@ -162,7 +164,7 @@ def test_an_explicit_freshness_is_not_inherited():
 
 def test_the_default_enricher_looks_nothing_up():
     engine = upstream()
-    ask(asked(), engine=engine, sources=(table_source("slow"),))
+    ask(declared(), engine=engine, sources=(table_source("slow"),))
     assert engine.looked_up == []
 
 
@@ -218,13 +220,13 @@ def my_enrichers(monkeypatch):
 @pytest.mark.parametrize("spec", ["my_enrichers:Weekly", "weekly"])
 @pytest.mark.usefixtures("my_enrichers")
 def test_an_enricher_is_found_by_class_and_by_entry_point(spec):
-    result = ask(asked(), settings=Settings(enricher=spec))
+    result = ask(declared(), settings=Settings(enricher=spec))
     assert result == EnrichmentResult(Freshness.parse("1 week"), FULL, RESUME)
 
 
 @pytest.mark.usefixtures("my_enrichers")
 def test_explicit_values_are_put_over_the_answer_of_any_enricher():
-    explicit = asked(
+    explicit = declared(
         freshness=Freshness.parse("1 min"),
         refresh_mode=LogicalRefreshMode.CONTINUOUS,
         start_mode=FROM_BEGINNING,
@@ -237,7 +239,7 @@ def test_explicit_values_are_put_over_the_answer_of_any_enricher():
 @pytest.mark.usefixtures("my_enrichers")
 def test_an_enricher_without_an_answer_is_named(name):
     with pytest.raises(EnricherFailedError) as caught:
-        ask(asked(), settings=Settings(enricher=f"my_enrichers:{name}"))
+        ask(declared(), settings=Settings(enricher=f"my_enrichers:{name}"))
     assert caught.value.parameters["enricher"] == f"my_enrichers:{name}"
     assert caught.value.parameters["table"] == "t"
 
@@ -269,7 +271,7 @@ def test_the_enrichers_that_ship_are_explained(name):
 @pytest.mark.usefixtures("my_enrichers")
 def test_an_enricher_may_not_choose_a_freshness_that_no_statement_takes():
     with pytest.raises(EnricherFailedError) as caught:
-        ask(asked(), settings=Settings(enricher="my_enrichers:Endless"))
+        ask(declared(), settings=Settings(enricher="my_enrichers:Endless"))
     assert "2147483647 seconds" in caught.value.parameters["problem"]
-    stored = asked(freshness=Freshness(10**12, TimeUnit.DAY))
+    stored = declared(freshness=Freshness(10**12, TimeUnit.DAY))
     assert ask(stored).freshness == stored.freshness

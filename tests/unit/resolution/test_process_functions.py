@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.changes.differ import diff
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.resolution.query_options import ProcessFunctionError
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
@@ -39,9 +39,9 @@ def resolved(name="counts", plan="batch_rows", settings=SETTINGS, **clauses):
     expanded = text.replace(" s.", " spark_catalog.s.")
     streams = "modes" in PLANS[plan]
     facts = {"operators": operators(plan), "expanded": expanded, "streaming": streams}
-    asked = AskedDefinition(text, options=(("process-function", name),), **clauses)
+    declared = DeclaredDefinition(text, options=(("process-function", name),), **clauses)
     known = Engine().knows(analyzed(text, ddl, delta(), **facts))
-    return known.resolve(asked, settings=settings)
+    return known.resolve(declared, settings=settings)
 
 
 def problem(*args, **clauses):
@@ -102,7 +102,7 @@ def test_a_clause_alone_changes_no_function(options):
     with pytest.raises(ProcessFunctionError) as caught:
         _resolver().resolve_clauses(
             TABLE,
-            replace(before.definition.asked, options=options),
+            replace(before.definition.declared, options=options),
             stored(before.definition),
             before.analyzed,
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey, TableName
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind, ViewQuery
 from dbt.adapters.spark_mt.resolution.row_lineage import Shape, row_shape
@@ -32,16 +32,16 @@ LOOKUP = "FOR SYSTEM_TIME AS OF proctime()"
 def shape_of(query, key="", names="x y", result="", sources=(), **facts):
     """The shape of a query whose columns are `names`; `rates` is a table that can be looked up."""
     listed = tuple(names.split())
-    definition = resolve(AskedDefinition("SELECT 1 FROM orders"), "x INT; y INT")
+    definition = resolve(DeclaredDefinition("SELECT 1 FROM orders"), "x INT; y INT")
     expanded = query.replace(LOOKUP, "").replace(" rates ", f" {FULL_RATES} ")
-    asked = replace(
-        definition.asked,
+    declared = replace(
+        definition.declared,
         query=query,
         constraints=(PrimaryKey(tuple(key.split()), None),) if key else (),
     )
     definition = replace(
         definition,
-        asked=asked,
+        declared=declared,
         expanded_query=expanded,
         query_columns=tuple(result.split()) or listed,
         columns=columns("; ".join(f"{name} INT" for name in listed)),

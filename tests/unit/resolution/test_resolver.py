@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Check, PrimaryKey, TableName
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import (
@@ -44,8 +44,8 @@ FULL = LogicalRefreshMode.FULL
 HIGH_VALUE = TABLE.name
 
 
-def asked(**clauses):
-    return AskedDefinition(QUERY, **clauses)
+def declared(**clauses):
+    return DeclaredDefinition(QUERY, **clauses)
 
 
 def engine(*sources, **facts):
@@ -59,9 +59,9 @@ def refused(definition, **facts):
 
 
 def test_nothing_is_left_open():
-    resolution = engine().resolve(asked())
+    resolution = engine().resolve(declared())
     definition = resolution.definition
-    assert definition.asked == asked()
+    assert definition.declared == declared()
     assert definition.columns == columns(QUERY_COLUMNS)
     assert definition.expanded_query == resolution.analyzed.expanded
     assert definition.context == context()
@@ -80,17 +80,17 @@ def test_nothing_is_left_open():
 
 
 def test_only_settings_that_took_part_are_remembered():
-    explicit = asked(
+    explicit = declared(
         freshness=Freshness.parse("1 day"), refresh_mode=FULL, start_mode=FROM_BEGINNING
     )
     assert engine().resolve(explicit).definition.derived_from == (("enricher", "default"),)
-    full = engine().resolve(asked(refresh_mode=FULL)).definition
+    full = engine().resolve(declared(refresh_mode=FULL)).definition
     assert dict(full.derived_from)["default-freshness.full"] == "1 hour"
 
 
 def test_an_error_of_the_query_is_the_engine_s():
     with pytest.raises(UnknownQueryError):
-        engine().resolve(AskedDefinition("SELECT nothing"))
+        engine().resolve(DeclaredDefinition("SELECT nothing"))
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_an_error_of_the_query_is_the_engine_s():
     ],
 )
 def test_keys_partitioning_and_options_are_checked_against_the_columns(clauses, condition):
-    assert refused(asked(**clauses)) == [condition]
+    assert refused(declared(**clauses)) == [condition]
 
 
 def test_a_missing_partition_column_has_the_message_of_flink():
     with pytest.raises(InvalidDefinitionError) as caught:
-        engine().resolve(asked(partitioned_by=("ds",)))
+        engine().resolve(declared(partitioned_by=("ds",)))
     assert (
         "Partition column 'ds' not defined in the query's schema. "
         "Available columns: ['user_id', 'product_id', 'price']."
@@ -123,11 +123,11 @@ def test_a_missing_partition_column_has_the_message_of_flink():
 def test_keys_and_constraints_that_fit_are_kept():
     constraints = (PrimaryKey(("User_Id",), "pk"), Check("price > 0"))
     clauses = {"constraints": constraints, "partitioned_by": ("PRODUCT_ID",)}
-    assert engine().resolve(asked(**clauses)).definition.asked.constraints == constraints
+    assert engine().resolve(declared(**clauses)).definition.declared.constraints == constraints
 
 
 def test_all_violations_come_at_once():
-    wrong = asked(
+    wrong = declared(
         partitioned_by=("ds",),
         constraints=(PrimaryKey(("id",)),),
         options=(("schema.type-widening", "perhaps"),),
@@ -149,44 +149,48 @@ def test_all_violations_come_at_once():
 
 def test_nondeterministic_functions_need_full_mode():
     with pytest.raises(MaterializedTableError) as caught:
-        engine(nondeterministic=("rand", "uuid")).resolve(asked())
+        engine(nondeterministic=("rand", "uuid")).resolve(declared())
     assert caught.value.condition == "MATERIALIZED_TABLE_NONDETERMINISTIC_QUERY"
     assert caught.value.parameters["functions"] == "rand(), uuid()"
-    (warning,) = engine(nondeterministic=("rand",)).resolve(asked(refresh_mode=FULL)).warnings
+    (warning,) = engine(nondeterministic=("rand",)).resolve(declared(refresh_mode=FULL)).warnings
     assert "rand()" in warning
 
 
 @pytest.mark.parametrize("mode", [None, FULL])
 def test_time_dependent_functions_are_allowed_with_a_warning(mode):
-    resolution = engine(time_dependent=("current_date",)).resolve(asked(refresh_mode=mode))
+    resolution = engine(time_dependent=("current_date",)).resolve(declared(refresh_mode=mode))
     assert ["current_date()" in warning for warning in resolution.warnings] == [True]
 
 
 @pytest.mark.parametrize("clauses", [{"refresh_mode": FULL}, {"freshness": Freshness.parse("1 d")}])
 def test_a_stream_cannot_be_refreshed_in_full(clauses):
-    assert refused(asked(**clauses), streaming=True) == ["MATERIALIZED_TABLE_STREAM_IN_FULL_MODE"]
+    assert refused(declared(**clauses), streaming=True) == [
+        "MATERIALIZED_TABLE_STREAM_IN_FULL_MODE"
+    ]
 
 
 def test_a_query_over_a_stream_is_run_as_one_or_refused():
     rows = operators("stream_rows")
-    found = engine(streaming=True, operators=rows).resolve(asked())
+    found = engine(streaming=True, operators=rows).resolve(declared())
     assert kept_by(found).name == "stream/append"
     over = operators("over")
-    assert refused(asked(), streaming=True, operators=over) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
-    assert refused(asked(), streaming=True) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
+    assert refused(declared(), streaming=True, operators=over) == [
+        "MATERIALIZED_TABLE_STREAM_QUERY"
+    ]
+    assert refused(declared(), streaming=True) == ["MATERIALIZED_TABLE_STREAM_QUERY"]
 
 
 def test_every_reason_against_a_stream_is_one_violation():
     having = engine(streaming=True, operators=operators("agg_having"))
     with pytest.raises(MaterializedTableError) as caught:
-        having.resolve(asked())
+        having.resolve(declared())
     assert caught.value.parameters["code"] == "NO_WATERMARK, FILTER_AFTER_GROUPS"
 
 
 def test_watermarks_of_a_query_over_a_stream_stand_in_the_query():
     clauses = {"options": (("watermark", "ts DELAY OF 1 minute"),)}
     rows = operators("stream_rows")
-    assert refused(asked(**clauses), streaming=True, operators=rows) == [
+    assert refused(declared(**clauses), streaming=True, operators=rows) == [
         "MATERIALIZED_TABLE_WATERMARK_IN_STREAM_QUERY"
     ]
 
@@ -198,7 +202,7 @@ def watermarked(text, **types):
     for column, type_ in types.items():
         found.knows(analyzed(f"SELECT `{column}` FROM {name}", f"{column} {type_}"))
     with pytest.raises(MaterializedTableError) as caught:
-        found.resolve(asked(options=(("watermark", text),)))
+        found.resolve(declared(options=(("watermark", text),)))
     return conditions(caught.value)
 
 
@@ -221,7 +225,7 @@ def test_a_watermark_without_effect_is_told():
     found = engine()
     found.knows(analyzed("SELECT `ts` FROM `spark_catalog`.`sales`.`orders`", "ts TIMESTAMP"))
     for mode in (None, FULL):
-        wanted = asked(options=(("watermark", "ts DELAY OF 1 minute"),), refresh_mode=mode)
+        wanted = declared(options=(("watermark", "ts DELAY OF 1 minute"),), refresh_mode=mode)
         (warning,) = found.resolve(wanted).warnings
         assert "watermark" in warning
 
@@ -231,11 +235,11 @@ def test_a_stream_starts_at_an_instant_where_its_sources_have_positions():
     files = Source(FILES, SourceKind.UNVERSIONED, format="parquet")
     query = analyzed(QUERY, QUERY_COLUMNS, files, streaming=True, operators=rows)
     with pytest.raises(MaterializedTableError) as caught:
-        Engine().knows(query).resolve(asked(start_mode=NOW_MODE))
+        Engine().knows(query).resolve(declared(start_mode=NOW_MODE))
     assert conditions(caught.value) == ["MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"]
     log = Source(FILES, SourceKind.UNVERSIONED, format="kafka")
     query = analyzed(QUERY, QUERY_COLUMNS, log, streaming=True, operators=rows)
-    assert kept_by(Engine().knows(query).resolve(asked(start_mode=NOW_MODE))).is_stream
+    assert kept_by(Engine().knows(query).resolve(declared(start_mode=NOW_MODE))).is_stream
 
 
 NOW_MODE = StartMode(StartModeType.FROM_NOW)
@@ -245,53 +249,53 @@ STAMP = StartMode(StartModeType.RESUME_OR_FROM_TIMESTAMP, timestamp="2025-10-28 
 @pytest.mark.parametrize("mode", [NOW_MODE, STAMP])
 def test_a_start_other_than_the_beginning_needs_sources_with_versions(mode):
     condition = "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"
-    assert refused(asked(start_mode=mode), pinnable=False) == [condition]
-    assert engine().resolve(asked(start_mode=mode)).definition.start_mode.instant_ms
+    assert refused(declared(start_mode=mode), pinnable=False) == [condition]
+    assert engine().resolve(declared(start_mode=mode)).definition.start_mode.instant_ms
 
 
 @pytest.mark.parametrize("form", ["FROM_BEGINNING", "RESUME_OR_FROM_BEGINNING"])
 def test_a_new_table_may_start_at_the_beginning(form):
     mode = StartMode(StartModeType[form])
-    assert engine().resolve(asked(start_mode=mode)).definition.start_mode.mode == mode
+    assert engine().resolve(declared(start_mode=mode)).definition.start_mode.mode == mode
 
 
 @pytest.mark.parametrize("mode", [NOW_MODE, STAMP])
 def test_a_start_is_stored_in_full_mode_with_its_instant_and_a_warning(mode):
-    resolution = engine().resolve(asked(start_mode=mode, refresh_mode=FULL))
+    resolution = engine().resolve(declared(start_mode=mode, refresh_mode=FULL))
     assert resolution.definition.start_mode.mode == mode
     assert resolution.definition.start_mode.instant_ms is not None
     assert len(resolution.warnings) == 1
 
 
 def test_a_start_of_a_table_that_exists_is_for_the_differ_to_judge():
-    before = stored(engine().resolve(asked()).definition)
-    assert engine().resolve(asked(start_mode=STAMP), before).definition.start_mode.mode == STAMP
+    before = stored(engine().resolve(declared()).definition)
+    assert engine().resolve(declared(start_mode=STAMP), before).definition.start_mode.mode == STAMP
 
 
 def test_an_unchanged_start_keeps_its_instant_when_time_goes_on():
     week = StartMode(StartModeType.FROM_NOW, interval=StartInterval(7, IntervalUnit.DAY))
-    definition = asked(start_mode=week, refresh_mode=FULL)
+    definition = declared(start_mode=week, refresh_mode=FULL)
     before = stored(engine().resolve(definition).definition)
     later = engine().resolve(definition, before, now=NOW + timedelta(days=1)).definition
     assert later.start_mode == before.resolved.start_mode
-    anew = engine().resolve(definition, None, now=NOW + timedelta(days=1)).definition
-    assert anew.start_mode.instant_ms == before.resolved.start_mode.instant_ms + 86_400_000
+    again = engine().resolve(definition, None, now=NOW + timedelta(days=1)).definition
+    assert again.start_mode.instant_ms == before.resolved.start_mode.instant_ms + 86_400_000
 
 
 def test_a_literal_is_read_in_the_session_s_zone():
     mode = StartMode(StartModeType.FROM_TIMESTAMP, timestamp="2025-07-01 12:00:00")
     session = context(timeZone="Europe/Berlin")
-    resolution = engine(context=session).resolve(asked(start_mode=mode, refresh_mode=FULL))
+    resolution = engine(context=session).resolve(declared(start_mode=mode, refresh_mode=FULL))
     expected = datetime(2025, 7, 1, 10, tzinfo=timezone.utc).timestamp() * 1000
     assert resolution.definition.start_mode.instant_ms == expected
 
 
 def test_state_retention_on_a_new_table_has_no_effect_and_says_so():
     clauses = {"state_retention": StateRetention(StateRetentionType.ALL)}
-    resolution = engine().resolve(asked(**clauses))
+    resolution = engine().resolve(declared(**clauses))
     assert len(resolution.warnings) == 1
     before = stored(resolution.definition)
-    assert engine().resolve(asked(**clauses), before).warnings == ()
+    assert engine().resolve(declared(**clauses), before).warnings == ()
 
 
 # reading itself
@@ -305,7 +309,7 @@ def path(definition, *, on, before=None):
 
 
 def test_a_query_may_not_read_its_own_table():
-    assert path(asked(), on=engine(table_source(HIGH_VALUE.upper()))) == [
+    assert path(declared(), on=engine(table_source(HIGH_VALUE.upper()))) == [
         HIGH_VALUE,
         HIGH_VALUE.upper(),
     ]
@@ -315,18 +319,18 @@ def test_a_short_name_is_a_table_of_the_session_s_schema():
     analyzer = engine(table_source("t"))
     resolver = Resolver(analyzer, analyzer, Settings(), lambda: NOW, validation)
     with pytest.raises(MaterializedTableError) as caught:
-        resolver.resolve(TableName("T"), asked(), None)
+        resolver.resolve(TableName("T"), declared(), None)
     assert caught.value.condition == "MATERIALIZED_TABLE_READS_ITSELF"
 
 
 def test_a_table_of_the_same_name_elsewhere_is_another_table():
     other = Source(TableName(HIGH_VALUE, "archive", "spark_catalog"), SourceKind.VERSIONED)
-    assert engine(other).resolve(asked()).definition
+    assert engine(other).resolve(declared()).definition
 
 
 def test_a_query_may_not_read_its_own_table_through_views():
     on = engine(table_source(HIGH_VALUE, "outer_view", "inner_view"))
-    assert path(asked(), on=on) == [HIGH_VALUE, "outer_view", "inner_view", HIGH_VALUE]
+    assert path(declared(), on=on) == [HIGH_VALUE, "outer_view", "inner_view", HIGH_VALUE]
 
 
 def chain():
@@ -337,22 +341,22 @@ def chain():
     }
     on = engine(table_source("middle")).knows(*queries.values())
     for name, query in queries.items():
-        on.create(name, AskedDefinition(query.query))
+        on.create(name, DeclaredDefinition(query.query))
     return on
 
 
 def test_a_query_may_not_read_its_own_table_through_other_materialized_tables():
-    assert path(asked(), on=chain()) == [HIGH_VALUE, "middle", "first", "a_view", HIGH_VALUE]
+    assert path(declared(), on=chain()) == [HIGH_VALUE, "middle", "first", "a_view", HIGH_VALUE]
 
 
 def test_the_way_through_others_is_searched_for_new_queries_only():
     on = chain()
-    before = stored(engine(table_source("middle")).resolve(asked()).definition)
+    before = stored(engine(table_source("middle")).resolve(declared()).definition)
     on.looked_up.clear()
-    assert on.resolve(asked(), before).definition
+    assert on.resolve(declared(), before).definition
     assert on.looked_up == []
     other = replace(before, resolved=replace(before.resolved, expanded_query="SELECT other"))
-    assert path(asked(), on=on, before=other)
+    assert path(declared(), on=on, before=other)
 
 
 def test_materialized_tables_that_read_each_other_do_not_trap_the_search():
@@ -363,11 +367,11 @@ def test_materialized_tables_that_read_each_other_do_not_trap_the_search():
     on = engine(table_source("one"))
     for name, query in queries.items():
         alone = Engine().knows(analyzed(query.query, "a INT"))
-        on.tables[name] = stored(alone.resolve(AskedDefinition(query.query)).definition)
-    assert on.knows(*queries.values()).resolve(asked()).definition
+        on.tables[name] = stored(alone.resolve(DeclaredDefinition(query.query)).definition)
+    assert on.knows(*queries.values()).resolve(declared()).definition
 
 
 def test_a_source_that_no_longer_analyses_leads_nowhere():
     on = chain()
     del on.queries[on.tables["first"].resolved.expanded_query]
-    assert on.resolve(asked()).definition
+    assert on.resolve(declared()).definition

@@ -1,13 +1,13 @@
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.resolution.validation import result_problems
 from tests.unit.builders import columns, resolve
 
 
 def problems(result, *specs, ddl="a INT; b DECIMAL(10,2)"):
-    definition = resolve(AskedDefinition("SELECT 1", columns=specs), ddl)
+    definition = resolve(DeclaredDefinition("SELECT 1", columns=specs), ddl)
     return result_problems(definition, columns(result))
 
 

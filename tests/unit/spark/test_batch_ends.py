@@ -32,9 +32,9 @@ def name(table):
     return TableName(table, "s", "c")
 
 
-def delta(table, asked=None):
+def delta(table, requested=None):
     def identity(name):
-        (asked if asked is not None else []).append(name.name)
+        (requested if requested is not None else []).append(name.name)
         return f"id of {name.name}"
 
     reader = SimpleNamespace(location=lambda name: f"/{name.name}", identity=identity)
@@ -58,22 +58,24 @@ def at(table, version):
 
 
 def test_tables_are_told_by_their_identities_whatever_their_order():
-    asked = []
-    ends = BatchEnds({"a": delta("a", asked), "b": delta("b", asked)})
-    assert asked == ["a", "b"], "before the first batch: a table may be replaced while it is read"
+    requested = []
+    ends = BatchEnds({"a": delta("a", requested), "b": delta("b", requested)})
+    assert requested == ["a", "b"], (
+        "before the first batch: a table may be replaced while it is read"
+    )
     found = ends.positions([delta_offset("b", 8), delta_offset("a", 3)])
     assert found == {"a": at("a", 2), "b": at("b", 7)}
-    assert asked == ["a", "b"]
+    assert requested == ["a", "b"]
 
 
 def test_the_identity_of_a_single_table_is_not_asked_for():
-    asked = []
-    ends = BatchEnds({"k": kafka("k"), "a": delta("a", asked)})
+    requested = []
+    ends = BatchEnds({"k": kafka("k"), "a": delta("a", requested)})
     assert ends.positions([TOPIC, delta_offset("a")]) == {
         "k": kafka_position('{"orders": {"0": 5}}'),
         "a": at("a", 4),
     }
-    assert asked == []
+    assert requested == []
 
 
 @pytest.mark.parametrize(

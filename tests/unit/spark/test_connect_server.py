@@ -30,11 +30,11 @@ def test_it_listens_on_a_free_port_of_loopback():
 
 
 def test_where_it_listens_is_no_conf_of_the_user():
-    asked = {
+    requested = {
         "spark.connect.grpc.binding.address": "10.9.9.9",
         "spark.connect.grpc.binding.port": "1",
     }
-    confs = serving_confs(asked, Listening("10.0.0.1", 15002, "t"))
+    confs = serving_confs(requested, Listening("10.0.0.1", 15002, "t"))
     assert confs["spark.connect.grpc.binding.address"] == "10.0.0.1"
     assert confs["spark.connect.grpc.binding.port"] == "15002"
 
@@ -45,11 +45,11 @@ def test_the_users_confs_win():
 
 
 @pytest.mark.parametrize(
-    ("asked", "plugins"),
+    ("requested", "plugins"),
     [("", PLUGIN), ("a.B", f"a.B,{PLUGIN}"), (f"{PLUGIN},a.B", f"a.B,{PLUGIN}")],
 )
-def test_plugins_of_the_user_stay(asked, plugins):
-    assert serving_confs({"spark.plugins": asked}, Listening())["spark.plugins"] == plugins
+def test_plugins_of_the_user_stay(requested, plugins):
+    assert serving_confs({"spark.plugins": requested}, Listening())["spark.plugins"] == plugins
 
 
 def test_no_token_stands_in_the_confs():

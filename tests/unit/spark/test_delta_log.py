@@ -4,7 +4,11 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind, encode_commit
+from dbt.adapters.spark_mt.definition.commit_metadata import (
+    CommitKind,
+    CommitMetadata,
+    encode_commit,
+)
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.delta.log import (
@@ -15,7 +19,7 @@ from dbt.adapters.spark_mt.spark.delta.log import (
 )
 from dbt.adapters.spark_mt.spark.driver_files import escaped
 
-FACTS = CommitFacts("id", CommitKind.CONTENT, 3, 2)
+METADATA = CommitMetadata("id", CommitKind.CONTENT, 3, 2)
 
 
 def line(**info):
@@ -26,18 +30,18 @@ def test_our_commit():
     found = parse_commit(
         7,
         line(
-            userMetadata=encode_commit(FACTS),
+            userMetadata=encode_commit(METADATA),
             operationMetrics={"numOutputRows": "12", "numFiles": "1"},
             operationParameters={"mode": "Overwrite"},
         ),
     )
     assert (found.version, found.timestamp_ms, found.operation) == (7, 1000, "WRITE")
-    assert (found.facts, found.rows, found.effect) == (FACTS, 12, CommitEffect.ROWS)
+    assert (found.metadata, found.rows, found.effect) == (METADATA, 12, CommitEffect.ROWS)
 
 
 def test_a_commit_of_others():
     found = parse_commit(0, line(userMetadata="by hand"))
-    assert (found.facts, found.rows, found.restored) == (None, None, None)
+    assert (found.metadata, found.rows, found.restored) == (None, None, None)
 
 
 def test_restore_keeps_the_number_of_its_version():

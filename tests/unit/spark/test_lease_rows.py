@@ -76,13 +76,13 @@ class Catalog:
     def log(self):
         return SparkLeaseLog(self.leases, self.registry, self, self.files.names, self.files)
 
-    def write_as_an_older_release(self, term, heard_at_ms, status="HELD"):
+    def write_as_an_older_release(self, term, last_heartbeat_ms, status="HELD"):
         facts = '{"address": "", "settings": {}, "silence_ms": 60000}'
         self.registry.written.append(
             {
                 "seq": term,
                 "status": status,
-                "recorded_at_ms": heard_at_ms,
+                "recorded_at_ms": last_heartbeat_ms,
                 "owner_host": THERE.host,
                 "owner_pid": THERE.pid,
                 "owner_process": "",
@@ -102,7 +102,7 @@ def test_a_lease_is_read_as_it_was_written(catalog):
     assert log.newest("c") is None
     assert log.take(LEASE)
     assert log.newest("c") == LEASE
-    log.tell(replace(LEASE, is_released=True))
+    log.write(replace(LEASE, is_released=True))
     assert log.newest("c").is_released
 
 
@@ -112,8 +112,8 @@ def test_heartbeats_are_no_versions_and_need_no_query(catalog):
     other.newest("c")
     queries = catalog.leases.queries
     for n in range(5):
-        log.beat(replace(LEASE, heard_at_ms=2_000 + n))
-        assert other.newest("c").heard_at_ms == 2_000 + n
+        log.beat(replace(LEASE, last_heartbeat_ms=2_000 + n))
+        assert other.newest("c").last_heartbeat_ms == 2_000 + n
     assert (len(catalog.leases.written), catalog.leases.queries) == (1, queries)
     assert catalog.files.paths == {"/leases/_heartbeats/1-2004.beat"}, "older ones are removed"
 
@@ -121,18 +121,18 @@ def test_heartbeats_are_no_versions_and_need_no_query(catalog):
 def test_heartbeats_of_an_older_term_prove_nothing(catalog):
     paused, other = catalog.log(), catalog.log()
     paused.take(LEASE)
-    other.take(replace(LEASE, term=2, owner=THERE, heard_at_ms=70_000))
-    paused.beat(replace(LEASE, heard_at_ms=99_000))
-    assert (other.newest("c").term, other.newest("c").heard_at_ms) == (2, 70_000)
-    other.beat(replace(LEASE, term=2, owner=THERE, heard_at_ms=80_000))
+    other.take(replace(LEASE, term=2, owner=THERE, last_heartbeat_ms=70_000))
+    paused.beat(replace(LEASE, last_heartbeat_ms=99_000))
+    assert (other.newest("c").term, other.newest("c").last_heartbeat_ms) == (2, 70_000)
+    other.beat(replace(LEASE, term=2, owner=THERE, last_heartbeat_ms=80_000))
     assert catalog.files.paths == {"/leases/_heartbeats/2-80000.beat"}
 
 
 def test_a_heartbeat_does_not_revive_a_released_lease(catalog):
     log = catalog.log()
     log.take(LEASE)
-    log.beat(replace(LEASE, heard_at_ms=5_000))
-    log.tell(replace(LEASE, heard_at_ms=6_000, is_released=True))
+    log.beat(replace(LEASE, last_heartbeat_ms=5_000))
+    log.write(replace(LEASE, last_heartbeat_ms=6_000, is_released=True))
     assert catalog.log().newest("c").is_released
 
 
@@ -150,7 +150,7 @@ def test_a_manager_of_an_older_release_is_respected_while_it_is_heard_of(catalog
     catalog.write_as_an_older_release(7, 1_000)
     assert (log.newest("c").term, log.newest("c").owner) == (7, THERE)
     catalog.write_as_an_older_release(7, 21_000)
-    assert log.newest("c").heard_at_ms == 21_000
+    assert log.newest("c").last_heartbeat_ms == 21_000
 
 
 def test_a_new_manager_takes_over_from_an_older_release_and_the_term_counts_on(catalog):

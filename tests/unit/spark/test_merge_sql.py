@@ -7,13 +7,13 @@ from dataclasses import replace
 import sqlglot
 
 from dbt.adapters.spark_mt.definition.columns import Column, PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.spark.commit import computed_rows, keys_query
 from dbt.adapters.spark_mt.spark.delta.tables import merge_statement
 from tests.unit.builders import QUERY, resolve, stored
 
 KEY = ("user_id", "product_id")
-DEFINITION = stored(resolve(AskedDefinition(QUERY, constraints=(PrimaryKey(KEY, None),))))
+DEFINITION = stored(resolve(DeclaredDefinition(QUERY, constraints=(PrimaryKey(KEY, None),))))
 
 
 def test_keys_are_compared_with_null_and_taken_once():

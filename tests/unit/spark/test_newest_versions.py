@@ -19,10 +19,10 @@ class Files:
     """The files of logs; counts what is asked."""
 
     def __init__(self):
-        self.texts, self.asked, self.listed = {}, 0, 0
+        self.texts, self.requested, self.listed = {}, 0, 0
 
     def exists(self, path):
-        self.asked += 1
+        self.requested += 1
         return path in self.texts
 
     def read_if_there(self, path):
@@ -32,7 +32,7 @@ class Files:
         return self.texts[path]
 
     def first_line(self, path):
-        self.asked += 1
+        self.requested += 1
         return None if path not in self.texts else self.texts[path].partition("\n")[0]
 
     def modified_ms(self, path):
@@ -57,8 +57,8 @@ class Log(DriverLog):
             self.texts[commit_file(location, version)] = json.dumps(info) + '\n{"add":{}}'
 
     def checkpoint(self, location, version):
-        told = json.dumps({"version": version, "size": 1})
-        self.texts[f"{location}/_delta_log/_last_checkpoint"] = told
+        recorded = json.dumps({"version": version, "size": 1})
+        self.texts[f"{location}/_delta_log/_last_checkpoint"] = recorded
 
     @property
     def listed(self):
@@ -69,14 +69,14 @@ class Details:
     """A catalog with one table, or none."""
 
     def __init__(self, location=""):
-        self.location, self.asked, self._known = location, 0, None
+        self.location, self.requested, self._known = location, 0, None
 
     def forget(self):
         self._known = None
 
     def of(self, _):
         if self._known is None:
-            self.asked += 1
+            self.requested += 1
             self._known = SimpleNamespace(location=self.location) if self.location else NoTable("")
         return self._known
 
@@ -88,7 +88,7 @@ def test_a_look_asks_for_files_and_lists_no_directory():
     assert [newest(NAME), newest(NAME)] == [1, 1]
     log.put("/a", 2, 3)
     assert newest(NAME) == 3
-    assert (log.listed, details.asked) == (0, 1)
+    assert (log.listed, details.requested) == (0, 1)
 
 
 def test_a_table_that_comes_goes_and_comes_elsewhere():
@@ -132,7 +132,7 @@ def test_a_long_log_costs_no_more_than_a_short_one():
     assert log.next_after("/a", 1_500) == 1_501
     assert log.next_after("/a", 1_999) is None
     assert log.commit("/a", 7).timestamp_ms == 7
-    assert (log.listed, log.files.asked <= 40) == (0, True)
+    assert (log.listed, log.files.requested <= 40) == (0, True)
 
 
 @pytest.mark.parametrize("newest", [*range(20), 1_000, 1_023, 1_024])
@@ -140,7 +140,7 @@ def test_the_end_of_a_log_without_checkpoints_is_found_in_strides(newest):
     log = Log()
     log.put("/a", *range(newest + 1))
     assert log.newest("/a") == newest
-    assert (log.listed, log.files.asked <= 24) == (0, True)
+    assert (log.listed, log.files.requested <= 24) == (0, True)
 
 
 @pytest.mark.parametrize("half", ["", '{"vers', '{"version":'])
@@ -186,4 +186,4 @@ def test_a_writer_that_says_nothing_about_its_commits():
     found = {commit.version: commit for commit in log.backwards("/a")}
     assert list(found) == [4, 3, 2, 1, 0]
     assert found[3].identity == found[1].identity != found[4].identity
-    assert (found[3].timestamp_ms, found[3].facts) == (77, None)
+    assert (found[3].timestamp_ms, found[3].metadata) == (77, None)

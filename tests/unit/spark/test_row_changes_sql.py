@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.planning.constraints import changed_duplicates_query
 from dbt.adapters.spark_mt.spark.delta.row_changes import (
     bag_statement,
@@ -17,8 +17,8 @@ from dbt.adapters.spark_mt.spark.result_changes import TableChange
 from tests.unit.builders import QUERY, resolve, stored
 
 KEY = PrimaryKey(("user_id", "product_id"), None)
-DEFINITION = stored(resolve(AskedDefinition(QUERY, constraints=(KEY,))))
-WITHOUT_KEY = stored(resolve(AskedDefinition(QUERY)))
+DEFINITION = stored(resolve(DeclaredDefinition(QUERY, constraints=(KEY,))))
+WITHOUT_KEY = stored(resolve(DeclaredDefinition(QUERY)))
 
 
 def kind(text):

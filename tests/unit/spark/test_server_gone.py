@@ -37,23 +37,23 @@ class FailingRunner(SparkStepRunner):
 
 
 @pytest.mark.parametrize(
-    ("condition", "told"),
+    ("condition", "error"),
     [("UNAVAILABLE", OutcomeUnknownError), ("DIVIDE_BY_ZERO", ChangeFailedError)],
 )
-def test_nobody_says_that_nothing_was_changed_who_cannot_know(condition, told):
+def test_nobody_says_that_nothing_was_changed_who_cannot_know(condition, error):
     step = DropTable(NAME, "id")
     assert step.phase is not Phase.AFTER
-    with pytest.raises(told) as failed:
+    with pytest.raises(error) as failed:
         FailingRunner(raised(condition)).run(step)
     assert condition in failed.value.parameters["problem"]
     assert failed.value.parameters["table"] == str(NAME)
 
 
 def test_one_that_is_gone_is_not_asked_who_came_first():
-    asked = []
+    requested = []
 
     def of(name):
-        asked.append(name)
+        requested.append(name)
         return NoTable("")
 
     writes = WriteErrors(SimpleNamespace(), SimpleNamespace(forget=lambda: None, of=of))
@@ -61,7 +61,7 @@ def test_one_that_is_gone_is_not_asked_who_came_first():
     gone, failure = raised("UNAVAILABLE"), raised("DIVIDE_BY_ZERO")
     with pytest.raises(errors.PySparkException) as failed, writes.explaining(None, step):
         raise gone
-    assert (failed.value, asked) == (gone, [])
+    assert (failed.value, requested) == (gone, [])
     with pytest.raises(RefreshFailedError), writes.explaining(None, step):
         raise failure
-    assert asked == [NAME]
+    assert requested == [NAME]

@@ -90,10 +90,10 @@ class FakeConf:
 
     def __init__(self, **known):
         self.getAll = known
-        self.asked = []
+        self.requested = []
 
     def isModifiable(self, key):  # noqa: N802 - as PySpark calls it
-        self.asked.append(key)
+        self.requested.append(key)
         return not key.startswith("fixed")
 
     def get(self, key, default):
@@ -105,10 +105,10 @@ class FakeConf:
 
 def test_confs_that_are_right_cost_nothing():
     conf = FakeConf(a="1", b="2", fixed="3", fixed_list="x,y")
-    asked = {"a": "1", "b": "3", "fixed": "4", "fixed_list": "y", "fixed_none": "z"}
-    assert apply_confs(SimpleNamespace(conf=conf), asked) == ("fixed", "fixed_none")
+    requested = {"a": "1", "b": "3", "fixed": "4", "fixed_list": "y", "fixed_none": "z"}
+    assert apply_confs(SimpleNamespace(conf=conf), requested) == ("fixed", "fixed_none")
     assert conf.getAll["b"] == "3"
-    assert "a" not in conf.asked
+    assert "a" not in conf.requested
 
 
 class FakeClient:

@@ -8,7 +8,11 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind, RefreshFacts
+from dbt.adapters.spark_mt.definition.commit_metadata import (
+    CommitKind,
+    CommitMetadata,
+    RefreshMetadata,
+)
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     OffsetPosition,
@@ -32,7 +36,7 @@ class Log:
         self.logs: dict[str, dict[int, Commit]] = {}
         self.reads = Counter()
 
-    def add(self, location, operation="WRITE", *, facts=None, rows=1, tag=""):
+    def add(self, location, operation="WRITE", *, metadata=None, rows=1, tag=""):
         log = self.logs.setdefault(location, {})
         version = max(log, default=-1) + 1
         identity = f"{location}{tag}{version}"
@@ -40,7 +44,7 @@ class Log:
             version,
             version * 1000,
             operation,
-            facts,
+            metadata,
             rows,
             identity,
             effect=FORMAT.effect_of(operation),
@@ -81,12 +85,12 @@ class Details:
 
     def __init__(self):
         self.catalog = {}
-        self.asked = Counter()
+        self.requested = Counter()
         self._known = {}
 
     def of(self, name):
         if name not in self._known:
-            self.asked[name.name] += 1
+            self.requested[name.name] += 1
             location = self.catalog.get(name)
             known = TableDetail("delta", location, "") if location else NoTable()
             self._known[name] = known
@@ -132,9 +136,9 @@ def at(version, location="/orders"):
 
 
 def content(read, kind=CommitKind.CONTENT):
-    refresh = RefreshFacts("r", "append", "CONTINUOUS", read * 1000)
+    refresh = RefreshMetadata("r", "append", "CONTINUOUS", read * 1000)
     positions = {str(ORDERS): at(read)}
-    return CommitFacts("id", kind, read + 1, 1, positions=positions, refresh=refresh)
+    return CommitMetadata("id", kind, read + 1, 1, positions=positions, refresh=refresh)
 
 
 def test_the_first_change_behind_a_position(states):
@@ -168,7 +172,7 @@ def test_a_log_that_has_not_moved_is_not_read_again(states, log):
 
 def test_what_a_source_reflects_right_before_what_was_not_read_of_it(states, log):
     for read in (0, 0, 1, 2):
-        log.add("/wide", facts=content(read), rows=read)
+        log.add("/wide", metadata=content(read), rows=read)
     found = states.unread(WIDE, at(0, "/wide"))
     assert (found.changed_at_ms, found.state.version, found.state.is_newest) == (2000, 1, False)
     assert found.state.positions == {str(ORDERS): at(0)}
@@ -195,7 +199,7 @@ def test_a_table_that_was_created_again_elsewhere(states, log, details):
     log.add("/other")
     details.catalog[ORDERS] = "/other"
     assert states.unread(ORDERS, at(0, "/other")).changed_at_ms is None
-    assert details.asked["orders"] == 2
+    assert details.requested["orders"] == 2
     states.forget()
     assert states.unread(ORDERS, at(2)).changed_at_ms == 0
 

@@ -31,13 +31,13 @@ def test_everything_is_added_and_absolute(tmp_path):
 
 
 def test_the_users_confs_win_and_are_completed(tmp_path):
-    asked = {
+    requested = {
         "spark.jars.packages": "org:other:1",
         "spark.sql.extensions": "org.Other",
         "spark.master": "spark://host:7077",
         "spark.sql.warehouse.dir": "/lake",
     }
-    confs = session_confs(asked, tmp_path).confs
+    confs = session_confs(requested, tmp_path).confs
     assert confs["spark.jars.packages"] == f"org:other:1,{delta_package('4.2.0')}"
     assert confs["spark.sql.extensions"] == "org.Other,io.delta.sql.DeltaSparkSessionExtension"
     assert (confs["spark.master"], confs["spark.sql.warehouse.dir"]) == (
@@ -54,14 +54,14 @@ def test_a_delta_of_the_users_own_is_kept(tmp_path, monkeypatch, key):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [
         {"spark.sql.catalogImplementation": "in-memory"},
         {"spark.hadoop.hive.metastore.uris": "thrift://host:9083"},
     ],
 )
-def test_no_derby_where_there_is_another_metastore(tmp_path, asked):
-    assert session_confs(asked, tmp_path).derby is None
+def test_no_derby_where_there_is_another_metastore(tmp_path, requested):
+    assert session_confs(requested, tmp_path).derby is None
 
 
 def test_confs_of_spark_itself(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.definition.columns import (
     quote,
     quote_text,
 )
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS, Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
@@ -110,8 +110,8 @@ layouts = st.sampled_from(("partitioned_by", "clustered_by")).flatmap(
 
 
 @st.composite
-def asked_definitions(draw: st.DrawFn) -> AskedDefinition:
-    return AskedDefinition(
+def declared_definitions(draw: st.DrawFn) -> DeclaredDefinition:
+    return DeclaredDefinition(
         query=draw(queries),
         columns=draw(st.just(()) | bare_columns | typed_columns),
         constraints=draw(constraints),
@@ -129,19 +129,19 @@ creates = st.builds(
     nodes.CreateTable,
     st.sampled_from((nodes.CreateForm.CREATE_OR_ALTER, nodes.CreateForm.CREATE_OR_REPLACE)),
     table_names,
-    asked_definitions(),
+    declared_definitions(),
 ) | st.builds(
     nodes.CreateTable,
     st.just(nodes.CreateForm.CREATE),
     table_names,
-    asked_definitions(),
+    declared_definitions(),
     st.booleans(),
 )
 alter_queries = st.builds(
     nodes.AlterQuery,
     table_names,
     st.builds(
-        AskedDefinition,
+        DeclaredDefinition,
         queries,
         start_mode=st.none() | start_modes,
         state_retention=st.none() | state_retentions,

@@ -1,7 +1,7 @@
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, PrimaryKey, TableName
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.modes import (
     IntervalUnit,
@@ -38,15 +38,15 @@ T = TableName("t")
 WEEK = StartInterval(7, IntervalUnit.DAY)
 
 
-def asked(head: str) -> AskedDefinition:
+def declared(head: str) -> DeclaredDefinition:
     statement = parse(f"CREATE MATERIALIZED TABLE t {head} AS SELECT 1")
     assert isinstance(statement, CreateTable)
-    assert statement.asked.query == "SELECT 1"
-    return statement.asked
+    assert statement.declared.query == "SELECT 1"
+    return statement.declared
 
 
-def definition(**fields: object) -> AskedDefinition:
-    return AskedDefinition("SELECT 1", **fields)  # type: ignore[arg-type]
+def definition(**fields: object) -> DeclaredDefinition:
+    return DeclaredDefinition("SELECT 1", **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def definition(**fields: object) -> AskedDefinition:
     ],
 )
 def test_clauses_of_create(head, expected):
-    assert asked(head) == expected
+    assert declared(head) == expected
 
 
 def test_both_orders_of_the_two_pairs():
     refresh = "FRESHNESS = INTERVAL '1' HOUR REFRESH_MODE = FULL"
     evolution = "START_MODE = FROM_BEGINNING STATE_RETENTION = NONE"
-    assert asked(f"WITH ('a' = 'b') {refresh} {evolution}") == asked(
+    assert declared(f"WITH ('a' = 'b') {refresh} {evolution}") == declared(
         f"WITH ('a' = 'b') {evolution} {refresh}"
     )
 
@@ -211,8 +211,8 @@ def test_the_query_is_taken_byte_for_byte(tail, query):
     altered = parse(f"ALTER MATERIALIZED TABLE t AS{tail}")
     added = parse(f"ALTER MATERIALIZED TABLE t ADD{tail}")
     assert isinstance(created, CreateTable)
-    assert created.asked.query == query
-    assert altered == AlterQuery(T, AskedDefinition(query))
+    assert created.declared.query == query
+    assert altered == AlterQuery(T, DeclaredDefinition(query))
     assert added == AddQuery(T, query)
 
 
@@ -257,7 +257,7 @@ def test_the_query_is_taken_byte_for_byte(tail, query):
             "WITH ('a' = 'b') SET START_MODE = FROM_NOW SET STATE_RETENTION = PTF_ONLY AS SELECT 1",
             AlterQuery(
                 T,
-                AskedDefinition(
+                DeclaredDefinition(
                     "SELECT 1",
                     start_mode=StartMode(StartModeType.FROM_NOW),
                     state_retention=StateRetention(StateRetentionType.PTF_ONLY),
@@ -269,7 +269,9 @@ def test_the_query_is_taken_byte_for_byte(tail, query):
             "SET STATE_RETENTION = ALL AS SELECT 1",
             AlterQuery(
                 T,
-                AskedDefinition("SELECT 1", state_retention=StateRetention(StateRetentionType.ALL)),
+                DeclaredDefinition(
+                    "SELECT 1", state_retention=StateRetention(StateRetentionType.ALL)
+                ),
             ),
         ),
         ("ADD ((SELECT 1))", AddQuery(T, "((SELECT 1))")),
@@ -302,7 +304,7 @@ def test_forms_of_alter(form, expected):
         ),
         (
             "EXPLAIN ALTER MATERIALIZED TABLE t AS SELECT 1",
-            Explain(AlterQuery(T, AskedDefinition("SELECT 1"))),
+            Explain(AlterQuery(T, DeclaredDefinition("SELECT 1"))),
         ),
     ],
 )

@@ -25,7 +25,7 @@ def followed(sql: str, clauses: str):
     assert isinstance(parse_statement(SHOW), nodes.ShowCreate)
     assert SHOW in refused(sql).parameters["instead"]
     created = parse_statement(f"CREATE OR ALTER MATERIALIZED TABLE s.t {clauses} AS SELECT 1 AS a")
-    return created.asked
+    return created.declared
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def followed(sql: str, clauses: str):
 )
 def test_a_constraint_goes_into_the_column_list(form, clause):
     item = clause.replace("column, …", "a").replace("condition", "a")
-    asked = followed(ALTER + form, f"({item})")
-    assert asked.constraints in ((PrimaryKey(("a",)),), (Check("a"),))
+    declared = followed(ALTER + form, f"({item})")
+    assert declared.constraints in ((PrimaryKey(("a",)),), (Check("a"),))
     advice = refused(ALTER + form).parameters["instead"]
     assert clause in advice
     assert "REPLACE" not in advice
@@ -119,8 +119,8 @@ def test_a_distribution_is_dropped_with_the_clustering():
     ],
 )
 def test_not_null_and_comments_of_columns_stand_in_the_column_list(form):
-    asked = followed(ALTER + form, "(a INT NOT NULL COMMENT 'x')")
-    assert asked.columns == (ColumnSpec("a", "INT", not_null=True, comment="x"),)
+    declared = followed(ALTER + form, "(a INT NOT NULL COMMENT 'x')")
+    assert declared.columns == (ColumnSpec("a", "INT", not_null=True, comment="x"),)
     assert "REPLACE" not in refused(ALTER + form).parameters["instead"]
 
 
@@ -200,8 +200,10 @@ def test_a_constraint_of_a_column_is_an_item_of_its_own(item, instead):
     assert error.condition == "MATERIALIZED_TABLE_UNSUPPORTED_CONSTRAINT"
     assert instead in error.parameters["instead"]
     own = instead.replace("column, …", "a").replace("condition", "a > 0")
-    asked = parse_statement(f"CREATE MATERIALIZED TABLE t (a BIGINT, {own}) AS SELECT 1 AS a").asked
-    assert len(asked.constraints) == 1
+    declared = parse_statement(
+        f"CREATE MATERIALIZED TABLE t (a BIGINT, {own}) AS SELECT 1 AS a"
+    ).declared
+    assert len(declared.constraints) == 1
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_a_watermark_in_the_column_list_is_an_option(item, column, delay):
 def test_columns_may_be_called_watermark():
     (column, other) = parse_statement(
         "CREATE MATERIALIZED TABLE t (watermark INT, `for` INT) AS SELECT 1, 2"
-    ).asked.columns
+    ).declared.columns
     assert (column.name, other.name) == ("watermark", "for")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey, TableName
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import (
     ADOPTED,
@@ -50,8 +50,8 @@ def table(query=ROWS, *sources, key="", **clauses):
     facts = {"source_columns": (COLUMNS,)}
     found = analyzed(query, DDL[query], *(sources or (DELTA,)), **facts)
     constraints = (PrimaryKey((key,), None),) if key else ()
-    asked = AskedDefinition(query, constraints=constraints, **clauses)
-    return Engine().knows(found).resolve(asked).definition, found
+    declared = DeclaredDefinition(query, constraints=constraints, **clauses)
+    return Engine().knows(found).resolve(declared).definition, found
 
 
 def now(kinds=None, request=Request.REFRESH, **facts):
@@ -146,7 +146,7 @@ def test_a_stream_over_several_sources_would_tell_no_common_state():
     other = replace(KAFKA, name=TableName("other", "sales", "spark_catalog"))
     query = "SELECT user_id, product_id, price FROM orders UNION ALL SELECT * FROM other"
     found = analyzed(query, QUERY_COLUMNS, KAFKA, other)
-    definition = Engine().knows(found).resolve(AskedDefinition(query)).definition
+    definition = Engine().knows(found).resolve(DeclaredDefinition(query)).definition
     choice = choose(definition, found)
     assert choice.name == "incremental/append"
     assert why(choice, "stream") == ["ROW_WISE", "SEVERAL_SOURCES"]

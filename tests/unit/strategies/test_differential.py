@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import (
@@ -37,8 +37,8 @@ FEW = ChangeExtent(ChangeKind.REMOVED, 15, 100)
 
 def table(query=GROUPS, source=SOURCE, options=AUTO, facts=None, **clauses):
     found = analyzed(query, DDL, source, source_columns=(COLUMNS,), **(facts or {}))
-    asked = AskedDefinition(query, options=options, **clauses)
-    return Engine().knows(found).resolve(asked).definition, found
+    declared = DeclaredDefinition(query, options=options, **clauses)
+    return Engine().knows(found).resolve(declared).definition, found
 
 
 def now(extent=FEW, request=Request.REFRESH, **facts):
@@ -135,7 +135,7 @@ def test_other_sources_baselines_and_watermarks_are_refused():
     assert codes(choose(*table(), baseline)) == ["BASELINE"]
     definition, found = table()
     late = ("watermark", "day DELAY OF INTERVAL 10 SECONDS")
-    marked = replace(definition, asked=replace(definition.asked, options=(*AUTO, late)))
+    marked = replace(definition, declared=replace(definition.declared, options=(*AUTO, late)))
     assert codes(choose(marked, found)) == ["STREAM_QUERY"]
 
 

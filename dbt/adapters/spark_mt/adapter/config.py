@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
 from dbt.adapters.spark_mt.definition.modes import Wait
@@ -291,9 +291,9 @@ def read_clause(clause: Clause) -> Callable[[Any], str]:
 
 def _value_of(parsed: object, clause: Clause, value: object) -> str:
     """The clause's value, provided that it is all that the text held."""
-    asked = parsed.asked if isinstance(parsed, CreateTable) else None
-    found = None if asked is None else clause.asked(asked)
-    if found is None or asked != replace(AskedDefinition(_QUERY), **{clause.field: found}):
+    declared = parsed.declared if isinstance(parsed, CreateTable) else None
+    found = None if declared is None else clause.declared(declared)
+    if found is None or declared != replace(DeclaredDefinition(_QUERY), **{clause.field: found}):
         raise InvalidValueError(detail=f"was not understood: {value!r}.")
     return clause.sql(found)
 
@@ -394,7 +394,7 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
         InvalidConfigError: With every violation.
     """
     set_values = {key: value for key, value in values.items() if value is not None}
-    strange = {key: _strange(key, set_values) for key in set_values if key not in KNOWN_KEYS}
+    strange = {key: _unknown_key(key, set_values) for key in set_values if key not in KNOWN_KEYS}
     reader = _Reader(set_values, own, [text for key, text in strange.items() if key in own])
     warnings = tuple(text for key, text in strange.items() if key not in own)
     settings = _read_settings(reader, warnings + _ineffective(set_values))
@@ -473,7 +473,7 @@ def _spellings(key: str) -> tuple[str, ...]:
     return (key, *(synonym for synonym, name in SYNONYMS.items() if name == key))
 
 
-def _strange(key: str, values: Mapping[str, Any]) -> str:
+def _unknown_key(key: str, values: Mapping[str, Any]) -> str:
     if key in FOREIGN_KEYS:
         return f"{key}: belongs to the materialization {FOREIGN_KEYS[key]}, it has no effect here."
     known = (k for k in KNOWN_KEYS if k not in values)

@@ -66,12 +66,12 @@ def _column_problems(there: tuple[Column, ...], wanted: tuple[Column, ...]) -> I
 
 def _partitioning_problems(table: PlainTable, wanted: ResolvedDefinition) -> Iterator[str]:
     names = Names.of(wanted.context)
-    old, new = table.partitioned_by, wanted.asked.partitioned_by
+    old, new = table.partitioned_by, wanted.declared.partitioned_by
     if [names.fold(c) for c in old] != [names.fold(c) for c in new]:
         yield (
             f"The table is partitioned by ({', '.join(old)}), the definition by ({', '.join(new)})."
         )
-    elif old and wanted.asked.clustered_by:
+    elif old and wanted.declared.clustered_by:
         yield "The table is partitioned, and a partitioned table cannot be clustered."
 
 

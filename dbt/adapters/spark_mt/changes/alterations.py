@@ -10,7 +10,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.resolution.columns import (
     Names,
@@ -40,42 +40,46 @@ ClauseAlteration = SetClause | SetOptions | ResetOptions
 
 
 @singledispatch
-def altered(statement: object, asked: AskedDefinition) -> AskedDefinition:
-    """Return `asked` with the clause that `statement` names changed.
+def altered(statement: object, declared: DeclaredDefinition) -> DeclaredDefinition:
+    """Return `declared` with the clause that `statement` names changed.
 
     Args:
         statement: A `ClauseAlteration` or an `AlterQuery`.
-        asked: The definition as it was asked for so far.
+        declared: The definition as it was asked for so far.
     """
-    raise TypeError(statement, asked)
+    raise TypeError(statement, declared)
 
 
 @altered.register
-def _(statement: SetClause, asked: AskedDefinition) -> AskedDefinition:
-    return replace(asked, **{statement.field: statement.value})
+def _(statement: SetClause, declared: DeclaredDefinition) -> DeclaredDefinition:
+    return replace(declared, **{statement.field: statement.value})
 
 
 @altered.register
-def _(statement: SetOptions, asked: AskedDefinition) -> AskedDefinition:
+def _(statement: SetOptions, declared: DeclaredDefinition) -> DeclaredDefinition:
     """A key that is there keeps its place."""
     wanted = dict(statement.options)
-    kept = tuple((key, wanted.get(key, value)) for key, value in asked.options)
-    there = {key for key, _ in asked.options}
-    return replace(asked, options=kept + tuple(o for o in statement.options if o[0] not in there))
+    kept = tuple((key, wanted.get(key, value)) for key, value in declared.options)
+    there = {key for key, _ in declared.options}
+    return replace(
+        declared, options=kept + tuple(o for o in statement.options if o[0] not in there)
+    )
 
 
 @altered.register
-def _(statement: ResetOptions, asked: AskedDefinition) -> AskedDefinition:
-    kept = tuple((key, value) for key, value in asked.options if key not in statement.keys)
-    return replace(asked, options=kept)
+def _(statement: ResetOptions, declared: DeclaredDefinition) -> DeclaredDefinition:
+    kept = tuple((key, value) for key, value in declared.options if key not in statement.keys)
+    return replace(declared, options=kept)
 
 
 @altered.register
-def _(statement: AlterQuery, asked: AskedDefinition) -> AskedDefinition:
+def _(statement: AlterQuery, declared: DeclaredDefinition) -> DeclaredDefinition:
     """A clause that is left out stays as it was."""
-    given: dict[str, Any] = {clause.field: clause.asked(statement.asked) for clause in CLAUSES}
+    given: dict[str, Any] = {
+        clause.field: clause.declared(statement.declared) for clause in CLAUSES
+    }
     stated = {field: value for field, value in given.items() if value not in (None, ())}
-    return replace(asked, query=statement.asked.query, **stated)
+    return replace(declared, query=statement.declared.query, **stated)
 
 
 _ALTERNATIVE = (
@@ -140,7 +144,7 @@ class _Merge:
 
     @property
     def key(self) -> tuple[str, ...]:
-        key = self.stored.asked.primary_key
+        key = self.stored.declared.primary_key
         return key.columns if key else ()
 
     def is_key(self, column: str) -> bool:
@@ -192,7 +196,7 @@ class _Merge:
         resolved = self.stored.resolved
         here, there = self.added.context, resolved.context
         same = (here.catalog, here.schema) == (there.catalog, there.schema)
-        return resolved.asked.query if same else resolved.expanded_query
+        return resolved.declared.query if same else resolved.expanded_query
 
     def _existing_names(self) -> tuple[str, ...]:
         """The table's names for the first query's columns, in that query's order."""
@@ -205,21 +209,21 @@ class _Merge:
         return found.name if found else key
 
     def _apart(self, name: str) -> str:
-        taken = self.stored.asked.query + self.added.query
+        taken = self.stored.declared.query + self.added.query
         while name in taken:
             name += "_"
         return name
 
     def columns(self) -> tuple[ColumnSpec, ...]:
         """Return the column list as written, followed by the new columns; none stays none."""
-        specs = self.stored.asked.columns
+        specs = self.stored.declared.columns
         if not specs:
             return ()
         typed = any(spec.type is not None for spec in specs)
         return (*specs, *(ColumnSpec(c.name, c.type if typed else None) for c in self.new))
 
 
-def with_added_query(stored: StoredDefinition, added: AnalyzedQuery) -> AskedDefinition:
+def with_added_query(stored: StoredDefinition, added: AnalyzedQuery) -> DeclaredDefinition:
     """Return the definition of one query that yields the columns of both, joined on the key.
 
     Rows that only one of them has stay, with NULL in the columns of the other; a NULL in the key
@@ -235,4 +239,4 @@ def with_added_query(stored: StoredDefinition, added: AnalyzedQuery) -> AskedDef
     """
     merge = _Merge(stored, added)
     raise_violations(str(stored.name), list(merge.violations()))
-    return replace(stored.asked, query=merge.query(), columns=merge.columns())
+    return replace(stored.declared, query=merge.query(), columns=merge.columns())

@@ -142,7 +142,7 @@ def check(
         elif isinstance(change, ColumnsAppended):
             found += _appended(table, change.columns)
         elif isinstance(change, ClauseChanged) and change.effect is Effect.IMPOSSIBLE:
-            old, new = (", ".join(d.asked.partitioned_by) for d in (stored, wanted))
+            old, new = (", ".join(d.declared.partitioned_by) for d in (stored, wanted))
             found.append(PartitioningChangeError(table=table, old=old, new=new))
     return (*found, *contradictions(table, stored, wanted, changes))
 

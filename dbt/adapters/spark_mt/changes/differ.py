@@ -50,7 +50,7 @@ def _table_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> It
     old, new = canonical_columns(stored.columns), canonical_columns(wanted.columns)
     names = Names.of(wanted.context)
     mismatches = tuple(_mismatches(old, new, names))
-    widening = dict(wanted.asked.options).get(TYPE_WIDENING, "false").lower() == "true"
+    widening = dict(wanted.declared.options).get(TYPE_WIDENING, "false").lower() == "true"
     if len(new) < len(old) or not all(m.widens and widening for m in mismatches):
         yield ColumnsMismatched(old, new, mismatches)
         return
@@ -83,7 +83,7 @@ def _widens(old: str, new: str) -> bool:
 def _column_list(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
     """Yield a column list that is written differently, names of appended columns aside."""
     same_content = _same_content(stored, wanted)
-    before, after = _written(stored.asked.columns), _written(wanted.asked.columns)
+    before, after = _written(stored.declared.columns), _written(wanted.declared.columns)
     if before and len(wanted.columns) > len(stored.columns):
         after = after[: len(before)]
     if not same_content or before != after:
@@ -101,8 +101,8 @@ def _same_content(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> boo
     both = min(len(stored.columns), len(wanted.columns))
     if stored.query_columns == wanted.query_columns:
         return query_positions(stored)[:both] == query_positions(wanted)[:both]
-    renamed = stored.asked.columns and wanted.asked.columns
-    if not renamed or not same_tokens(stored.asked.query, wanted.asked.query):
+    renamed = stored.declared.columns and wanted.declared.columns
+    if not renamed or not same_tokens(stored.declared.query, wanted.declared.query):
         return True  # what changed is said already, by the names or by the query
     return _origins(stored)[:both] == _origins(wanted)[:both]
 
@@ -138,11 +138,11 @@ def diff(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> tuple[Change
 
 
 def _query(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
-    same = same_tokens(stored.asked.query, wanted.asked.query)
+    same = same_tokens(stored.declared.query, wanted.declared.query)
     same = same and same_tokens(stored.expanded_query, wanted.expanded_query)
     if not (same and _same_place(stored, wanted)):
         yield QueryChanged(text_only=False)
-    elif stored.asked.query != wanted.asked.query:
+    elif stored.declared.query != wanted.declared.query:
         yield QueryChanged(text_only=True)
 
 
@@ -167,7 +167,9 @@ def _same_place(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> bool:
     ours, theirs = stored.context, wanted.context
     if (ours.catalog, ours.schema) == (theirs.catalog, theirs.schema):
         return True
-    return wanted.expanded_query != wanted.asked.query or parse(wanted.expanded_query) is not None
+    return (
+        wanted.expanded_query != wanted.declared.query or parse(wanted.expanded_query) is not None
+    )
 
 
 def _confs(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
@@ -187,7 +189,7 @@ def _column_comments(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> 
 
 def _constraints(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
     names = Names.of(wanted.context)
-    old, new = stored.asked.primary_key, wanted.asked.primary_key
+    old, new = stored.declared.primary_key, wanted.declared.primary_key
     if _key(old, names) != _key(new, names):
         same = old is not None and new is not None and _columns(old, names) == _columns(new, names)
         yield PrimaryKeyChanged(old, new, same_columns=same)
@@ -205,12 +207,12 @@ def _columns(key: PrimaryKey, names: Names) -> frozenset[str]:
 
 
 def _checks(definition: ResolvedDefinition) -> dict[tuple[str | None, str], Check]:
-    checks = (c for c in definition.asked.constraints if isinstance(c, Check))
+    checks = (c for c in definition.declared.constraints if isinstance(c, Check))
     return {(check.name, token_key(check.expression)): check for check in checks}
 
 
 def _options(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
-    old, new = dict(stored.asked.options), dict(wanted.asked.options)
+    old, new = dict(stored.declared.options), dict(wanted.declared.options)
     for key in sorted(new):
         if old.get(key) != new[key]:
             yield OptionSet(key, old.get(key), new[key])
@@ -242,12 +244,12 @@ def keep_configuration(statement: CreateTable, stored: StoredDefinition) -> Crea
     The column list stays the statement's, because it belongs to its query; comments and NOT NULL of
     columns that were there already stay as stored.
     """
-    before = {column.name.lower(): column for column in stored.asked.columns}
+    before = {column.name.lower(): column for column in stored.declared.columns}
     columns = tuple(
-        _as_stored(spec, before.get(spec.name.lower())) for spec in statement.asked.columns
+        _as_stored(spec, before.get(spec.name.lower())) for spec in statement.declared.columns
     )
-    asked = replace(stored.asked, query=statement.asked.query, columns=columns)
-    return replace(statement, asked=asked)
+    declared = replace(stored.declared, query=statement.declared.query, columns=columns)
+    return replace(statement, declared=declared)
 
 
 def _as_stored(spec: ColumnSpec, stored: ColumnSpec | None) -> ColumnSpec:

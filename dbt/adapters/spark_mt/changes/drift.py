@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
-    from dbt.adapters.spark_mt.definition.table_state import CatalogFacts, StoredTable
+    from dbt.adapters.spark_mt.definition.table_state import CatalogEntry, StoredTable
 
 
 _REDACTED = "(redacted)"
@@ -89,32 +89,32 @@ def state_drift(table: StoredTable) -> Iterator[Drift]:
 
 
 def catalog_drift(
-    definition: StoredDefinition, wanted: Mapping[str, str], facts: CatalogFacts
+    definition: StoredDefinition, wanted: Mapping[str, str], entry: CatalogEntry
 ) -> Iterator[Drift]:
     """Yield what the catalog has otherwise than the definition in force.
 
     Args:
         definition: The definition in force, which was published.
         wanted: The properties that follow from it.
-        facts: What the catalog has.
+        entry: What the catalog has.
     """
-    yield from _property_drift(wanted, facts)
-    comment = definition.asked.comment or ""
-    if comment != facts.comment:
-        yield _comment_drift("the table's comment", comment, facts.comment)
+    yield from _property_drift(wanted, entry)
+    comment = definition.declared.comment or ""
+    if comment != entry.comment:
+        yield _comment_drift("the table's comment", comment, entry.comment)
     for column in definition.resolved.columns:
-        found = facts.column_comments.get(column.name, "")
+        found = entry.column_comments.get(column.name, "")
         if (column.comment or "") != found:
             yield _comment_drift(f"the comment of {column.name}", column.comment or "", found)
-    asked = definition.asked.clustered_by
-    if [_folded(c) for c in asked] != [_folded(c) for c in facts.clustered_by]:
-        change = describe_change(_listed(asked), _listed(facts.clustered_by))
+    declared = definition.declared.clustered_by
+    if [_folded(c) for c in declared] != [_folded(c) for c in entry.clustered_by]:
+        change = describe_change(_listed(declared), _listed(entry.clustered_by))
         remedy = "the next statement on the table sets it again"
         yield Drift(DriftKind.CLUSTERING, f"CLUSTER BY was {change}", remedy)
 
 
-def _property_drift(wanted: Mapping[str, str], facts: CatalogFacts) -> Iterator[Drift]:
-    found = facts.properties
+def _property_drift(wanted: Mapping[str, str], entry: CatalogEntry) -> Iterator[Drift]:
+    found = entry.properties
     for key in sorted(key for key in wanted if not key.startswith(_OURS)):
         value = found.get(key)
         if value != wanted[key] and not (value or "").endswith(_REDACTED):
@@ -123,7 +123,7 @@ def _property_drift(wanted: Mapping[str, str], facts: CatalogFacts) -> Iterator[
                 f"the property {key} was {describe_text_change(wanted[key], value)}",
                 "set it back by ALTER TABLE … SET TBLPROPERTIES, or change the table's options",
             )
-    for key in sorted(set(found) - set(wanted) - facts.maintained):
+    for key in sorted(set(found) - set(wanted) - entry.maintained):
         if not key.lower().startswith(_OURS):
             yield Drift(
                 DriftKind.PROPERTY,

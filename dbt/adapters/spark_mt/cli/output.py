@@ -92,7 +92,7 @@ def print_error(error: BaseException) -> None:
     click.echo(head + rest, err=True)
 
 
-_LOOK_EVERY_S = 0.5
+_POLL_EVERY_S = 0.5
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def _bar() -> Progress:
 def _follow(
     bar: Progress, task: TaskID, look: Callable[[], StageProgress | None], ended: Event
 ) -> None:
-    while not ended.wait(_LOOK_EVERY_S):
+    while not ended.wait(_POLL_EVERY_S):
         found = look()
         if found is None:
             bar.update(task, total=None, completed=0, tasks="")

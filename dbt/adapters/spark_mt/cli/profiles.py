@@ -75,8 +75,8 @@ def place_of(choice: SparkChoice) -> Place:
 
 
 def _place(home: Path, output: Mapping[str, Any]) -> Place:
-    asked = output.get("server_side_parameters") or {}
-    confs = {str(key): _conf_value(value) for key, value in asked.items()}
+    requested = output.get("server_side_parameters") or {}
+    confs = {str(key): _conf_value(value) for key, value in requested.items()}
     return Place(
         home,
         confs,
@@ -92,10 +92,10 @@ def _conf_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _project_dir(asked: Path | None) -> Path | None:
+def _project_dir(requested: Path | None) -> Path | None:
     """The folder of dbt_project.yml: the one that was named, else here or the nearest above."""
-    if asked is not None:
-        return asked.absolute()
+    if requested is not None:
+        return requested.absolute()
     here = Path.cwd()
     return next((each for each in (here, *here.parents) if (each / _PROJECT).is_file()), None)
 
@@ -138,10 +138,10 @@ def _profile_name(project: Path | None) -> str | None:
     return None if name is None else str(_rendered(name, project / _PROJECT))
 
 
-def _profiles_file(asked: Path | None, project: Path | None) -> Path | None:
+def _profiles_file(requested: Path | None, project: Path | None) -> Path | None:
     """As dbt looks for it: the folder that was named; else the project, else ~/.dbt."""
-    folders = [asked] if asked else [*([project] if project else []), Path.cwd()]
-    folders += [] if asked else [Path.home() / ".dbt"]
+    folders = [requested] if requested else [*([project] if project else []), Path.cwd()]
+    folders += [] if requested else [Path.home() / ".dbt"]
     found = (folder / _PROFILES for folder in folders)
     return next((path for path in found if path.is_file()), None)
 

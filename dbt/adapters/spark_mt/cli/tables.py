@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.checks import lag_of
 from dbt.adapters.spark_mt.execution.errors import TableNotFoundError, problem_of
-from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, judged
+from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, with_effective_status
 from dbt.adapters.spark_mt.manager.table_views import unmeasured, with_lag
 from dbt.adapters.spark_mt.manager.views import RefreshPoint, TableView
 from dbt.adapters.spark_mt.resolution.durations import parse_zone
@@ -59,7 +59,7 @@ def view_of(table: KnownTable, jobs: Sequence[Job]) -> TableView:
         freshness=table.freshness.sql,
         freshness_seconds=table.freshness.seconds,
         refresh_mode=table.refresh_mode.value,
-        asked_refresh_mode=table.asked_refresh_mode,
+        declared_refresh_mode=table.declared_refresh_mode,
         status=table.status.value,
         status_reason=table.status_reason,
         engine="",
@@ -180,8 +180,10 @@ class Session:
         environment = self.tables.environment
         environment.store.forget()
         jobs: dict[TableName, list[Job]] = {}
-        for job in environment.conduct.log.jobs(self.catalog, environment.now_ms() - KEPT_MS):
-            jobs.setdefault(job.table, []).append(judged(job, environment))
+        for job in environment.execution_context.log.jobs(
+            self.catalog, environment.now_ms() - KEPT_MS
+        ):
+            jobs.setdefault(job.table, []).append(with_effective_status(job, environment))
         known = (e for e in environment.registry.tables(self.catalog) if wanted(str(e.name)))
         views = ((each.name, view_of(each, jobs.get(each.name, ()))) for each in known)
         return tuple(self._measured(*each) if measure else each[1] for each in views)
@@ -218,7 +220,7 @@ GONE = "GONE"
 """The registry knows a table that is there no more."""
 _PATTERN = "yyyy-MM-dd HH:mm:ss"
 _PRECISE_BELOW_S = 60.0
-_FIRST_LOOK_S, _LONGEST_PAUSE_S = 0.2, 2.0
+_FIRST_POLL_S, _LONGEST_PAUSE_S = 0.2, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +332,7 @@ def _through_manager(
     job_id = client.refresh(name, schedule_time=_time_text(client, name, choice), pattern=_PATTERN)
     if not choice.wait:
         return Refreshed(title, SUBMITTED, job_id)
-    pause = _FIRST_LOOK_S
+    pause = _FIRST_POLL_S
     while (job := client.job(job_id))["status"] == JobStatus.RUNNING.value:
         time.sleep(pause)
         pause = min(pause * 1.5, _LONGEST_PAUSE_S)

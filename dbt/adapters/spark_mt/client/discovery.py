@@ -83,15 +83,15 @@ def write(path: Path, manager: Discovered) -> None:
         OSError: The directory cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     text = json.dumps(_document(manager), indent=2)
     try:
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
         with os.fdopen(file, "w", encoding="utf-8") as stream:
             stream.write(text)
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def remove(path: Path, owner: Owner) -> None:

@@ -128,13 +128,13 @@ class ManagerClient:
         Returns:
             Columns, rows and outcome, as `execution/results.py` knows them.
         """
-        asked: Json = {
+        body: Json = {
             "statement": statement,
             "currentCatalog": catalog,
             "currentSchema": schema,
             "owner": dict(owner),
         }
-        return self._object("POST", f"{_TABLES}/execute", asked)
+        return self._object("POST", f"{_TABLES}/execute", body)
 
     def refresh(
         self,
@@ -155,14 +155,14 @@ class ManagerClient:
         Returns:
             The job's id.
         """
-        asked: Json = {"materializedTable": name, "isPeriodic": schedule_time is not None}
+        body: Json = {"materializedTable": name, "isPeriodic": schedule_time is not None}
         if schedule_time is not None:
-            asked["scheduleTime"] = schedule_time
+            body["scheduleTime"] = schedule_time
             if pattern is not None:
-                asked["scheduleTimeFormat"] = pattern
+                body["scheduleTimeFormat"] = pattern
         if config:
-            asked["config"] = dict(config)
-        return str(self._object("POST", f"{_TABLES}/refresh", asked)["jobID"])
+            body["config"] = dict(config)
+        return str(self._object("POST", f"{_TABLES}/refresh", body)["jobID"])
 
     def _object(self, method: str, path: str, body: Json | None = None) -> Json:
         answer = self._ask(method, path, body)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "[::1]"})
 _START_S = 120.0
-_LOOK_EVERY_S = 0.2
+_POLL_EVERY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SparkTarget:
 
 
 def automatic_target(
-    asked: Mapping[str, str],
+    requested: Mapping[str, str],
     home: Path,
     waiting: Callable[[Discovered], None] = lambda _: None,
     wait_s: float = _START_S,
@@ -55,14 +55,14 @@ def automatic_target(
     """Take the Spark of the manager that serves the same warehouse; without one, one's own.
 
     Args:
-        asked: The user's confs, which may say where the metastore is.
+        requested: The user's confs, which may say where the metastore is.
         home: Where the metastore is otherwise.
         waiting: Told once when the manager is just starting, and is waited for.
         wait_s: For how many seconds at most.
     """
     if is_running_here():
         return SparkTarget("Spark runs in this process already")
-    metastore = embedded_metastore(asked, home)
+    metastore = embedded_metastore(requested, home)
     if metastore is None:
         return SparkTarget("there is no embedded metastore, beside which a manager could be found")
     found = _started(discovery.place(metastore), waiting, wait_s)
@@ -107,6 +107,6 @@ def _started(
     if isinstance(found, Discovered) and found.is_starting:
         waiting(found)
     while isinstance(found, Discovered) and found.is_starting and time.monotonic() < deadline:
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(_POLL_EVERY_S)
         found = discovery.read(path)
     return found

@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.definition.columns import (
     TableName,
 )
 from dbt.adapters.spark_mt.definition.definition import (
-    AskedDefinition,
+    DeclaredDefinition,
     QueryContext,
     ResolvedDefinition,
     StoredDefinition,
@@ -136,7 +136,7 @@ def _resolved(resolved: ResolvedDefinition) -> Document:
     context, start = resolved.context, resolved.start_mode
     query, sources = (resolved.expanded_query, resolved.query_columns), resolved.source_columns
     return {
-        "asked": _asked(resolved.asked),
+        "asked": _declared(resolved.declared),
         "columns": [_column(column) for column in resolved.columns],
         "expanded_query": resolved.expanded_query,
         "context": {
@@ -157,7 +157,7 @@ def _resolved(resolved: ResolvedDefinition) -> Document:
 def _read_resolved(doc: Document) -> ResolvedDefinition:
     context, start = doc["context"], doc["start_mode"]
     return ResolvedDefinition(
-        asked=_read_asked(doc["asked"]),
+        declared=_read_declared(doc["asked"]),
         columns=tuple(_read_column(column) for column in doc["columns"]),
         expanded_query=doc["expanded_query"],
         context=QueryContext(
@@ -179,27 +179,27 @@ def _read_resolved(doc: Document) -> ResolvedDefinition:
     )
 
 
-def _asked(asked: AskedDefinition) -> Document:
-    mode, start, retention = asked.refresh_mode, asked.start_mode, asked.state_retention
+def _declared(declared: DeclaredDefinition) -> Document:
+    mode, start, retention = declared.refresh_mode, declared.start_mode, declared.state_retention
     return {
-        "query": asked.query,
-        "columns": [_column_spec(column) for column in asked.columns],
-        "constraints": [_constraint(constraint) for constraint in asked.constraints],
-        "comment": asked.comment,
-        "partitioned_by": list(asked.partitioned_by),
-        "clustered_by": list(asked.clustered_by),
-        "options": _pairs(asked.options),
-        "freshness": asked.freshness and _freshness(asked.freshness),
+        "query": declared.query,
+        "columns": [_column_spec(column) for column in declared.columns],
+        "constraints": [_constraint(constraint) for constraint in declared.constraints],
+        "comment": declared.comment,
+        "partitioned_by": list(declared.partitioned_by),
+        "clustered_by": list(declared.clustered_by),
+        "options": _pairs(declared.options),
+        "freshness": declared.freshness and _freshness(declared.freshness),
         "refresh_mode": mode and mode.value,
         "start_mode": start and _start_mode(start),
         "state_retention": retention and _state_retention(retention),
     }
 
 
-def _read_asked(doc: Document) -> AskedDefinition:
+def _read_declared(doc: Document) -> DeclaredDefinition:
     freshness, mode = doc.get("freshness"), doc.get("refresh_mode")
     start, retention = doc.get("start_mode"), doc.get("state_retention")
-    return AskedDefinition(
+    return DeclaredDefinition(
         query=doc["query"],
         columns=tuple(_read_column_spec(column) for column in doc.get("columns", [])),
         constraints=tuple(_read_constraint(each) for each in doc.get("constraints", [])),

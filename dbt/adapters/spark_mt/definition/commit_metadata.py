@@ -40,7 +40,7 @@ class UnreadableCommitError(MaterializedTableError):
     )
 
 
-class UnreadableFactsError(ValueError):
+class UnreadableMetadataError(ValueError):
     """A commit's user metadata is ours, and of another format, or damaged; its text says which."""
 
 
@@ -64,7 +64,7 @@ class CommitKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class CommitFacts:
+class CommitMetadata:
     """The facts of one commit.
 
     Args:
@@ -87,14 +87,14 @@ class CommitFacts:
     definition: str = ""
     positions: Positions | None = None
     partition_positions: Positions | None = None
-    refresh: RefreshFacts | None = None
-    stream: StreamFacts | None = None
+    refresh: RefreshMetadata | None = None
+    stream: StreamMetadata | None = None
     foreign: tuple[tuple[int, str], ...] = ()
     token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshFacts:
+class RefreshMetadata:
     """Which refresh wrote a table's rows; `started_at_ms` counts from the epoch, UTC.
 
     Commits without rows repeat it, so it carries what a newer release stored in addition.
@@ -108,7 +108,7 @@ class RefreshFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamFacts:
+class StreamMetadata:
     """The batch of a stream that a commit holds.
 
     Args:
@@ -120,52 +120,54 @@ class StreamFacts:
     batch: int
 
 
-def encode_commit(facts: CommitFacts) -> str:
+def encode_commit(metadata: CommitMetadata) -> str:
     """Return the facts as the text for a commit's user metadata."""
     document: dict[str, Any] = {
         MARK: FORMAT_VERSION,
-        "table": facts.table_id,
-        "kind": facts.kind.value,
-        "seq": facts.seq,
-        "token": facts.token,
-        "generation": facts.generation,
+        "table": metadata.table_id,
+        "kind": metadata.kind.value,
+        "seq": metadata.seq,
+        "token": metadata.token,
+        "generation": metadata.generation,
     }
-    if facts.definition:
-        document["definition"] = facts.definition
-    if facts.positions is not None:
-        document["positions"] = encode_positions(facts.positions)
-    if facts.partition_positions is not None:
-        document["partition_positions"] = encode_positions(facts.partition_positions)
-    if facts.refresh is not None:
-        document["refresh"] = with_unknown_keys(_refresh(facts.refresh), facts.refresh.unknown_keys)
-    if facts.stream is not None:
-        document["stream"] = [facts.stream.checkpoint, facts.stream.batch]
-    if facts.foreign:
-        document["foreign"] = facts.foreign[-MOST_FOREIGN:]
+    if metadata.definition:
+        document["definition"] = metadata.definition
+    if metadata.positions is not None:
+        document["positions"] = encode_positions(metadata.positions)
+    if metadata.partition_positions is not None:
+        document["partition_positions"] = encode_positions(metadata.partition_positions)
+    if metadata.refresh is not None:
+        document["refresh"] = with_unknown_keys(
+            _refresh(metadata.refresh), metadata.refresh.unknown_keys
+        )
+    if metadata.stream is not None:
+        document["stream"] = [metadata.stream.checkpoint, metadata.stream.batch]
+    if metadata.foreign:
+        document["foreign"] = metadata.foreign[-MOST_FOREIGN:]
     return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
 
 
-def decode_commit(text: str | None) -> CommitFacts | None:
+def decode_commit(text: str | None) -> CommitMetadata | None:
     """Return the facts in a commit's user metadata, or None if the commit is not one of ours.
 
     Raises:
-        UnreadableFactsError: It is one of ours, of another major version or damaged.
+        UnreadableMetadataError: It is one of ours, of another major version or damaged.
     """
     document = _document(text)
     if document is None:
         return None
     if document[MARK] != FORMAT_VERSION:
         problem = f"its format is {document[MARK]}, and this release reads {FORMAT_VERSION}"
-        raise UnreadableFactsError(problem)
+        raise UnreadableMetadataError(problem)
     try:
-        return _facts(document)
+        return _metadata(document)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise UnreadableFactsError(_DAMAGED) from error
+        raise UnreadableMetadataError(_DAMAGED) from error
 
 
-def _facts(document: dict[str, Any]) -> CommitFacts:
+def _metadata(document: dict[str, Any]) -> CommitMetadata:
     refresh, stream = document.get("refresh"), document.get("stream")
-    return CommitFacts(
+    return CommitMetadata(
         table_id=document["table"],
         kind=CommitKind(document["kind"]),
         seq=int(document["seq"]),
@@ -175,12 +177,12 @@ def _facts(document: dict[str, Any]) -> CommitFacts:
         positions=_optional_positions(document.get("positions")),
         partition_positions=_optional_positions(document.get("partition_positions")),
         refresh=None if refresh is None else _read_refresh(refresh),
-        stream=None if stream is None else StreamFacts(checkpoint=stream[0], batch=stream[1]),
+        stream=None if stream is None else StreamMetadata(checkpoint=stream[0], batch=stream[1]),
         foreign=tuple((change[0], change[1]) for change in document.get("foreign", ())),
     )
 
 
-def _refresh(refresh: RefreshFacts) -> dict[str, Any]:
+def _refresh(refresh: RefreshMetadata) -> dict[str, Any]:
     return {
         "id": refresh.refresh_id,
         "strategy": refresh.strategy,
@@ -189,8 +191,8 @@ def _refresh(refresh: RefreshFacts) -> dict[str, Any]:
     }
 
 
-def _read_refresh(document: dict[str, Any]) -> RefreshFacts:
-    refresh = RefreshFacts(
+def _read_refresh(document: dict[str, Any]) -> RefreshMetadata:
+    refresh = RefreshMetadata(
         refresh_id=document["id"],
         strategy=document["strategy"],
         trigger=document["trigger"],
@@ -208,7 +210,7 @@ def _document(text: str | None) -> dict[str, Any] | None:
     """Return the document of a text of ours, None for a text of others.
 
     Raises:
-        UnreadableFactsError: The text begins as ours do, and is no JSON.
+        UnreadableMetadataError: The text begins as ours do, and is no JSON.
     """
     if not text or MARK not in text:
         return None
@@ -216,7 +218,7 @@ def _document(text: str | None) -> dict[str, Any] | None:
         document = json.loads(text)
     except ValueError:
         if _OURS.match(text):
-            raise UnreadableFactsError(_DAMAGED) from None
+            raise UnreadableMetadataError(_DAMAGED) from None
         return None
     is_ours = isinstance(document, dict) and type(document.get(MARK)) is int
     return document if is_ours else None

@@ -27,7 +27,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AskedDefinition:
+class DeclaredDefinition:
     """Everything the user wrote; a clause that was left out is None or empty.
 
     Args:
@@ -83,7 +83,7 @@ class ResolvedDefinition:
     """A definition in which nothing is left open.
 
     Args:
-        asked: What the user wrote.
+        declared: What the user wrote.
         columns: The table's columns in its own order.
         expanded_query: The query with every relation by its full name; what refreshes run.
         context: Where it was analysed.
@@ -99,7 +99,7 @@ class ResolvedDefinition:
             before these were recorded.
     """
 
-    asked: AskedDefinition
+    declared: DeclaredDefinition
     columns: tuple[Column, ...]
     expanded_query: str
     context: QueryContext
@@ -155,9 +155,9 @@ class StoredDefinition:
     unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
 
     @property
-    def asked(self) -> AskedDefinition:
+    def declared(self) -> DeclaredDefinition:
         """What the user wrote."""
-        return self.resolved.asked
+        return self.resolved.declared
 
     @property
     def suspended_by_user(self) -> bool:

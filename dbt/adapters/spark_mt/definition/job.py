@@ -61,8 +61,8 @@ class Job:
     Args:
         job_id: The refresh's id, which its commit carries as well.
         started_at_ms: Milliseconds since the epoch, UTC, as all times here.
-        heard_at_ms: When its owner wrote this. A running refresh writes every 20 seconds; a stream
-            that a manager hosts when it changes, as the manager's lease shows that it runs.
+        last_heartbeat_ms: When its owner wrote this. A running refresh writes every 20 seconds; a
+            stream that a manager hosts when it changes, as the manager's lease shows that it runs.
         trigger: The statement that it is a part of: `CREATE`, `REFRESH` …
         creates: Whether the table did not exist when it began.
         refresh_mode: Of the definition that it computes, for listings.
@@ -81,7 +81,7 @@ class Job:
     kind: JobKind
     status: JobStatus
     started_at_ms: int
-    heard_at_ms: int
+    last_heartbeat_ms: int
     owner: Owner
     trigger: str
     creates: bool = False
@@ -108,7 +108,8 @@ class Lease:
         catalog: Whose tables.
         term: Grows by one with every takeover.
         owner: The manager's process.
-        heard_at_ms: When it said so last, on its own clock: milliseconds since the epoch, UTC.
+        last_heartbeat_ms: When it said so last, on its own clock: milliseconds since the epoch,
+            UTC.
         address: Of its REST interface; empty without one.
         settings: The settings under `spark.materialized-table.` that are in force in it, which
             hold for the tables that it hosts.
@@ -119,16 +120,16 @@ class Lease:
     catalog: str
     term: int
     owner: Owner
-    heard_at_ms: int
+    last_heartbeat_ms: int
     address: str = ""
     settings: Pairs = ()
     silence_ms: int = SILENCE_MS
     is_released: bool = False
 
 
-def renewed(lease: Lease, heard_at_ms: int) -> Lease:
+def renewed(lease: Lease, last_heartbeat_ms: int) -> Lease:
     """Return a lease whose last heartbeat was at an instant, if that is later."""
-    return replace(lease, heard_at_ms=max(lease.heard_at_ms, heard_at_ms))
+    return replace(lease, last_heartbeat_ms=max(lease.last_heartbeat_ms, last_heartbeat_ms))
 
 
 class RefreshHandler(Protocol):

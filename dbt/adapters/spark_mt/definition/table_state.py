@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.definition.positions import Positions
@@ -24,7 +24,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Stranger:
+class UnmanagedTable:
     """Something has this name that is no materialized table.
 
     Args:
@@ -36,7 +36,7 @@ class Stranger:
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged:
+class InconsistentTable:
     """This was a materialized table until another writer changed what makes it one.
 
     Args:
@@ -148,7 +148,7 @@ class StoredTable:
     last_refresh: LastRefresh | None = None
     published: StoredDefinition | None = None
     foreign_commits: tuple[ForeignCommit, ...] = field(default=())
-    stream: StreamFacts | None = None
+    stream: StreamMetadata | None = None
 
     @property
     def name(self) -> TableName:
@@ -171,11 +171,11 @@ class StoredTable:
         return self.published is not None and self.published.generation == 0
 
 
-Found = Missing | Stranger | Damaged | Unreadable | StoredTable
+FoundTable = Missing | UnmanagedTable | InconsistentTable | Unreadable | StoredTable
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogFacts:
+class CatalogEntry:
     """Comments, properties and clustering of a table.
 
     Args:

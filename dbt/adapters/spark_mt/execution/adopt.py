@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.changes.adoption import AdoptionRefusedError, adoption_problems
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.definition.table_state import Missing, Stranger
+from dbt.adapters.spark_mt.definition.table_state import Missing, UnmanagedTable
 from dbt.adapters.spark_mt.execution.create import Planned, carry_out
 from dbt.adapters.spark_mt.execution.errors import NotMaterializedError, TableNotFoundError
 from dbt.adapters.spark_mt.execution.executor import perform, retrying
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
-from dbt.adapters.spark_mt.planning.adoption import plan_adoption, plan_farewell, plan_release
-from dbt.adapters.spark_mt.planning.steps import Plan, RaiseFence
+from dbt.adapters.spark_mt.planning.adoption import plan_adoption, plan_release, plan_release_rest
+from dbt.adapters.spark_mt.planning.steps import Plan, ReserveSequence
 from dbt.adapters.spark_mt.resolution.durations import (
     SESSION_TIME_ZONE,
     epoch_milliseconds,
     parse_zone,
 )
-from dbt.adapters.spark_mt.resolution.resolver import Surroundings
+from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -83,7 +83,7 @@ class Adoptions:
         """
         name = self._env.store.full_name(statement.name)
         found = self._env.store.find(name)
-        if not isinstance(found, Stranger):
+        if not isinstance(found, UnmanagedTable):
             return self._definitions.plan(statement)
         planned = self._planned(self._plain(found), statement, as_of)
         return planned.plan, planned.action
@@ -104,17 +104,17 @@ class Adoptions:
         self, name: TableName, statement: CreateTable, as_of: datetime | None
     ) -> StatementOutcome:
         found = self._env.store.find(name)
-        if not isinstance(found, Stranger):
+        if not isinstance(found, UnmanagedTable):
             return self._definitions.create(statement)
         table = self._plain(found)
         planned = self._planned(table, statement, as_of)
         if not table.is_fence_known:
-            self._raise_fence(table)
+            self._reserve_sequence(table)
             # What happened before this look is seen now, what happens after it is fenced off.
             return self._adopt(name, statement, as_of)
         return carry_out(self._env, planned, found)
 
-    def _plain(self, found: Stranger) -> PlainTable:
+    def _plain(self, found: UnmanagedTable) -> PlainTable:
         table = self._env.store.plain(found.name)
         if table is None:
             title = self._env.format.title
@@ -125,8 +125,8 @@ class Adoptions:
     def _planned(
         self, table: PlainTable, statement: CreateTable, as_of: datetime | None
     ) -> Planned:
-        around = Surroundings(compare=lambda wanted: _refusals(table, wanted))
-        resolution = self._env.resolve(table.name, statement.asked, None, around)
+        statement_context = StatementContext(compare=lambda wanted: _refusals(table, wanted))
+        resolution = self._env.resolve(table.name, statement.declared, None, statement_context)
         for refusal in _refusals(table, resolution.definition):
             raise refusal
         positions = self._positions(table.name, resolution.analyzed, as_of)
@@ -134,12 +134,12 @@ class Adoptions:
         plan = plan_adoption(table, table_id, resolution, positions, owner)
         return Planned(plan, Action.ADOPTED)
 
-    def _raise_fence(self, table: PlainTable) -> None:
+    def _reserve_sequence(self, table: PlainTable) -> None:
         """Commit a number above those of the log; the format does not say which one is next."""
         seq = table.version + 2
         while seq < _HIGHEST:
             with suppress(CommitConflictError):
-                perform(Plan(table.name, (RaiseFence(table.name, seq),)), self._env)
+                perform(Plan(table.name, (ReserveSequence(table.name, seq),)), self._env)
                 return
             seq *= 2
         raise CommitConflictError(table=table.name)
@@ -171,7 +171,7 @@ class Adoptions:
         found = self._env.store.find(name)
         if isinstance(found, Missing):
             raise TableNotFoundError(table=name)
-        if not isinstance(found, Stranger):
+        if not isinstance(found, UnmanagedTable):
             result = perform(plan_release(found), self._env)
             return StatementOutcome(
                 str(name), Action.RELEASED, ("table released",), warnings=result.warnings
@@ -179,7 +179,7 @@ class Adoptions:
         table = self._env.store.plain(name)
         if table is None or (table.leftover is not None and not table.seq):
             raise NotMaterializedError(table=name, kind=found.kind)
-        result = perform(plan_farewell(name), self._env)
+        result = perform(plan_release_rest(name), self._env)
         message = "it is a plain table already"
         return StatementOutcome(
             str(name), Action.UNCHANGED, message=message, warnings=result.warnings

@@ -16,12 +16,17 @@ from dbt.adapters.spark_mt.execution.errors import (
     NotPlannableError,
     TableNotFoundError,
 )
-from dbt.adapters.spark_mt.execution.executor import going_first, perform, retrying, stored_table
+from dbt.adapters.spark_mt.execution.executor import (
+    perform,
+    retrying,
+    stored_table,
+    writer_priority,
+)
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.source_columns import with_source_columns
 from dbt.adapters.spark_mt.planning.planner import plan_status
 from dbt.adapters.spark_mt.resolution.options import check_run_options, run_option_problems
-from dbt.adapters.spark_mt.resolution.resolver import Surroundings
+from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.statements.nodes import (
     PLANNED,
     AddQuery,
@@ -82,7 +87,9 @@ class Alterations:
                 nothing has changed then, except where `UnfinishedChangeError` says so.
         """
         name = self._env.store.full_name(statement.name)
-        return retrying(lambda: self._alter(name, statement), lambda: going_first(self._env, name))
+        return retrying(
+            lambda: self._alter(name, statement), lambda: writer_priority(self._env, name)
+        )
 
     def plan(self, statement: Alteration) -> tuple[Plan, Action]:
         """Plan an ALTER without carrying it out.
@@ -132,18 +139,18 @@ class Alterations:
         definition = table.definition
         if isinstance(statement, AddQuery):
             added = self._env.analyzer.analyze(statement.query)
-            asked = with_added_query(definition, added)
+            declared = with_added_query(definition, added)
             known = with_source_columns(self._env, table)
             # The first query keeps its meaning.
-            around = Surroundings(recorded=known.resolved.source_columns)
-            return self._env.resolve(table.name, asked, known, around)
-        asked = altered(statement, definition.asked)
+            statement_context = StatementContext(recorded=known.resolved.source_columns)
+            return self._env.resolve(table.name, declared, known, statement_context)
+        declared = altered(statement, definition.declared)
         if isinstance(statement, AlterQuery):
             known = with_source_columns(self._env, table)
             problems = run_option_problems(str(table.name), statement.options)
-            around = Surroundings(extends_list=True, errors=problems)
-            return self._env.resolve(table.name, asked, known, around)
-        return self._env.resolve_clauses(asked, definition)
+            statement_context = StatementContext(extends_list=True, errors=problems)
+            return self._env.resolve(table.name, declared, known, statement_context)
+        return self._env.resolve_clauses(declared, definition)
 
     def _derived(self, name: TableName) -> Derivation | None:
         try:
@@ -156,10 +163,10 @@ class Alterations:
 
     def _derive(self, name: TableName) -> StatementOutcome | None:
         table = stored_table(self._env, name)
-        asked = table.definition.asked
-        if asked.logical_refresh_mode is not LogicalRefreshMode.AUTOMATIC:
+        declared = table.definition.declared
+        if declared.logical_refresh_mode is not LogicalRefreshMode.AUTOMATIC:
             return None
-        resolution = self._env.resolve_clauses(asked, table.definition)
+        resolution = self._env.resolve_clauses(declared, table.definition)
         planned = plan_change(self._env, table, resolution)
         if planned.action is Action.UNCHANGED:
             return None

@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     PartitionUnderBaselineError,
     PositionsLostError,
     SourceHistoryGoneError,
-    SourceMadeAnewError,
+    SourceRecreatedError,
     SourceRewrittenError,
 )
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         Positions,
         SourcePositions,
     )
-    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.definition.table_state import FoundTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepResult
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
@@ -88,7 +88,7 @@ def loss_of(table: StoredTable, run: RefreshRun) -> str:
     return "; ".join(lost)
 
 
-def losing_nothing(environment: Environment, table: StoredTable, run: RefreshRun) -> RefreshRun:
+def without_data_loss(environment: Environment, table: StoredTable, run: RefreshRun) -> RefreshRun:
     """Let a run compute all rows of a table, unless that loses some.
 
     Raises:
@@ -103,7 +103,7 @@ def losing_nothing(environment: Environment, table: StoredTable, run: RefreshRun
 def refresh_outcome(
     name: TableName,
     run: RefreshRun,
-    found: Found,
+    found: FoundTable,
     result: StepResult,
     environment: Environment,
 ) -> RefreshOutcome:
@@ -246,7 +246,7 @@ def broken(environment: Environment, name: TableName, choice: Choice) -> Baselin
         retention = f"{format_.log_retention} and {format_.file_retention}"
         error = SourceHistoryGoneError(table=name, source=source, after=after, retention=retention)
     elif reason.code == "SOURCE_RECREATED":
-        error = SourceMadeAnewError(table=name, source=source, after=after)
+        error = SourceRecreatedError(table=name, source=source, after=after)
     else:
         error = SourceRewrittenError(table=name, source=source, after=after, why=final.alternative)
     return error

@@ -19,10 +19,15 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Stranger, Unreadable
+from dbt.adapters.spark_mt.definition.table_state import (
+    InconsistentTable,
+    StoredTable,
+    UnmanagedTable,
+    Unreadable,
+)
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError, problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
-from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, instant, judged
+from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, instant, with_effective_status
 from dbt.adapters.spark_mt.execution.source_states import TableState
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from dbt.adapters.spark_mt.definition.positions import Position
-    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.definition.table_state import FoundTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import RowDifference
     from dbt.adapters.spark_mt.execution.source_states import SourceStates, Unread
@@ -310,17 +315,17 @@ def health_problems(environment: Environment, name: TableName) -> tuple[str, ...
     return (*map(str, matters), *_failures(environment, full))
 
 
-def _drift(environment: Environment, name: TableName, found: Found) -> Iterator[Drift]:
+def _drift(environment: Environment, name: TableName, found: FoundTable) -> Iterator[Drift]:
     match found:
         case StoredTable():
             yield from state_drift(found)
             yield from _against_catalog(environment, found)
-        case Damaged():
+        case InconsistentTable():
             yield Drift(DriftKind.TABLE, f"it was damaged: {found.problem}", _REPLACE)
         case Unreadable():
             problem = found.error.parameters.get("problem", found.error.condition)
             yield Drift(DriftKind.TABLE, f"its definition cannot be read: {problem}", _REPLACE)
-        case Stranger():
+        case UnmanagedTable():
             remedy = "drop it or give the model another name"
             yield Drift(DriftKind.TABLE, f"a {found.kind} has its name", remedy)
         case _:
@@ -334,14 +339,14 @@ def _against_catalog(environment: Environment, table: StoredTable) -> Iterator[D
         what = "properties or comments do not follow its definition yet"
         yield Drift(DriftKind.UNFINISHED, what, "the next statement on the table finishes this")
         return
-    facts = environment.observer.facts(table.name)
-    yield from catalog_drift(definition, properties_of(definition, environment.format), facts)
+    entry = environment.observer.catalog_entry(table.name)
+    yield from catalog_drift(definition, properties_of(definition, environment.format), entry)
 
 
 def _failures(environment: Environment, name: TableName) -> Iterator[str]:
     since = environment.now_ms() - KEPT_MS
-    jobs = environment.conduct.log.jobs(name.catalog or "", since)
-    ours = (judged(job, environment) for job in jobs if job.table == name)
+    jobs = environment.execution_context.log.jobs(name.catalog or "", since)
+    ours = (with_effective_status(job, environment) for job in jobs if job.table == name)
     last = next((job for job in ours if job.status is not JobStatus.RUNNING), None)
     if last is not None and last.status is JobStatus.FAILED:
         yield f"the refresh of {instant(last.started_at_ms)} failed ({last.job_id}): {last.error}"

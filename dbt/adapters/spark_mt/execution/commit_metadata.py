@@ -7,7 +7,11 @@ from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import encode_definition
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind, RefreshFacts
+from dbt.adapters.spark_mt.definition.commit_metadata import (
+    CommitKind,
+    CommitMetadata,
+    RefreshMetadata,
+)
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -15,11 +19,11 @@ from dbt.adapters.spark_mt.planning.steps import (
     FillPartitions,
     PrepareStorage,
     Publish,
-    RaiseFence,
     Recluster,
     Release,
+    RemoveProperties,
+    ReserveSequence,
     Step,
-    Unpublish,
     WriteBatch,
 )
 
@@ -29,99 +33,99 @@ if TYPE_CHECKING:
 
 
 @singledispatch
-def facts_of(step: Step | WriteBatch) -> CommitFacts:
+def metadata_of(step: Step | WriteBatch) -> CommitMetadata:
     """Return the facts for the commit of `step`, which must be a step that commits to the table."""
     raise TypeError(step)
 
 
-@facts_of.register
-def _(step: Fill) -> CommitFacts:
+@metadata_of.register
+def _(step: Fill) -> CommitMetadata:
     return _changed(step)
 
 
-@facts_of.register
-def _(step: ApplyChanges) -> CommitFacts:
+@metadata_of.register
+def _(step: ApplyChanges) -> CommitMetadata:
     return replace(_changed(step), foreign=step.foreign)
 
 
-@facts_of.register
-def _(step: WriteBatch) -> CommitFacts:
+@metadata_of.register
+def _(step: WriteBatch) -> CommitMetadata:
     return replace(_content(step), stream=step.stream, foreign=step.foreign)
 
 
-@facts_of.register
-def _(step: FillPartitions) -> CommitFacts:
-    return CommitFacts(
+@metadata_of.register
+def _(step: FillPartitions) -> CommitMetadata:
+    return CommitMetadata(
         table_id=step.definition.table_id,
         kind=CommitKind.PARTITION,
         seq=step.seq,
         generation=step.definition.generation,
         positions=step.table_positions,
         partition_positions=step.run.positions,
-        refresh=_kept_facts(step.table_refresh),
+        refresh=_kept_metadata(step.table_refresh),
     )
 
 
-@facts_of.register
-def _(step: CommitDefinition) -> CommitFacts:
-    return CommitFacts(
+@metadata_of.register
+def _(step: CommitDefinition) -> CommitMetadata:
+    return CommitMetadata(
         table_id=step.definition.table_id,
         kind=CommitKind.ADOPTION if step.adopts else CommitKind.DEFINITION,
         seq=step.seq,
         generation=step.definition.generation,
         definition=encode_definition(step.definition),
         positions=step.positions,
-        refresh=_kept_facts(step.refresh),
+        refresh=_kept_metadata(step.refresh),
     )
 
 
-@facts_of.register
-def _(step: RaiseFence) -> CommitFacts:
-    return CommitFacts("", CommitKind.FENCE, step.seq, 0)
+@metadata_of.register
+def _(step: ReserveSequence) -> CommitMetadata:
+    return CommitMetadata("", CommitKind.FENCE, step.seq, 0)
 
 
-@facts_of.register
-def _(step: Release) -> CommitFacts:
-    return CommitFacts(step.table_id, CommitKind.RELEASE, step.seq, step.generation)
+@metadata_of.register
+def _(step: Release) -> CommitMetadata:
+    return CommitMetadata(step.table_id, CommitKind.RELEASE, step.seq, step.generation)
 
 
-@facts_of.register
-def _(step: Unpublish) -> CommitFacts:  # noqa: ARG001 - one signature for all
-    return CommitFacts("", CommitKind.PUBLISH, 0, 0)
+@metadata_of.register
+def _(step: RemoveProperties) -> CommitMetadata:  # noqa: ARG001 - one signature for all
+    return CommitMetadata("", CommitKind.PUBLISH, 0, 0)
 
 
-@facts_of.register(PrepareStorage)
-@facts_of.register(Publish)
-@facts_of.register(Recluster)
-def _(step: PrepareStorage | Publish | Recluster) -> CommitFacts:
+@metadata_of.register(PrepareStorage)
+@metadata_of.register(Publish)
+@metadata_of.register(Recluster)
+def _(step: PrepareStorage | Publish | Recluster) -> CommitMetadata:
     definition = step.definition
-    return CommitFacts(definition.table_id, CommitKind.PUBLISH, 0, definition.generation)
+    return CommitMetadata(definition.table_id, CommitKind.PUBLISH, 0, definition.generation)
 
 
-def _changed(step: Fill | ApplyChanges) -> CommitFacts:
+def _changed(step: Fill | ApplyChanges) -> CommitMetadata:
     definition = encode_definition(step.definition) if step.changes_definition else ""
     return replace(_content(step), definition=definition)
 
 
-def _content(step: Fill | ApplyChanges | WriteBatch) -> CommitFacts:
-    return CommitFacts(
+def _content(step: Fill | ApplyChanges | WriteBatch) -> CommitMetadata:
+    return CommitMetadata(
         table_id=step.definition.table_id,
         kind=CommitKind.CONTENT,
         seq=step.seq,
         generation=step.definition.generation,
         positions=step.run.positions,
-        refresh=_refresh_facts(step.run),
+        refresh=_refresh_metadata(step.run),
     )
 
 
-def _refresh_facts(run: RefreshRun) -> RefreshFacts:
-    return RefreshFacts(run.refresh_id, run.strategy, run.trigger, run.started_at_ms)
+def _refresh_metadata(run: RefreshRun) -> RefreshMetadata:
+    return RefreshMetadata(run.refresh_id, run.strategy, run.trigger, run.started_at_ms)
 
 
-def _kept_facts(refresh: LastRefresh | None) -> RefreshFacts | None:
+def _kept_metadata(refresh: LastRefresh | None) -> RefreshMetadata | None:
     if refresh is None:
         return None
-    return RefreshFacts(
+    return RefreshMetadata(
         refresh.refresh_id,
         refresh.strategy,
         refresh.trigger,

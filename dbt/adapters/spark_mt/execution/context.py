@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     Action = Callable[[], None]
 
 
-FIRST_BEAT_S = 2.0
+FIRST_HEARTBEAT_S = 2.0
 """How long a refresh runs before the log hears of it: a fast one costs no commit more."""
-BEAT_S = 20.0
+HEARTBEAT_S = 20.0
 
 
-class Beside(Protocol):
+class RunBoth(Protocol):
     """Carries out two actions, both to the end."""
 
-    def __call__(self, aside: Action, main: Action) -> None:
-        """Run `aside`, which never raises, and `main`; both have ended when this returns or raises.
+    def __call__(self, background: Action, main: Action) -> None:
+        """Run `background`, which never raises, and `main`, and wait until both ended.
 
         Raises:
             Exception: Whatever `main` raises.
@@ -33,17 +33,17 @@ class Beside(Protocol):
         ...
 
 
-def in_turn(aside: Action, main: Action) -> None:
+def run_sequential(background: Action, main: Action) -> None:
     """Run one after the other; the order is always the same."""
     try:
         main()
     finally:
-        aside()
+        background()
 
 
-def together(aside: Action, main: Action) -> None:
-    """Run both at the same time, `aside` in a thread of its own."""
-    thread = Thread(target=aside, name="materialized-table-log", daemon=True)
+def run_parallel(background: Action, main: Action) -> None:
+    """Run both at the same time, `background` in a thread of its own."""
+    thread = Thread(target=background, name="materialized-table-log", daemon=True)
     thread.start()
     try:
         main()
@@ -51,7 +51,7 @@ def together(aside: Action, main: Action) -> None:
         thread.join()
 
 
-class Beating(Protocol):
+class RunningHeartbeat(Protocol):
     """A heartbeat that goes on until it is stopped."""
 
     def stop(self) -> None:
@@ -62,7 +62,7 @@ class Beating(Protocol):
 class Heartbeat(Protocol):
     """Starts heartbeats."""
 
-    def __call__(self, beat: Action) -> Beating:
+    def __call__(self, beat: Action) -> RunningHeartbeat:
         """Call `beat`, which never raises, after a while and then again and again."""
         ...
 
@@ -80,7 +80,7 @@ class Processes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Conduct:
+class ExecutionContext:
     """How a connection carries out statements and what it tells about them.
 
     Args:
@@ -88,7 +88,7 @@ class Conduct:
         deferred: Where rows about streams wait that this process hosts.
         processes: Who tells it.
         heartbeat: Tells that a refresh is still under way.
-        beside: Runs what is told beside what is done.
+        run_both: Runs what is told beside what is done.
         is_cancellation: Whether an error means that somebody stopped the statement.
     """
 
@@ -96,7 +96,7 @@ class Conduct:
     deferred: DeferredRows
     processes: Processes
     heartbeat: Heartbeat
-    beside: Beside
+    run_both: RunBoth
     is_cancellation: Callable[[BaseException], bool]
 
 
@@ -108,16 +108,16 @@ class ThreadedHeartbeat:
         every_s: Seconds from one beat to the next.
     """
 
-    def __init__(self, first_s: float = FIRST_BEAT_S, every_s: float = BEAT_S) -> None:
+    def __init__(self, first_s: float = FIRST_HEARTBEAT_S, every_s: float = HEARTBEAT_S) -> None:
         self._first_s = first_s
         self._every_s = every_s
 
-    def __call__(self, beat: Action) -> Beating:
+    def __call__(self, beat: Action) -> RunningHeartbeat:
         """Start a thread that beats."""
-        return _BeatingThread(beat, self._first_s, self._every_s)
+        return _HeartbeatThread(beat, self._first_s, self._every_s)
 
 
-class _BeatingThread:
+class _HeartbeatThread:
     def __init__(self, beat: Action, first_s: float, every_s: float) -> None:
         self._stopped = Event()
         self._thread = Thread(

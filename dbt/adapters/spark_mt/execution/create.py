@@ -19,16 +19,16 @@ from dbt.adapters.spark_mt.changes.state_retention import not_kept
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
 from dbt.adapters.spark_mt.definition.table_state import (
-    Damaged,
+    InconsistentTable,
     Missing,
     StoredTable,
-    Stranger,
+    UnmanagedTable,
     Unreadable,
 )
 from dbt.adapters.spark_mt.execution.baseline import loss_of, refresh_outcome, with_origin
-from dbt.adapters.spark_mt.execution.environment import Examined
+from dbt.adapters.spark_mt.execution.environment import AnalyzedTable
 from dbt.adapters.spark_mt.execution.errors import (
-    DamagedTableError,
+    InconsistentTableError,
     LogHistoryLostError,
     NotMaterializedError,
     PartitionedReplaceError,
@@ -38,10 +38,10 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.executor import (
     execute,
-    going_first,
     perform,
     retrying,
     stored_table,
+    writer_priority,
 )
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
@@ -63,7 +63,7 @@ from dbt.adapters.spark_mt.planning.planner import (
     verification,
 )
 from dbt.adapters.spark_mt.planning.steps import Plan, Unregister
-from dbt.adapters.spark_mt.resolution.resolver import Surroundings
+from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.resolution.state_compatibility import state_problems
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.changes.changes import Change
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
-    from dbt.adapters.spark_mt.definition.table_state import Found
+    from dbt.adapters.spark_mt.definition.table_state import FoundTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
@@ -141,9 +141,9 @@ def _problems(
     old, new = before.operators, resolution.analyzed.operators
     was, now = before.process, resolution.analyzed.process
     if was != now:
-        asked = f"is asked for {now}" if now else "no process function is asked for now"
+        requirement = f"is asked for {now}" if now else "no process function is asked for now"
         kept = f"State was kept for {was}" if was else "No state was kept for a process function"
-        return (f"{kept}, and {asked}.",)
+        return (f"{kept}, and {requirement}.",)
     if old is None or new is None:
         return ("Spark does not show which operators keep state.",)
     return state_problems((old, choose(stored, before)), (new, choice))
@@ -162,13 +162,13 @@ class Planned:
 
     Args:
         run: The refresh in it, if it fills rows.
-        examined: The table, if its definition is the declared one.
+        analyzed_table: The table, if its definition is the declared one.
     """
 
     plan: Plan
     action: Action
     run: RefreshRun | None = None
-    examined: Examined | None = None
+    analyzed_table: AnalyzedTable | None = None
 
 
 def plan_change(
@@ -194,7 +194,7 @@ def plan_change(
     definition = _changed_by(environment.owner(), definition, declares=declares)
     table = replace(table, definition=definition)
     if not any(change.effect is Effect.CONTENT for change in changes):
-        return Planned(_plan_beside_rows(table, resolution, changes), Action.ALTERED)
+        return Planned(_plan_without_rows(table, resolution, changes), Action.ALTERED)
     return _plan_rows(environment, table, resolution, changes)
 
 
@@ -233,12 +233,12 @@ def _losing(table: StoredTable, wanted: Resolution, run: RefreshRun) -> Resoluti
     loss = loss_of(table, run)
     if not loss:
         return wanted
-    if wanted.definition.asked.start_mode is None:
+    if wanted.definition.declared.start_mode is None:
         raise LogHistoryLostError(table=table.name, loss=loss)
     return replace(wanted, warnings=(*wanted.warnings, _LOST.format(loss=loss)))
 
 
-def _plan_beside_rows(
+def _plan_without_rows(
     table: StoredTable, resolution: Resolution, changes: Sequence[Change]
 ) -> Plan:
     """Plan a change that leaves the rows alone, and with them the baseline, if there is one.
@@ -271,7 +271,7 @@ def _plan_without_baseline(
     return replace(plan, changes=(*plan.changes, _DROPPED))
 
 
-def carry_out(environment: Environment, planned: Planned, found: Found) -> StatementOutcome:
+def carry_out(environment: Environment, planned: Planned, found: FoundTable) -> StatementOutcome:
     """Execute a plan and tell what it did.
 
     Args:
@@ -308,7 +308,7 @@ def _raise_if_rewriting(table: StoredTable, changes: Sequence[Change]) -> None:
         raise WidenedWhileSuspendedError(violations=widened, table=table.name)
 
 
-def _definition_after(plan: Plan, found: Found) -> StoredDefinition | None:
+def _definition_after(plan: Plan, found: FoundTable) -> StoredDefinition | None:
     for step in plan.steps:
         definition: StoredDefinition | None = getattr(step, "definition", None)
         if definition is not None:
@@ -334,7 +334,7 @@ class _Attempt:
     started_ms: int
     saw_nothing: bool = False
 
-    def is_orphan(self, found: Found) -> bool:
+    def is_orphan(self, found: FoundTable) -> bool:
         """Whether `found` was left by a CREATE that was killed.
 
         The format skips our first commit when the directory holds a commit with the same number; by
@@ -361,7 +361,7 @@ class Definitions:
         """
         return self.declare(statement)[0]
 
-    def declare(self, statement: CreateTable) -> tuple[StatementOutcome, Examined | None]:
+    def declare(self, statement: CreateTable) -> tuple[StatementOutcome, AnalyzedTable | None]:
         """Carry out a CREATE statement for a caller that refreshes the table next.
 
         Returns:
@@ -373,7 +373,7 @@ class Definitions:
         name = self._env.store.full_name(statement.name)
         attempt = _Attempt(self._env.now_ms())
         return retrying(
-            lambda: self._create(name, statement, attempt), lambda: going_first(self._env, name)
+            lambda: self._create(name, statement, attempt), lambda: writer_priority(self._env, name)
         )
 
     def drop(self, statement: DropTable) -> StatementOutcome:
@@ -387,7 +387,7 @@ class Definitions:
         name = self._env.store.full_name(statement.name)
         found = self._env.store.find(name)
         self._forget_if_gone(name, found)
-        if isinstance(found, Stranger):
+        if isinstance(found, UnmanagedTable):
             raise NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
             raise_if_initializing(self._env, name)
@@ -400,12 +400,12 @@ class Definitions:
             str(name), Action.DROPPED, ("table dropped",), warnings=result.warnings
         )
 
-    def _forget_if_gone(self, name: TableName, found: Found) -> None:
+    def _forget_if_gone(self, name: TableName, found: FoundTable) -> None:
         """Take a name out of the registry whose table a DROP removed that was then killed.
 
         A table of somebody else's that gets the name later would be listed as one of ours.
         """
-        if isinstance(found, Missing | Stranger) and self._env.registry.knows(name):
+        if isinstance(found, Missing | UnmanagedTable) and self._env.registry.knows(name):
             execute(Plan(name, (Unregister(name),)), self._env.runner)
 
     def plan(self, statement: CreateTable) -> tuple[Plan, Action]:
@@ -420,9 +420,9 @@ class Definitions:
 
     def _create(
         self, name: TableName, statement: CreateTable, attempt: _Attempt
-    ) -> tuple[StatementOutcome, Examined | None]:
+    ) -> tuple[StatementOutcome, AnalyzedTable | None]:
         found = self._env.store.find(name)
-        if isinstance(found, Stranger):
+        if isinstance(found, UnmanagedTable):
             self._forget_if_gone(name, found)
         if isinstance(found, StoredTable) and found.never_published:
             found = stored_table(self._env, name)
@@ -434,13 +434,13 @@ class Definitions:
         outcome = carry_out(self._env, planned, found)
         if orphan:
             outcome = replace(outcome, action=Action.CREATED)
-        return outcome, planned.examined
+        return outcome, planned.analyzed_table
 
-    def _planned(self, name: TableName, statement: CreateTable, found: Found) -> Planned:
-        if isinstance(found, Stranger):
+    def _planned(self, name: TableName, statement: CreateTable, found: FoundTable) -> Planned:
+        if isinstance(found, UnmanagedTable):
             raise NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
-            resolution = self._env.resolve(name, statement.asked, None)
+            resolution = self._env.resolve(name, statement.declared, None)
             begun = begin(self._env, name, resolution, "CREATE")
             new, owner = self._env.new_id(), self._env.owner()
             plan = plan_create(name, new, begun.resolution, begun.run, owner)
@@ -449,8 +449,8 @@ class Definitions:
             return self._replaced(name, statement, found)
         if isinstance(found, Unreadable):
             raise found.error
-        if isinstance(found, Damaged):
-            raise DamagedTableError(table=name, problem=found.problem)
+        if isinstance(found, InconsistentTable):
+            raise InconsistentTableError(table=name, problem=found.problem)
         if statement.form is CreateForm.CREATE_OR_ALTER:
             return self._altered(name, statement, found)
         if statement.if_not_exists:
@@ -458,21 +458,24 @@ class Definitions:
         raise TableExistsError(table=name)
 
     def _replaced(
-        self, name: TableName, statement: CreateTable, found: StoredTable | Damaged | Unreadable
+        self,
+        name: TableName,
+        statement: CreateTable,
+        found: StoredTable | InconsistentTable | Unreadable,
     ) -> Planned:
-        clustered = not isinstance(found, Unreadable) and found.definition.asked.clustered_by
-        around = Surroundings()
-        if statement.asked.partitioned_by and clustered:
-            around = Surroundings(errors=(PartitionedReplaceError(table=name),))
-        resolution = self._env.resolve(name, statement.asked, None, around)
+        clustered = not isinstance(found, Unreadable) and found.definition.declared.clustered_by
+        statement_context = StatementContext()
+        if statement.declared.partitioned_by and clustered:
+            statement_context = StatementContext(errors=(PartitionedReplaceError(table=name),))
+        resolution = self._env.resolve(name, statement.declared, None, statement_context)
         begun = begin(self._env, name, resolution, "REPLACE")
         plan = plan_replace(found, begun.resolution, begun.run, self._env.owner())
         return Planned(begun.counted(plan), Action.REPLACED, begun.run)
 
     def _altered(self, name: TableName, statement: CreateTable, table: StoredTable) -> Planned:
         definition = with_source_columns(self._env, table)
-        resolution = self._env.resolve(name, statement.asked, definition)
+        resolution = self._env.resolve(name, statement.declared, definition)
         planned = plan_change(self._env, table, resolution, declares=True)
         if planned.action is Action.UNCHANGED and not table.unpublished:
-            return replace(planned, examined=Examined(table, resolution.analyzed))
+            return replace(planned, analyzed_table=AnalyzedTable(table, resolution.analyzed))
         return planned

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from dbt.adapters.spark_mt.changes.compatibility import incompatibilities
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
-from dbt.adapters.spark_mt.resolution.resolver import Resolver, Surroundings
+from dbt.adapters.spark_mt.resolution.resolver import Resolver, StatementContext
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.strategies import validation
 from dbt.adapters.spark_mt.strategies.choice import choose
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import (
-        AskedDefinition,
+        DeclaredDefinition,
         Pairs,
         ResolvedDefinition,
         StoredDefinition,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Baseline
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
-    from dbt.adapters.spark_mt.execution.context import Conduct
+    from dbt.adapters.spark_mt.execution.context import ExecutionContext
     from dbt.adapters.spark_mt.execution.leases import Managers
     from dbt.adapters.spark_mt.execution.ports import (
         ManagedRegistry,
@@ -52,14 +52,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class AnalyzedTable:
     """A table and the analysis of its stored query, as one statement found them."""
 
     table: StoredTable
     analyzed: AnalyzedQuery
 
 
-WHOLE_LOOK_MS = 600_000
+FULL_CHECK_MS = 600_000
 """How long a whole look is relied on. Only a whole look asks where tables live: a table that was
 dropped and created again at another path is noticed by the next."""
 
@@ -116,10 +116,10 @@ class QuietTables:
         quiet, now = self._found.get(name), self._now_ms()
         if quiet is None:
             return None
-        if now - self._forgot_ms >= WHOLE_LOOK_MS:
+        if now - self._forgot_ms >= FULL_CHECK_MS:
             self._forgot_ms = now
             self._store.forget()
-        if now - quiet.at_ms < WHOLE_LOOK_MS and self._is_as_found(quiet):
+        if now - quiet.at_ms < FULL_CHECK_MS and self._is_as_found(quiet):
             return quiet
         self.forget(name)
         return None
@@ -158,7 +158,7 @@ class Environment:
         clock: Returns the current instant, aware.
         new_id: Returns a new random identity.
         owner: Returns who declares the table of the statement that runs.
-        conduct: How statements are carried out and told.
+        execution_context: How statements are carried out and told.
         observer: Compares tables with their queries.
         quiet: Tables that were up to date when a host or schedule looked at them last.
         managers: Tells who keeps a catalog fresh.
@@ -179,7 +179,7 @@ class Environment:
     confs: Callable[[], Mapping[str, str]]
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
-    conduct: Conduct
+    execution_context: ExecutionContext
     observer: TableObserver
     managers: Managers
     handlers: Callable[[TableName], bytes]
@@ -194,28 +194,30 @@ class Environment:
     def resolve(
         self,
         name: TableName,
-        asked: AskedDefinition,
+        declared: DeclaredDefinition,
         stored: StoredDefinition | None,
-        around: Surroundings | None = None,
+        statement_context: StatementContext | None = None,
     ) -> Resolution:
         """Resolve a definition; raises every violation at once.
 
         Where the definition is not valid, the error says as well why it could not take the place
         of the stored one.
         """
-        around = around or Surroundings()
-        if stored is not None and around.compare is None:
-            around = replace(around, compare=partial(incompatibilities, name, stored))
+        statement_context = statement_context or StatementContext()
+        if stored is not None and statement_context.compare is None:
+            statement_context = replace(
+                statement_context, compare=partial(incompatibilities, name, stored)
+            )
         settings = self._deriving(name)
         resolver = Resolver(self.analyzer, self.upstream, settings, self.clock, validation)
-        return resolver.resolve(name, asked, stored, around)
+        return resolver.resolve(name, declared, stored, statement_context)
 
-    def resolve_clauses(self, asked: AskedDefinition, stored: StoredDefinition) -> Resolution:
+    def resolve_clauses(self, declared: DeclaredDefinition, stored: StoredDefinition) -> Resolution:
         """Resolve other clauses beside the stored query; raises every violation at once."""
         analyzed = self.stored_analyzer.analyze_stored(stored.resolved)
         settings = self._deriving(stored.name)
         resolver = Resolver(self.analyzer, self.upstream, settings, self.clock, validation)
-        return resolver.resolve_clauses(stored.name, asked, stored, analyzed)
+        return resolver.resolve_clauses(stored.name, declared, stored, analyzed)
 
     def run(
         self,

@@ -58,7 +58,7 @@ class LocationTakenError(MaterializedTableError):
     remedy = "Choose another location, or remove the directory first, which loses what is in it."
 
 
-class DamagedTableError(MaterializedTableError):
+class InconsistentTableError(MaterializedTableError):
     """The table was changed by other means, and its definition no longer fits it."""
 
     condition = "MATERIALIZED_TABLE_CHANGED_OUTSIDE"
@@ -378,10 +378,10 @@ class SourceHistoryGoneError(BaselineBrokenError):
     reason_text = "what happened to {source} after {after} can no longer be read"
 
 
-class SourceMadeAnewError(BaselineBrokenError):
+class SourceRecreatedError(BaselineBrokenError):
     """A source was dropped and created again."""
 
-    condition = "MATERIALIZED_TABLE_SOURCE_MADE_ANEW"
+    condition = "MATERIALIZED_TABLE_SOURCE_RECREATED"
     text = (
         "{source} was dropped and created again after {after}, so that the materialized table "
         "{table} cannot tell which of its rows are new."

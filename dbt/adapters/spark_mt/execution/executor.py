@@ -17,10 +17,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
-from dbt.adapters.spark_mt.definition.table_state import Damaged, Missing, StoredTable, Unreadable
-from dbt.adapters.spark_mt.execution.context import in_turn
+from dbt.adapters.spark_mt.definition.table_state import (
+    InconsistentTable,
+    Missing,
+    StoredTable,
+    Unreadable,
+)
+from dbt.adapters.spark_mt.execution.context import run_sequential
 from dbt.adapters.spark_mt.execution.errors import (
-    DamagedTableError,
+    InconsistentTableError,
     NotMaterializedError,
     TableNotFoundError,
     UnfinishedChangeError,
@@ -49,7 +54,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.execution.context import Action, Beside
+    from dbt.adapters.spark_mt.execution.context import Action, RunBoth
     from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepRunner
@@ -63,7 +68,10 @@ _LOGGED = (Register, RecordJob, Unregister)
 
 
 def execute(
-    plan: Plan, runner: StepRunner, beside: Beside = in_turn, finished: Finished | None = None
+    plan: Plan,
+    runner: StepRunner,
+    run_both: RunBoth = run_sequential,
+    finished: Finished | None = None,
 ) -> StepResult:
     """Run every step of `plan`: up to the commit point in order, then what follows from it.
 
@@ -78,7 +86,7 @@ def execute(
     Args:
         plan: The steps.
         runner: Carries each out.
-        beside: Runs what the registry is told beside the other steps.
+        run_both: Runs what the registry is told beside the other steps.
         finished: Returns the row of the refresh from what its commit did, where this is a refresh.
 
     Returns:
@@ -91,21 +99,21 @@ def execute(
     warnings = list(plan.warnings)
     committed = _commit(plan, runner, warnings)
     rest = [step for step in plan.steps if step.phase is Phase.AFTER]
-    told = [step for step in rest if isinstance(step, _LOGGED)]
+    logged = [step for step in rest if isinstance(step, _LOGGED)]
     follow_ups = [step for step in rest if not isinstance(step, _LOGGED)]
-    not_told: list[str] = []
+    not_recorded: list[str] = []
 
-    def tell() -> None:
-        not_told.extend(_tell(told, runner, finished and (lambda: finished(committed))))
+    def record() -> None:
+        not_recorded.extend(_record(logged, runner, finished and (lambda: finished(committed))))
 
     publishes = any(isinstance(step, Publish) for step in follow_ups)
-    order = _first if publishes or not follow_ups else beside
-    order(tell, lambda: _follow_up(plan, follow_ups, runner, warnings))
-    return replace(committed, warnings=(*warnings, *not_told))
+    order = _first if publishes or not follow_ups else run_both
+    order(record, lambda: _follow_up(plan, follow_ups, runner, warnings))
+    return replace(committed, warnings=(*warnings, *not_recorded))
 
 
-def _first(aside: Action, main: Action) -> None:
-    aside()
+def _first(background: Action, main: Action) -> None:
+    background()
     main()
 
 
@@ -136,7 +144,7 @@ def _follow_up(plan: Plan, steps: Sequence[Step], runner: StepRunner, warnings: 
         raise UnfinishedChangeError(table=plan.table, problem=problem_of(error)) from error
 
 
-def _tell(steps: Sequence[Step], runner: StepRunner, job: Callable[[], Job] | None) -> list[str]:
+def _record(steps: Sequence[Step], runner: StepRunner, job: Callable[[], Job] | None) -> list[str]:
     """Write the rows of the registry and of the log; return a sentence where that failed."""
     problems: list[str] = []
     try:
@@ -169,38 +177,38 @@ def perform(plan: Plan, environment: Environment) -> StepResult:
     Raises:
         MaterializedTableError: As `execute`; that the log could not be written is only a warning.
     """
-    conduct = environment.conduct
+    execution_context = environment.execution_context
     job = _job_of(plan, environment)
     if job is None:
-        return execute(plan, environment.runner, conduct.beside)
-    waits = _may_wait(plan, job, conduct.deferred)
-    told = DeferredTeller(environment, job) if waits else JobTeller(environment, job)
+        return execute(plan, environment.runner, execution_context.run_both)
+    waits = _may_wait(plan, job, execution_context.deferred)
+    recorder = DeferredJobRecorder(environment, job) if waits else JobRecorder(environment, job)
     runner = _DeferringRunner(environment) if waits else environment.runner
-    beating = conduct.heartbeat(told.beat)
+    heartbeat = execution_context.heartbeat(recorder.beat)
 
     def finished(committed: StepResult) -> Job:
-        beating.stop()
-        return told.ended(JobStatus.FINISHED, rows=committed.rows)
+        heartbeat.stop()
+        return recorder.ended(JobStatus.FINISHED, rows=committed.rows)
 
     try:
-        result = execute(plan, runner, conduct.beside, finished)
+        result = execute(plan, runner, execution_context.run_both, finished)
     except BaseException as error:
-        beating.stop()
-        told.fail(error)
+        heartbeat.stop()
+        recorder.fail(error)
         raise
-    return replace(result, warnings=(*result.warnings, *told.problems))
+    return replace(result, warnings=(*result.warnings, *recorder.problems))
 
 
 def record_skipped(environment: Environment, definition: StoredDefinition, run: RefreshRun) -> None:
     """Tell that a scheduled refresh had nothing to do; any other leaves no trace."""
     if run.trigger != SCHEDULED:
         return
-    told = JobTeller(environment, job_of(environment, definition, run))
-    told.write(told.ended(JobStatus.SKIPPED))
+    recorder = JobRecorder(environment, job_of(environment, definition, run))
+    recorder.write(recorder.ended(JobStatus.SKIPPED))
 
 
 @dataclass(slots=True)
-class JobTeller:
+class JobRecorder:
     """What the log is told about one job; telling never fails what it tells about.
 
     Args:
@@ -215,25 +223,25 @@ class JobTeller:
 
     def beat(self) -> None:
         """Tell that it goes on."""
-        self.write(self.going_on())
+        self.write(self.running_job())
 
-    def going_on(self) -> Job:
+    def running_job(self) -> Job:
         """Return the row of a job that goes on."""
-        return replace(self.job, heard_at_ms=self.environment.now_ms())
+        return replace(self.job, last_heartbeat_ms=self.environment.now_ms())
 
     def ended(self, status: JobStatus, rows: int | None = None, error: str = "") -> Job:
         """Return its last row; from now on it is over."""
         self.is_over = True
         now = self.environment.now_ms()
         return replace(
-            self.job, status=status, ended_at_ms=now, heard_at_ms=now, rows=rows, error=error
+            self.job, status=status, ended_at_ms=now, last_heartbeat_ms=now, rows=rows, error=error
         )
 
     def failed(self, error: BaseException) -> Job:
         """Return its last row, with the reason; from now on it is over."""
-        canceled = self.environment.conduct.is_cancellation(error)
-        beaten = isinstance(error, CommitConflictError)
-        status = JobStatus.CANCELED if canceled or beaten else JobStatus.FAILED
+        canceled = self.environment.execution_context.is_cancellation(error)
+        is_conflict = isinstance(error, CommitConflictError)
+        status = JobStatus.CANCELED if canceled or is_conflict else JobStatus.FAILED
         text = str(error) or type(error).__name__
         return self.ended(status, error=text[:LONGEST_ERROR])
 
@@ -245,7 +253,7 @@ class JobTeller:
     def write(self, job: Job) -> None:
         """Write a row about it; `problems` says why that failed."""
         try:
-            self.environment.conduct.log.append(job)
+            self.environment.execution_context.log.append(job)
         except Exception as error:  # noqa: BLE001 - a log must not fail what it tells about
             problem = problem_of(error)
             _LOGGER.warning("the log of refreshes was not written: %s", problem)
@@ -253,12 +261,12 @@ class JobTeller:
 
 
 @dataclass(slots=True)
-class DeferredTeller(JobTeller):
+class DeferredJobRecorder(JobRecorder):
     """What the log is told about a refresh of a manager's host, whose rows may wait."""
 
     def write(self, job: Job) -> None:
         """Keep a row: how it failed until the next write, that it runs for up to a minute."""
-        deferred = self.environment.conduct.deferred
+        deferred = self.environment.execution_context.deferred
         (deferred.progressed if job.status is JobStatus.RUNNING else deferred.changed)(job)
 
 
@@ -267,7 +275,7 @@ class _DeferringRunner:
 
     def __init__(self, environment: Environment) -> None:
         self._runner = environment.runner
-        self._deferred = environment.conduct.deferred
+        self._deferred = environment.execution_context.deferred
         self._now_ms = environment.now_ms
 
     def run(self, step: Step) -> StepResult:
@@ -312,8 +320,8 @@ def job_of(
         kind=_KINDS.get(run.trigger, JobKind.MANUAL),
         status=JobStatus.RUNNING,
         started_at_ms=run.started_at_ms,
-        heard_at_ms=environment.now_ms(),
-        owner=environment.conduct.processes.owner(),
+        last_heartbeat_ms=environment.now_ms(),
+        owner=environment.execution_context.processes.owner(),
         trigger=run.trigger,
         creates=creates,
         refresh_mode=definition.resolved.refresh_mode.value,
@@ -329,20 +337,20 @@ _ATTEMPTS = 5
 
 def retrying(
     operation: Callable[[], _T],
-    going_first: Callable[[], AbstractContextManager[None]] = nullcontext,
+    writer_priority: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> _T:
     """Run `operation` again when another writer was first; it reads everything anew each time.
 
     Args:
         operation: What to do.
-        going_first: Entered before the second attempt, for all further ones.
+        writer_priority: Entered before the second attempt, for all further ones.
 
     Raises:
         CommitConflictError: Others were first five times in a row.
     """
     with suppress(CommitConflictError):
         return operation()
-    with going_first():
+    with writer_priority():
         for _ in range(_ATTEMPTS - 2):
             with suppress(CommitConflictError):
                 return operation()
@@ -350,7 +358,7 @@ def retrying(
 
 
 @contextmanager
-def going_first(environment: Environment, name: TableName) -> Iterator[None]:
+def writer_priority(environment: Environment, name: TableName) -> Iterator[None]:
     """Keep hosts of a table from beginning new batches while the block runs.
 
     It never keeps them for ever: they wait only for who is heard of. Where the newest rows are no
@@ -365,15 +373,15 @@ def going_first(environment: Environment, name: TableName) -> Iterator[None]:
     if not isinstance(table, StoredTable) or not _is_hosted(table):
         yield
         return
-    told = JobTeller(environment, _turn(environment, table))
-    told.beat()
-    beating = environment.conduct.heartbeat(told.beat)
+    recorder = JobRecorder(environment, _priority_job(environment, table))
+    recorder.beat()
+    heartbeat = environment.execution_context.heartbeat(recorder.beat)
     try:
         _take_number(environment, name)
         yield
     finally:
-        beating.stop()
-        told.write(told.ended(JobStatus.SKIPPED))
+        heartbeat.stop()
+        recorder.write(recorder.ended(JobStatus.SKIPPED))
 
 
 def _is_hosted(table: StoredTable) -> bool:
@@ -389,11 +397,11 @@ def _take_number(environment: Environment, name: TableName) -> None:
             return
         steps = definition_steps(table, table.definition, table.positions)
         with suppress(CommitConflictError):
-            execute(Plan(name, steps), environment.runner, environment.conduct.beside)
+            execute(Plan(name, steps), environment.runner, environment.execution_context.run_both)
             return
 
 
-def _turn(environment: Environment, table: StoredTable) -> Job:
+def _priority_job(environment: Environment, table: StoredTable) -> Job:
     resolved, now = table.definition.resolved, environment.now_ms()
     return Job(
         job_id=environment.new_id(),
@@ -401,8 +409,8 @@ def _turn(environment: Environment, table: StoredTable) -> Job:
         kind=JobKind.MANUAL,
         status=JobStatus.RUNNING,
         started_at_ms=now,
-        heard_at_ms=now,
-        owner=environment.conduct.processes.owner(),
+        last_heartbeat_ms=now,
+        owner=environment.execution_context.processes.owner(),
         trigger="TURN",
         refresh_mode=resolved.refresh_mode.value,
         freshness=resolved.freshness.sql,
@@ -429,7 +437,7 @@ def existing_table(environment: Environment, name: TableName) -> StoredTable:
         TableNotFoundError: There is nothing of this name.
         TableInitializingError: Somebody is creating it at this moment.
         NotMaterializedError: Something else has the name.
-        DamagedTableError: Somebody changed the table past us.
+        InconsistentTableError: Somebody changed the table past us.
         UnreadableDefinitionError: Its definition cannot be read.
     """
     found = environment.store.find(name)
@@ -438,8 +446,8 @@ def existing_table(environment: Environment, name: TableName) -> StoredTable:
         raise TableNotFoundError(table=name)
     if isinstance(found, Unreadable):
         raise found.error
-    if isinstance(found, Damaged):
-        raise DamagedTableError(table=name, problem=found.problem)
+    if isinstance(found, InconsistentTable):
+        raise InconsistentTableError(table=name, problem=found.problem)
     if not isinstance(found, StoredTable):
         raise NotMaterializedError(table=name, kind=found.kind)
     return found

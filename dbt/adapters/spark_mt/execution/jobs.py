@@ -35,19 +35,19 @@ KEPT_MS = 30 * 24 * 3600 * 1000
 """How long rows of jobs are kept."""
 
 
-def judged(job: Job, environment: Environment) -> Job:
+def with_effective_status(job: Job, environment: Environment) -> Job:
     """Return a job as it really stands: one whose owner is gone has failed, whatever it says."""
     if job.status is not JobStatus.RUNNING:
         return job
-    if environment.conduct.processes.is_gone(job.owner):
+    if environment.execution_context.processes.is_gone(job.owner):
         reason = f"{job.owner} is gone"
-    elif environment.now_ms() - job.heard_at_ms > _silence_of(job):
+    elif environment.now_ms() - job.last_heartbeat_ms > _silence_of(job):
         if _is_covered(job, environment):
             return job
-        reason = f"{job.owner} has not been heard of since {instant(job.heard_at_ms)}"
+        reason = f"{job.owner} has not been heard of since {instant(job.last_heartbeat_ms)}"
     else:
         return job
-    return replace(job, status=JobStatus.FAILED, ended_at_ms=job.heard_at_ms, error=reason)
+    return replace(job, status=JobStatus.FAILED, ended_at_ms=job.last_heartbeat_ms, error=reason)
 
 
 def _silence_of(job: Job) -> int:
@@ -62,7 +62,7 @@ def _is_covered(job: Job, environment: Environment) -> bool:
     return lease is not None and lease.owner == job.owner
 
 
-def others_under_way(environment: Environment, name: TableName) -> bool:
+def others_running(environment: Environment, name: TableName) -> bool:
     """Whether somebody fills the table `name` now who is no host."""
     return any(job.kind is not JobKind.CONTINUOUS for job in _holders(environment, name))
 
@@ -70,7 +70,7 @@ def others_under_way(environment: Environment, name: TableName) -> bool:
 def initializing(environment: Environment, catalog: str, schema: str) -> tuple[Job, ...]:
     """Return the refreshes that are about to create tables of a schema, one for each table."""
     since = environment.now_ms() - SILENCE_MS
-    running = environment.conduct.log.running(catalog, schema, since)
+    running = environment.execution_context.log.running(catalog, schema, since)
     by_table = {job.table: job for job in reversed(_live(environment, running)) if job.creates}
     return tuple(by_table.values())
 
@@ -85,9 +85,9 @@ def raise_if_initializing(environment: Environment, name: TableName) -> None:
     """
     since = environment.now_ms() - KEPT_MS
     for job in _running(environment, name, since):
-        now = judged(job, environment)
+        now = with_effective_status(job, environment)
         if now.status is not JobStatus.RUNNING:
-            environment.conduct.log.append(now)
+            environment.execution_context.log.append(now)
         elif job.creates:
             began = instant(job.started_at_ms)
             raise TableInitializingError(table=name, owner=job.owner, since=began)
@@ -104,13 +104,13 @@ def _holders(environment: Environment, name: TableName) -> list[Job]:
 
 
 def _running(environment: Environment, name: TableName, since_ms: int) -> list[Job]:
-    log = environment.conduct.log
+    log = environment.execution_context.log
     running = log.running(name.catalog or "", name.schema or "", since_ms)
     return [job for job in running if job.table == name]
 
 
 def _live(environment: Environment, jobs: Iterable[Job]) -> list[Job]:
-    live = [job for job in jobs if judged(job, environment) is job]
+    live = [job for job in jobs if with_effective_status(job, environment) is job]
     return sorted(live, key=lambda job: job.started_at_ms)
 
 

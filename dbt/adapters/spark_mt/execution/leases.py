@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.context import Processes
 
 
-BEAT_MS = 20_000
+HEARTBEAT_MS = 20_000
 
 
 class LeaseLog(Protocol):
@@ -33,7 +33,7 @@ class LeaseLog(Protocol):
         """Claim a term; of several that claim the same one, a single one gets it."""
         ...
 
-    def tell(self, lease: Lease) -> None:
+    def write(self, lease: Lease) -> None:
         """Write another word about a lease that is held, or given up."""
         ...
 
@@ -46,7 +46,7 @@ def holds(lease: Lease | None, processes: Processes, now_ms: int) -> bool:
     """Whether a lease counts for somebody who sees it for the first time, by the clocks alone."""
     if lease is None or lease.is_released or processes.is_gone(lease.owner):
         return False
-    return now_ms - lease.heard_at_ms <= lease.silence_ms
+    return now_ms - lease.last_heartbeat_ms <= lease.silence_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Claim:
         address: Returns the address of its REST interface, once that is known.
         settings: In force in it.
         silence_ms: After how long without a word others may take over.
-        beat_ms: How often it says that it goes on.
+        heartbeat_ms: How often it says that it goes on.
     """
 
     catalog: str
@@ -67,7 +67,7 @@ class Claim:
     address: Callable[[], str] = str
     settings: Pairs = ()
     silence_ms: int = SILENCE_MS
-    beat_ms: int = BEAT_MS
+    heartbeat_ms: int = HEARTBEAT_MS
 
 
 class Leadership:
@@ -100,7 +100,7 @@ class Leadership:
     def is_held(self) -> bool:
         """Whether we hold it, and have said so recently enough for others to believe it."""
         held = self._held
-        return held is not None and self._now_ms() - held.heard_at_ms < held.silence_ms
+        return held is not None and self._now_ms() - held.last_heartbeat_ms < held.silence_ms
 
     def tick(self) -> bool:
         """Keep the lease, take it where nobody has it, or notice that it is lost.
@@ -111,7 +111,7 @@ class Leadership:
         held, now = self._held, self._now_ms()
         if held is None:
             self._try_to_take(now)
-        elif now - held.heard_at_ms >= self._claim.beat_ms:
+        elif now - held.last_heartbeat_ms >= self._claim.heartbeat_ms:
             self._keep(held, now)
         return self.is_held
 
@@ -119,7 +119,7 @@ class Leadership:
         """Give the lease up, so that another manager takes over at once."""
         if self._held is not None:
             now = self._now_ms()
-            self._log.tell(replace(self._held, heard_at_ms=now, is_released=True))
+            self._log.write(replace(self._held, last_heartbeat_ms=now, is_released=True))
             self._held = None
 
     def _keep(self, held: Lease, now: int) -> None:
@@ -128,9 +128,9 @@ class Leadership:
             self._held = None
             self._observe(newest, now)
             return
-        beaten = replace(held, heard_at_ms=now)
-        self._log.beat(beaten)
-        self._held = beaten
+        current = replace(held, last_heartbeat_ms=now)
+        self._log.beat(current)
+        self._held = current
 
     def _try_to_take(self, now: int) -> None:
         newest = self._log.newest(self._claim.catalog)
@@ -164,7 +164,7 @@ class Leadership:
         )
 
 
-LOOK_MS = 10_000
+CHECK_MS = 10_000
 """For how long what was found is believed: a takeover is not noticed earlier."""
 
 
@@ -187,7 +187,7 @@ class Managers:
         """Return the lease of the manager that keeps a catalog fresh; None if nobody does."""
         now = self._now_ms()
         seen_ms, lease = self._seen.get(catalog, (0, None))
-        if now - seen_ms >= LOOK_MS:
+        if now - seen_ms >= CHECK_MS:
             lease = self._leases.newest(catalog)
             self._seen[catalog] = (now, lease)
         return lease if holds(lease, self._processes, now) else None

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.execution.alter import Alterations, Lifecycle, planna
 from dbt.adapters.spark_mt.execution.create import Definitions
 from dbt.adapters.spark_mt.execution.errors import StreamsOverConnectError
 from dbt.adapters.spark_mt.execution.executor import existing_table, stored_table
-from dbt.adapters.spark_mt.execution.refresh import AskedRefresh, Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import (
     KeptConfiguration,
     RefreshOutcome,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from dbt.adapters.spark_mt.execution.environment import Environment, Examined
+    from dbt.adapters.spark_mt.execution.environment import AnalyzedTable, Environment
     from dbt.adapters.spark_mt.planning.steps import Plan
 
     Relay = Callable[[str], StatementResult]
@@ -112,15 +112,15 @@ class TableOperations:
         name = environment.store.full_name(create.name)
         with about(name):
             if adopting:
-                outcome, examined = self._adoptions().adopt(create, as_of), None
+                outcome, analyzed_table = self._adoptions().adopt(create, as_of), None
             else:
-                outcome, examined = self._declared(create, statement)
+                outcome, analyzed_table = self._declared(create, statement)
             self._done(outcome)
             if outcome.refresh is not None or outcome.is_settled or refresh == "never":
                 return outcome
             if refresh == "auto" and keeper_of(environment, name) is not None:
                 return outcome
-            done = self._refreshed(name, examined, force=refresh == "always")
+            done = self._refreshed(name, analyzed_table, force=refresh == "always")
         return replace(outcome, refresh=done)
 
     def plan(
@@ -198,7 +198,7 @@ class TableOperations:
             or create.form is not nodes.CreateForm.CREATE_OR_ALTER
         ):
             return KeptConfiguration(statement)
-        wanted = environment.resolve(name, create.asked, found.definition)
+        wanted = environment.resolve(name, create.declared, found.definition)
         left = configuration_changes(diff(found.definition.resolved, wanted.definition))
         if not left:
             return KeptConfiguration(statement)
@@ -288,7 +288,7 @@ class TableOperations:
             at_most: The longest time, in seconds.
 
         Raises:
-            WaitedInVainError: It does not come within the time.
+            WaitTimeoutError: It does not come within the time.
         """
         full = self.environment.store.full_name(parse_name(name))
         if wait is Wait.NONE or self.environment.managers.live(full.catalog or "") is None:
@@ -360,7 +360,7 @@ class TableOperations:
 
     def _declared(
         self, create: nodes.CreateTable, statement: str
-    ) -> tuple[StatementOutcome, Examined | None]:
+    ) -> tuple[StatementOutcome, AnalyzedTable | None]:
         """Carry out CREATE, here or where a stream can run."""
         try:
             return Definitions(self.environment).declare(create)
@@ -373,13 +373,13 @@ class TableOperations:
             return outcome, None
 
     def _refreshed(
-        self, name: TableName, examined: Examined | None, *, force: bool
+        self, name: TableName, analyzed_table: AnalyzedTable | None, *, force: bool
     ) -> RefreshOutcome:
         """Refresh a table that a statement declared just now, here or where a stream can run."""
-        environment = self.environment if examined else self._current()
+        environment = self.environment if analyzed_table else self._current()
         try:
-            asked = AskedRefresh(force=force)
-            return Refreshes(environment).carry_out(name, asked, examined)
+            requested = RequestedRefresh(force=force)
+            return Refreshes(environment).carry_out(name, requested, analyzed_table)
         except StreamsOverConnectError:
             if self._relay is None or force:
                 raise

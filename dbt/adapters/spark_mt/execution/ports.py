@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import (
         ChangeExtent,
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     )
     from dbt.adapters.spark_mt.definition.source_columns import FieldName
     from dbt.adapters.spark_mt.definition.table_state import (
-        CatalogFacts,
-        Found,
+        CatalogEntry,
+        FoundTable,
         PlainTable,
         StoredTable,
     )
@@ -84,7 +84,7 @@ class TableStore(Protocol):
         """Complete `name` with the current catalog and schema."""
         ...
 
-    def find(self, name: TableName) -> Found:
+    def find(self, name: TableName) -> FoundTable:
         """Look at the table itself, never at an index of tables."""
         ...
 
@@ -241,7 +241,7 @@ class ManagedRegistry(Registry, Protocol):
         """
         ...
 
-    def tell_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
+    def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
         """Tell by whom tables are refreshed from now on, all in one commit.
 
         Args:
@@ -345,7 +345,7 @@ class RowDifferences:
 class TableObserver(Protocol):
     """Looks at tables without changing anything."""
 
-    def facts(self, name: TableName) -> CatalogFacts:
+    def catalog_entry(self, name: TableName) -> CatalogEntry:
         """Return what the catalog has about a table that is there."""
         ...
 
@@ -378,12 +378,12 @@ def partly_refreshed(commits: Iterable[Commit], positions: Positions | None) -> 
         positions: The state that the table's rows reflect.
     """
     for commit in commits:
-        facts = commit.facts
-        if facts is None:
+        metadata = commit.metadata
+        if metadata is None:
             continue
-        if facts.kind is CommitKind.PARTITION and facts.partition_positions != positions:
+        if metadata.kind is CommitKind.PARTITION and metadata.partition_positions != positions:
             return True
-        if facts.kind is CommitKind.CONTENT:
+        if metadata.kind is CommitKind.CONTENT:
             return False
     return False
 
@@ -404,7 +404,7 @@ class StreamTask:
 
     table: StoredTable
     run: RefreshRun
-    resumes: StreamFacts | None = None
+    resumes: StreamMetadata | None = None
     every_ms: int | None = None
 
     @property
@@ -419,14 +419,14 @@ class BatchDone:
 
     Args:
         table: The table behind the commit: its version, sequence number and positions.
-        facts: Which batch it was.
+        metadata: Which batch it was.
         batches: How many were committed since the stream started.
         rows: Rows that these batches wrote, where they were counted.
         committed_at_ms: When the newest was committed, milliseconds since the epoch, UTC.
     """
 
     table: StoredTable
-    facts: StreamFacts
+    metadata: StreamMetadata
     batches: int
     rows: int
     committed_at_ms: int
@@ -478,7 +478,7 @@ class Stream(Protocol):
 class StreamRunner(Protocol):
     """Starts streams."""
 
-    def can_resume(self, table_id: str, stream: StreamFacts) -> bool:
+    def can_resume(self, table_id: str, stream: StreamMetadata) -> bool:
         """Whether a checkpoint is there and has the batch, and no later one is complete in it."""
         ...
 

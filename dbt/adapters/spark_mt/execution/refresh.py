@@ -22,8 +22,8 @@ from dbt.adapters.spark_mt.execution.baseline import (
     chosen,
     chosen_for_partitions,
     has_moved,
-    losing_nothing,
     shown,
+    without_data_loss,
 )
 from dbt.adapters.spark_mt.execution.errors import (
     CheckpointLostError,
@@ -37,7 +37,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     UnknownPartitionKeyError,
 )
 from dbt.adapters.spark_mt.execution.executor import (
-    JobTeller,
+    JobRecorder,
     job_of,
     perform,
     record_skipped,
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
-    from dbt.adapters.spark_mt.execution.environment import Environment, Examined
+    from dbt.adapters.spark_mt.execution.environment import AnalyzedTable, Environment
     from dbt.adapters.spark_mt.execution.ports import BatchDone, Stream, StreamTask
     from dbt.adapters.spark_mt.planning.schedule import Partition
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRefresh:
+class RequestedRefresh:
     """A refresh with its options.
 
     Args:
@@ -174,24 +174,24 @@ def catch_up(environment: Environment, table: StoredTable, run: RefreshRun) -> C
 
 
 def _ended(environment: Environment, task: StreamTask, stream: Stream) -> CaughtUp | str:
-    teller = JobTeller(environment, job_of(environment, task.table.definition, task.run))
-    beating = environment.conduct.heartbeat(teller.beat)
+    recorder = JobRecorder(environment, job_of(environment, task.table.definition, task.run))
+    heartbeat = environment.execution_context.heartbeat(recorder.beat)
     try:
         stream.wait()
         done, failure = stream.done, stream.failure
     except BaseException as error:
-        teller.fail(error)
+        recorder.fail(error)
         raise
     finally:
-        beating.stop()
+        heartbeat.stop()
         stream.stop()
     if failure is not None:
-        teller.fail(failure)
+        recorder.fail(failure)
         return _broken(failure)
     if done is not None:
-        teller.write(teller.ended(JobStatus.FINISHED, rows=done.rows))
+        recorder.write(recorder.ended(JobStatus.FINISHED, rows=done.rows))
         environment.runner.run(plan_registration(done.table))
-    return CaughtUp(done, tuple(teller.problems))
+    return CaughtUp(done, tuple(recorder.problems))
 
 
 def _broken(failure: Exception) -> str:
@@ -253,7 +253,7 @@ class Refreshes:
         Raises:
             MaterializedTableError: The refresh cannot be done; the table keeps its rows.
         """
-        return self.carry_out(name, AskedRefresh(partition, trigger, force, run_options))
+        return self.carry_out(name, RequestedRefresh(partition, trigger, force, run_options))
 
     def refresh_scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
         """Do the run that is due at `scheduled_at`, an aware time.
@@ -261,57 +261,69 @@ class Refreshes:
         A table with date formatters gets the partitions of every period that the run stands for; a
         table without them is refreshed whole.
         """
-        return self.carry_out(name, AskedRefresh(trigger=SCHEDULED, scheduled_at=scheduled_at))
+        return self.carry_out(name, RequestedRefresh(trigger=SCHEDULED, scheduled_at=scheduled_at))
 
     def carry_out(
-        self, name: TableName, asked: AskedRefresh, examined: Examined | None = None
+        self,
+        name: TableName,
+        requested: RequestedRefresh,
+        analyzed_table: AnalyzedTable | None = None,
     ) -> RefreshOutcome:
         """Refresh a table as it was asked for.
 
         Args:
             name: The table.
-            asked: The refresh.
-            examined: The table as the same statement found it; None to look at it.
+            requested: The refresh.
+            analyzed_table: The table as the same statement found it; None to look at it.
 
         Raises:
             SuspendedError: A schedule asks, and the table is suspended.
             MaterializedTableError: The refresh cannot be done; the table keeps its rows.
         """
         full = self._env.store.full_name(name)
-        if asked.scheduled_at is not None:
-            return self._quiet(full, asked) or retrying(lambda: self._scheduled(full, asked))
-        first = [examined]  # another writer may have changed the table before the second attempt
-        return retrying(lambda: self._refresh(full, asked, first.pop() if first else None))
+        if requested.scheduled_at is not None:
+            return self._quiet(full, requested) or retrying(
+                lambda: self._scheduled(full, requested)
+            )
+        first = [
+            analyzed_table
+        ]  # another writer may have changed the table before the second attempt
+        return retrying(lambda: self._refresh(full, requested, first.pop() if first else None))
 
-    def _quiet(self, name: TableName, asked: AskedRefresh) -> RefreshOutcome | None:
+    def _quiet(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome | None:
         """Skip a scheduled refresh of a table that was up to date and of which nothing changed."""
         quiet = self._env.quiet.still(name)
-        if quiet is None or asked.run_options is not None:
+        if quiet is None or requested.run_options is not None:
             return None
         run_id, now = self._env.new_id(), self._env.now_ms()
-        run = replace(quiet.run, refresh_id=run_id, trigger=asked.trigger, started_at_ms=now)
-        return self._up_to_date(quiet.table, asked.named(run))
+        run = replace(quiet.run, refresh_id=run_id, trigger=requested.trigger, started_at_ms=now)
+        return self._up_to_date(quiet.table, requested.named(run))
 
     def _refresh(
-        self, name: TableName, asked: AskedRefresh, examined: Examined | None = None
+        self,
+        name: TableName,
+        requested: RequestedRefresh,
+        analyzed_table: AnalyzedTable | None = None,
     ) -> RefreshOutcome:
-        table = examined.table if examined else stored_table(self._env, name)
-        table = asked.run_by(table)
-        if asked.partition:
-            wanted = self._checked(table, asked.partition)
-            return self._partitions(table, (wanted,), asked)
+        table = analyzed_table.table if analyzed_table else stored_table(self._env, name)
+        table = requested.run_by(table)
+        if requested.partition:
+            wanted = self._checked(table, requested.partition)
+            return self._partitions(table, (wanted,), requested)
         resolved = table.definition.resolved
         analyzed = (
-            examined.analyzed if examined else self._env.stored_analyzer.analyze_stored(resolved)
+            analyzed_table.analyzed
+            if analyzed_table
+            else self._env.stored_analyzer.analyze_stored(resolved)
         )
-        run = asked.named(
-            self._env.run(asked.trigger, analyzed, resolved, table.definition.baseline)
+        run = requested.named(
+            self._env.run(requested.trigger, analyzed, resolved, table.definition.baseline)
         )
-        if not asked.force and not _must_run(table, analyzed, run):
+        if not requested.force and not _must_run(table, analyzed, run):
             self._env.quiet.remember(table, analyzed, run)
             return self._up_to_date(table, run)
         raise_if_unfit(self._env, table, analyzed)
-        kept, request = run, Request.FORCED if asked.force else Request.REFRESH
+        kept, request = run, Request.FORCED if requested.force else Request.REFRESH
         if run.choice.keeps_checkpoint and self._env.streams is None:
             raise StreamsOverConnectError(table=table.name, reason=run.choice.reason)
         failed: list[Refusal] = []
@@ -341,7 +353,7 @@ class Refreshes:
         """Compute and write the rows of a whole table by the strategy of a run."""
         counts_all = run.choice.write is Write.REPLACE and run.choice.since is None
         if counts_all:
-            run = losing_nothing(self._env, table, run)
+            run = without_data_loss(self._env, table, run)
         result = perform(plan_refresh(table, run), self._env)
         table = _counted_whole(table) if counts_all else table
         return self._outcome(table, run, result, (), overwritten(table, run))
@@ -354,26 +366,26 @@ class Refreshes:
         result = StepResult(done.rows, done.committed_at_ms, done.table.positions, found.warnings)
         return self._outcome(table, run, result, (), ())
 
-    def _scheduled(self, name: TableName, asked: AskedRefresh) -> RefreshOutcome:
-        table = asked.run_by(stored_table(self._env, name))
+    def _scheduled(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome:
+        table = requested.run_by(stored_table(self._env, name))
         if table.definition.status is RefreshStatus.SUSPENDED:
             reason = table.definition.status_reason
             raise SuspendedError(table=name, reason=f" ({reason})" if reason else "")
         resolved = table.definition.resolved
         formatters = _formatters(table)
-        if not formatters or asked.scheduled_at is None:
-            return self._refresh(name, asked)
+        if not formatters or requested.scheduled_at is None:
+            return self._refresh(name, requested)
         zone = parse_zone(dict(resolved.context.confs)[SESSION_TIME_ZONE])
-        wanted = scheduled_partitions(formatters, asked.scheduled_at, resolved.freshness, zone)
-        return self._partitions(table, wanted, asked)
+        wanted = scheduled_partitions(formatters, requested.scheduled_at, resolved.freshness, zone)
+        return self._partitions(table, wanted, requested)
 
     def _partitions(
-        self, table: StoredTable, wanted: tuple[Partition, ...], asked: AskedRefresh
+        self, table: StoredTable, wanted: tuple[Partition, ...], requested: RequestedRefresh
     ) -> RefreshOutcome:
         resolved = table.definition.resolved
         analyzed = self._env.stored_analyzer.analyze_stored(resolved)
         raise_if_unfit(self._env, table, analyzed)
-        run = asked.named(self._env.run(asked.trigger, analyzed))
+        run = requested.named(self._env.run(requested.trigger, analyzed))
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
             self._raise_if_unreadable(table, run)
             run = replace(run, positions=table.positions, fixed=True)
@@ -401,7 +413,7 @@ class Refreshes:
 
     def _checked(self, table: StoredTable, partition: tuple[PartitionValue, ...]) -> Partition:
         definition = table.definition
-        available = {c.lower(): c for c in definition.asked.partitioned_by}
+        available = {c.lower(): c for c in definition.declared.partitioned_by}
         unknown = [item.column for item in partition if item.column.lower() not in available]
         if unknown:
             raise UnknownPartitionKeyError(
@@ -476,6 +488,6 @@ def _counted_whole(table: StoredTable) -> StoredTable:
 
 def _formatters(table: StoredTable) -> dict[str, str]:
     """The datetime pattern of each partition column that has one, in the order of the columns."""
-    asked = table.definition.asked
-    patterns = dict(read_options(asked.options).date_formatters)
-    return {c: patterns[c.lower()] for c in asked.partitioned_by if c.lower() in patterns}
+    declared = table.definition.declared
+    patterns = dict(read_options(declared.options).date_formatters)
+    return {c: patterns[c.lower()] for c in declared.partitioned_by if c.lower() in patterns}

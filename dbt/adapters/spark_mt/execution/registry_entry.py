@@ -25,7 +25,7 @@ class KnownTable:
         table_id: Our identity of the table.
         generation: Of the definition that was told.
         refresh_mode: CONTINUOUS or FULL.
-        asked_refresh_mode: AUTOMATIC, CONTINUOUS or FULL.
+        declared_refresh_mode: AUTOMATIC, CONTINUOUS or FULL.
         freshness: How far it may lag.
         status: Where it is in its life.
         status_reason: Why it is suspended, where we did it.
@@ -43,7 +43,7 @@ class KnownTable:
     table_id: str
     generation: int
     refresh_mode: RefreshMode
-    asked_refresh_mode: str
+    declared_refresh_mode: str
     freshness: Freshness
     status: RefreshStatus
     status_reason: str = ""
@@ -65,13 +65,13 @@ def known_table(step: Register, now_ms: int) -> KnownTable:
     """
     definition, refresh = step.definition, step.refresh
     resolved = definition.resolved
-    patterns = read_options(definition.asked.options).date_formatters
+    patterns = read_options(definition.declared.options).date_formatters
     return KnownTable(
         name=definition.name,
         table_id=definition.table_id,
         generation=definition.generation,
         refresh_mode=resolved.refresh_mode,
-        asked_refresh_mode=definition.asked.logical_refresh_mode.value,
+        declared_refresh_mode=definition.declared.logical_refresh_mode.value,
         freshness=resolved.freshness,
         status=definition.status,
         status_reason=definition.status_reason,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Unreadable
+from dbt.adapters.spark_mt.definition.table_state import InconsistentTable, StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.registry_entry import known_table
 from dbt.adapters.spark_mt.planning.planner import plan_registration
@@ -108,7 +108,7 @@ class Repairs:
             Exception: The catalog cannot be listed, or the registry not be read or written.
         """
         self._env.store.forget()
-        look = _Look(self._env, self._registry, catalog)
+        look = _CatalogCheck(self._env, self._registry, catalog)
         for schema in self._scan.schemas(catalog):
             try:
                 names = self._scan.tables(catalog, schema)
@@ -123,7 +123,7 @@ class Repairs:
         return tuple(sorted(look.done, key=lambda each: each.table))
 
 
-class _Look:
+class _CatalogCheck:
     def __init__(self, environment: Environment, registry: ManagedRegistry, catalog: str) -> None:
         self._env = environment
         self._listed = frozenset(registry.known(catalog))
@@ -150,7 +150,7 @@ class _Look:
             self._register(found)
         elif isinstance(found, Unreadable):
             self.fail(str(name), found.error)
-        elif isinstance(found, Damaged):
+        elif isinstance(found, InconsistentTable):
             self.done.append(Repaired(str(name), RepairAction.FAILED, found.problem))
         elif name in self._listed:
             self.gone.append(name)
@@ -163,13 +163,13 @@ class _Look:
     def _register(self, found: StoredTable) -> None:
         step = plan_registration(found)
         is_listed = found.name in self._listed
-        if is_listed and _says_the_same(self._known.get(found.name), known_table(step, 0)):
+        if is_listed and _is_recorded_as(self._known.get(found.name), known_table(step, 0)):
             return
         self.there.append(step)
         action = RepairAction.CORRECTED if is_listed else RepairAction.REGISTERED
         self.done.append(Repaired(str(found.name), action))
 
 
-def _says_the_same(told: KnownTable | None, table: KnownTable) -> bool:
+def _is_recorded_as(recorded: KnownTable | None, table: KnownTable) -> bool:
     """Whether a row tells what the table does; how many rows it wrote not every commit knows."""
-    return told is not None and replace(told, recorded_at_ms=0, rows=table.rows) == table
+    return recorded is not None and replace(recorded, recorded_at_ms=0, rows=table.rows) == table

@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.checks import Goal, drift_of, lag_if_known, measure
 from dbt.adapters.spark_mt.execution.errors import JobNotFoundError, problem_of
 from dbt.adapters.spark_mt.execution.executor import stored_table
-from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, initializing, judged
+from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, initializing, with_effective_status
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
 from dbt.adapters.spark_mt.execution.results import ResultColumn, StatementResult, columns
 from dbt.adapters.spark_mt.execution.source_columns import new_source_columns
@@ -59,10 +59,10 @@ def create_text(
         confs: The reader's session: its time zone and `spark.redaction.regex`.
         or_alter: Whether the statement shall be CREATE OR ALTER.
     """
-    asked = definition.asked
-    options = tuple((key, shown_option(key, value, confs)) for key, value in asked.options)
+    declared = definition.declared
+    options = tuple((key, shown_option(key, value, confs)) for key, value in declared.options)
     form = CreateForm.CREATE_OR_ALTER if or_alter else CreateForm.CREATE
-    statement = CreateTable(form, definition.name, replace(asked, options=options))
+    statement = CreateTable(form, definition.name, replace(declared, options=options))
     return render_create(statement, _notes(definition, confs))
 
 
@@ -93,7 +93,7 @@ def _notes(definition: StoredDefinition, confs: Mapping[str, str]) -> dict[str, 
         clause.keyword: f"{clause.text(getattr(definition.resolved, clause.field))} "
         f"by {clause.source}"
         for clause in CLAUSES
-        if clause.is_resolved and clause.asked(definition.asked) is None
+        if clause.is_resolved and clause.declared(definition.declared) is None
     }
     if text := evaluated(definition, confs):
         notes.setdefault("START_MODE", text)
@@ -105,8 +105,8 @@ Row = tuple[str, str]
 
 def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> Iterator[Row]:
     """Yield what the user asked for and what it resolved to."""
-    resolved, asked = definition.resolved, definition.asked
-    yield "Original query", asked.query
+    resolved, declared = definition.resolved, definition.declared
+    yield "Original query", declared.query
     yield "Expanded query", resolved.expanded_query
     yield "Catalog and schema of the query", f"{resolved.context.catalog}.{resolved.context.schema}"
     more = {
@@ -114,18 +114,18 @@ def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> I
         "start_mode": [("Baseline", definition.baseline.describe())] if definition.baseline else [],
     }
     for clause in (clause for clause in CLAUSES if clause.is_resolved):
-        given, value = clause.asked(asked), clause.sql(getattr(resolved, clause.field))
-        text = _asked(None if given is None else clause.sql(given), value)
+        given, value = clause.declared(declared), clause.sql(getattr(resolved, clause.field))
+        text = _declared(None if given is None else clause.sql(given), value)
         if clause.field == "start_mode":
             text = " ".join(part for part in (text, evaluated(definition, confs)) if part)
         yield clause.label, text
         yield from more.get(clause.field, ())
-    if key := asked.primary_key:
+    if key := declared.primary_key:
         yield "Primary key", f"({', '.join(key.columns)}) NOT ENFORCED"
     for clause in (clause for clause in CLAUSES if clause.label and not clause.is_resolved):
-        if columns := clause.asked(asked):
+        if columns := clause.declared(declared):
             yield clause.label, ", ".join(columns)
-    for option, value in asked.options:
+    for option, value in declared.options:
         yield f"Option {option}", shown_option(option, value, confs)
 
 
@@ -144,11 +144,11 @@ def _about(reason: Reason) -> str:
     return f" of {reason.subject}" if reason.subject else ""
 
 
-NOBODY = "none: refreshed by statements and dbt run"
+NO_MANAGER = "none: refreshed by statements and dbt run"
 
 
 def state_rows(
-    table: StoredTable, lag: Lag | None, confs: Mapping[str, str], handler: str = NOBODY
+    table: StoredTable, lag: Lag | None, confs: Mapping[str, str], handler: str = NO_MANAGER
 ) -> Iterator[Row]:
     """Yield where the table stands.
 
@@ -199,14 +199,14 @@ def path_text(stages: Iterable[LagStage]) -> str:
     return " → ".join(f"{stage.table} {stage.seconds:.0f} s" for stage in stages)
 
 
-def _asked(asked: str | None, resolved: str) -> str:
-    if asked is None:
+def _declared(declared: str | None, resolved: str) -> str:
+    if declared is None:
         return f"{resolved} (by default)"
-    return asked if asked == resolved else f"{asked}, resolved to {resolved}"
+    return declared if declared == resolved else f"{declared}, resolved to {resolved}"
 
 
 def _extent(definition: StoredDefinition) -> str:
-    formatters = read_options(definition.asked.options).date_formatters
+    formatters = read_options(definition.declared.options).date_formatters
     if definition.resolved.refresh_mode is not RefreshMode.FULL or not formatters:
         return "whole table"
     listed = ", ".join(f"{column} as {pattern}" for column, pattern in formatters)
@@ -300,7 +300,7 @@ _DESCRIBE = columns(("col_name", "STRING"), ("data_type", "STRING"), ("comment",
 
 _MEASURING_MS = 500
 """For how long a list measures lags: a list of 1,000 tables may take a second."""
-_SHOWN_BESIDE = (DriftKind.ROWS, DriftKind.STATUS)
+_SHOWN_ELSEWHERE = (DriftKind.ROWS, DriftKind.STATUS)
 """These have rows of their own: foreign commits, and the status."""
 
 
@@ -389,12 +389,12 @@ class Inspection:
         engine = list(choice_rows(table.definition, choice))
         if new := new_source_columns(resolved, analyzed):
             engine.append(("New source columns", new))
-        shown = (drift for drift in drifts if drift.kind not in _SHOWN_BESIDE)
+        shown = (drift for drift in drifts if drift.kind not in _SHOWN_ELSEWHERE)
         return engine, [("Drift", str(drift)) for drift in shown]
 
     def _handler(self, table: StoredTable) -> str:
         keeper = keeper_of(self._env, table.name)
-        return NOBODY if keeper is None else keeper.describe()
+        return NO_MANAGER if keeper is None else keeper.describe()
 
     def _table(self, name: TableName) -> StoredTable:
         return stored_table(self._env, self._env.store.full_name(name))
@@ -419,7 +419,7 @@ def _coming(job: Job) -> RegistryEntry:
         freshness=job.freshness,
         status=RefreshStatus.INITIALIZING.value,
         last_refresh_at_ms=None,
-        recorded_at_ms=job.heard_at_ms,
+        recorded_at_ms=job.last_heartbeat_ms,
     )
 
 
@@ -460,7 +460,7 @@ class JobInspection:
     def show_jobs(self) -> StatementResult:
         """List the refreshes of the last 30 days, the newest first."""
         since = self._env.now_ms() - KEPT_MS
-        jobs = self._env.conduct.log.jobs(self._catalog(), since)
+        jobs = self._env.execution_context.log.jobs(self._catalog(), since)
         return StatementResult(_JOBS, tuple(self._row(job) for job in jobs))
 
     def describe_job(self, job_id: str) -> StatementResult:
@@ -470,7 +470,7 @@ class JobInspection:
             JobNotFoundError: There is none, or not any more.
         """
         catalog = self._catalog()
-        job = self._env.conduct.log.job(catalog, job_id)
+        job = self._env.execution_context.log.job(catalog, job_id)
         if job is None:
             raise JobNotFoundError(job_id=job_id, catalog=catalog)
         return StatementResult(_JOBS, (self._row(job),))
@@ -479,7 +479,7 @@ class JobInspection:
         return self._env.store.full_name(TableName("_")).catalog or ""
 
     def _row(self, job: Job) -> tuple[object, ...]:
-        shown = judged(job, self._env)
+        shown = with_effective_status(job, self._env)
         return (
             shown.job_id,
             str(shown.table),

@@ -104,14 +104,14 @@ def state_of(
     history = read_history(_noting(commits, seen), _NO_OLDER_DEFINITION)
     if history.released or not history.is_ours:
         return None
-    facts, version = history.newest, seen[0].version
+    metadata, version = history.newest, seen[0].version
     last, unfollowed = history.last_refresh(), _unfollowed(definition)
-    positions = facts.positions if facts else None
+    positions = metadata.positions if metadata else None
     read_at_ms = last.started_at_ms if last else None
     took_ms = max(0, last.committed_at_ms - last.started_at_ms) if last else 0
     written = history.written.version if history.written else -1
-    if facts and _is_by_partition(definition) and (newest := _partition(seen, written)):
-        positions = newest.facts.partition_positions if newest.facts else None
+    if metadata and _is_by_partition(definition) and (newest := _partition(seen, written)):
+        positions = newest.metadata.partition_positions if newest.metadata else None
         read_at_ms = newest.timestamp_ms
     return TableState(name, version, positions, read_at_ms, took_ms, unfollowed)
 
@@ -125,13 +125,17 @@ def _noting(commits: Iterable[Commit], seen: list[Commit]) -> Iterator[Commit]:
 def _is_by_partition(definition: StoredDefinition | None) -> bool:
     if definition is None or definition.resolved.refresh_mode is not RefreshMode.FULL:
         return False
-    return bool(read_options(definition.asked.options).date_formatters)
+    return bool(read_options(definition.declared.options).date_formatters)
 
 
 def _partition(commits: Iterable[Commit], written: int) -> Commit | None:
     """The newest commit that wrote partitions after the one that wrote all rows."""
     for commit in commits:
-        if commit.version > written and commit.facts and commit.facts.kind is CommitKind.PARTITION:
+        if (
+            commit.version > written
+            and commit.metadata
+            and commit.metadata.kind is CommitKind.PARTITION
+        ):
             return commit
     return None
 

@@ -121,8 +121,8 @@ def begin_again(
         return None
     run = filling(environment, "ALTER", resolution)
     clauses = [c for c in changes if isinstance(c, ClauseChanged)]
-    asked = any(c.clause == "start_mode" and c.effect is Effect.CONTENT for c in clauses)
-    reason = "the start mode changed" if asked else "the query changed"
+    is_declared = any(c.clause == "start_mode" and c.effect is Effect.CONTENT for c in clauses)
+    reason = "the start mode changed" if is_declared else "the query changed"
     if not start_type.resumes:
         resolution = _evaluated(environment, table.name, resolution)
     starter = _Starter(environment, table.name, resolution, run, reason)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
-from dbt.adapters.spark_mt.execution.context import FIRST_BEAT_S
+from dbt.adapters.spark_mt.execution.context import FIRST_HEARTBEAT_S
 from dbt.adapters.spark_mt.execution.deferred_rows import FIGURES_MS
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.executor import JobTeller, job_of
+from dbt.adapters.spark_mt.execution.executor import JobRecorder, job_of
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StreamTask
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register
 
 
-class Overtaken(Enum):
+class Conflict(Enum):
     """What somebody else did to the table of a stream.
 
     Attributes:
@@ -40,7 +40,7 @@ class Overtaken(Enum):
     WRITTEN = "written"
 
 
-RETOLD_MS = 24 * 3600 * 1000
+RECORD_AGAIN_MS = 24 * 3600 * 1000
 """How often a manager tells that a stream runs which does nothing, so that the log, whose rows are
 kept for 30 days, knows of it."""
 _LOGGER = logging.getLogger(__name__)
@@ -94,11 +94,11 @@ class HostedStream:
         self._stream = stream
         self.task = task
         job = job_of(environment, task.table.definition, task.run)
-        self._teller = JobTeller(environment, job)
-        self._deferred = environment.conduct.deferred
+        self._recorder = JobRecorder(environment, job)
+        self._deferred = environment.execution_context.deferred
         self._taken: BatchDone | None = None
         self._registered: BatchDone | None = None
-        self._told_ms: int | None = None
+        self._recorded_ms: int | None = None
         self._seen_version = task.table.version
         self._looked_for, self._looked_at_ms = task.table.seq, environment.now_ms()
 
@@ -137,56 +137,56 @@ class HostedStream:
             done.table.positions, done.batches - batches, done.rows - rows, done.committed_at_ms
         )
 
-    def overtaken(self) -> Overtaken:
+    def conflict(self) -> Conflict:
         """Whether somebody else changed the table in a way that concerns the stream.
 
         Maintenance and changes of rows by users do not; what we commit elsewhere does, and so does
         a source that was made anew: its stream may wait for a version that it already had.
         """
         if self._has_lost_its_sources():
-            return Overtaken.CHANGED
+            return Conflict.CHANGED
         known = max(self._seen_version, self._version())
         if self._env.store.is_newest(self.task.table.name, known):
-            return Overtaken.NO
+            return Conflict.NO
         self._env.store.forget()
         found = self._env.store.find(self.task.table.name)
         if not isinstance(found, StoredTable):
-            return Overtaken.CHANGED
-        if (overtaken := self._compared(found)) is Overtaken.NO:
+            return Conflict.CHANGED
+        if (conflict := self._compared(found)) is Conflict.NO:
             self._seen_version = found.version
-        return overtaken
+        return conflict
 
     def report(self) -> None:
         """Tell that it runs, where that is due, and write what must not wait any longer."""
-        now, told_ms = self._env.now_ms(), self._told_ms
-        if told_ms is None:
-            if now - self._teller.job.started_at_ms >= FIRST_BEAT_S * 1000:
-                self._deferred.changed(self._going_on(now))
-        elif now - told_ms >= (RETOLD_MS if self._deferred.covered else FIGURES_MS):
-            self._deferred.progressed(self._going_on(now))
+        now, recorded_ms = self._env.now_ms(), self._recorded_ms
+        if recorded_ms is None:
+            if now - self._recorder.job.started_at_ms >= FIRST_HEARTBEAT_S * 1000:
+                self._deferred.changed(self._running_job(now))
+        elif now - recorded_ms >= (RECORD_AGAIN_MS if self._deferred.covered else FIGURES_MS):
+            self._deferred.progressed(self._running_job(now))
         self._write_due()
 
     def end(self) -> None:
         """Stop it between two batches, and tell so."""
         self._stream.stop()
-        if self._teller.is_over:
+        if self._recorder.is_over:
             return
         done, failure = self._stream.done, self._stream.failure
         if failure is not None and not isinstance(failure, CommitConflictError):
-            row = self._teller.failed(failure)
-        elif done is not None or self._told_ms is not None:
-            row = self._teller.ended(JobStatus.FINISHED, rows=done.rows if done else 0)
+            row = self._recorder.failed(failure)
+        elif done is not None or self._recorded_ms is not None:
+            row = self._recorder.ended(JobStatus.FINISHED, rows=done.rows if done else 0)
         else:
             return
         self._deferred.changed(row, self._registration(done))
         self._write_due()
 
     def _progressed(self, done: BatchDone) -> None:
-        self._deferred.progressed(self._going_on(self._env.now_ms()), self._registration(done))
+        self._deferred.progressed(self._running_job(self._env.now_ms()), self._registration(done))
 
-    def _going_on(self, now: int) -> Job:
-        self._told_ms = now
-        return self._teller.going_on()
+    def _running_job(self, now: int) -> Job:
+        self._recorded_ms = now
+        return self._recorder.running_job()
 
     def _write_due(self) -> None:
         """A manager writes the rows of all its streams; elsewhere whichever stream comes first."""
@@ -201,16 +201,16 @@ class HostedStream:
         done = self._stream.done
         return done.table.version if done else self.task.table.version
 
-    def _compared(self, found: StoredTable) -> Overtaken:
+    def _compared(self, found: StoredTable) -> Conflict:
         """A batch that was committed a moment ago has this stream's own name."""
         ours, there = self.task.table.definition, found.definition
         if (there.table_id, there.generation) != (ours.table_id, ours.generation):
-            return Overtaken.CHANGED
+            return Conflict.CHANGED
         done = self._stream.done
         seq = done.table.seq if done else self.task.table.seq
         last = found.last_refresh
         is_ours = last is not None and last.refresh_id == self.task.run.refresh_id
-        return Overtaken.NO if is_ours or found.seq <= seq else Overtaken.WRITTEN
+        return Conflict.NO if is_ours or found.seq <= seq else Conflict.WRITTEN
 
     def _has_lost_its_sources(self) -> bool:
         """Looked at once per batch that could have been, as long as there is none."""

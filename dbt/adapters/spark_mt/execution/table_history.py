@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.definition.table_state import ForeignCommit, LastRefr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, StreamFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata, StreamMetadata
 
 
 _FENCED = frozenset(
@@ -31,7 +31,7 @@ class Commit:
     Args:
         timestamp_ms: When it was made, milliseconds since the epoch, UTC.
         operation: The format's name of what it did, for people.
-        facts: The commit metadata, None for a commit of another program.
+        metadata: The commit metadata, None for a commit of another program.
         rows: Rows written, where they were counted.
         identity: The format's own identity of this version.
         problem: Why the commit metadata cannot be read; empty if it can, or if there is none.
@@ -44,7 +44,7 @@ class Commit:
     version: int
     timestamp_ms: int
     operation: str
-    facts: CommitFacts | None
+    metadata: CommitMetadata | None
     rows: int | None
     identity: str = ""
     problem: str = ""
@@ -77,11 +77,11 @@ class History:
 
     version: int = -1
     seq: int = 0
-    newest: CommitFacts | None = None
+    newest: CommitMetadata | None = None
     written: Commit | None = None
     definition: str = ""
     foreign: tuple[ForeignCommit, ...] = ()
-    released: CommitFacts | None = None
+    released: CommitMetadata | None = None
     is_unsure: bool = False
     unreadable: Commit | None = None
     is_seq_hidden: bool = False
@@ -93,10 +93,10 @@ class History:
         return self.newest is not None or (self.is_unsure and self.seq > 0)
 
     @property
-    def stream(self) -> StreamFacts | None:
+    def stream(self) -> StreamMetadata | None:
         """The batch of the stream that wrote the newest rows."""
-        facts = self.written.facts if self.written else None
-        return facts.stream if facts else None
+        metadata = self.written.metadata if self.written else None
+        return metadata.stream if metadata else None
 
     def is_known(self, published_generation: int) -> bool:
         """Whether nothing older can matter to a table with this published definition."""
@@ -106,18 +106,18 @@ class History:
 
     def last_refresh(self) -> LastRefresh | None:
         """Return the refresh that wrote the rows, or None where the log no longer tells."""
-        facts = self.newest
-        if facts is None or facts.refresh is None:
+        metadata = self.newest
+        if metadata is None or metadata.refresh is None:
             return None
         written = self.written
         return LastRefresh(
-            refresh_id=facts.refresh.refresh_id,
-            strategy=facts.refresh.strategy,
-            trigger=facts.refresh.trigger,
-            started_at_ms=facts.refresh.started_at_ms,
-            committed_at_ms=written.timestamp_ms if written else facts.refresh.started_at_ms,
+            refresh_id=metadata.refresh.refresh_id,
+            strategy=metadata.refresh.strategy,
+            trigger=metadata.refresh.trigger,
+            started_at_ms=metadata.refresh.started_at_ms,
+            committed_at_ms=written.timestamp_ms if written else metadata.refresh.started_at_ms,
             rows=written.rows if written else None,
-            unknown_keys=facts.refresh.unknown_keys,
+            unknown_keys=metadata.refresh.unknown_keys,
         )
 
 
@@ -133,8 +133,8 @@ def read_history(commits: Iterable[Commit], published_generation: int = -1) -> H
     remaining = iter(commits)
     for commit in remaining:
         history.version = max(history.version, commit.version)
-        if commit.facts is not None:
-            history.seq = max(history.seq, commit.facts.seq)
+        if commit.metadata is not None:
+            history.seq = max(history.seq, commit.metadata.seq)
         history.is_seq_hidden = history.is_seq_hidden or bool(commit.problem)
         if restored is not None and commit.version > restored:
             continue
@@ -164,25 +164,27 @@ def _find_fence(history: History, commits: Iterator[Commit]) -> None:
         if history.seq or history.is_seq_hidden:
             break
         history.is_seq_hidden = bool(commit.problem)
-        if commit.facts is not None:
-            history.seq = commit.facts.seq
+        if commit.metadata is not None:
+            history.seq = commit.metadata.seq
 
 
 def _absorb(history: History, commit: Commit) -> None:
-    facts = commit.facts
-    if facts is None:
+    metadata = commit.metadata
+    if metadata is None:
         if history.written is None and commit.effect is not CommitEffect.NO_ROWS:
             foreign = ForeignCommit(commit.version, commit.operation)
             history.foreign = (foreign, *history.foreign)
             history.is_replaced = history.is_replaced or commit.effect is CommitEffect.REPLACE
         return
-    if facts.kind is CommitKind.RELEASE and history.newest is None:
-        history.released = facts
-    if facts.kind not in _FENCED:
+    if metadata.kind is CommitKind.RELEASE and history.newest is None:
+        history.released = metadata
+    if metadata.kind not in _FENCED:
         return
-    history.newest = history.newest or facts
-    history.definition = history.definition or facts.definition
-    if facts.kind in _WRITTEN and history.written is None:
+    history.newest = history.newest or metadata
+    history.definition = history.definition or metadata.definition
+    if metadata.kind in _WRITTEN and history.written is None:
         history.written = commit
-        carried = tuple(ForeignCommit(version, operation) for version, operation in facts.foreign)
+        carried = tuple(
+            ForeignCommit(version, operation) for version, operation in metadata.foreign
+        )
         history.foreign = (*carried, *history.foreign)

@@ -12,11 +12,11 @@ from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, UnreadableCommitError
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.definition.table_state import (
-    Damaged,
-    Found,
+    FoundTable,
+    InconsistentTable,
     PlainTable,
     StoredTable,
-    Stranger,
+    UnmanagedTable,
     Unreadable,
 )
 from dbt.adapters.spark_mt.execution.table_history import read_history
@@ -63,12 +63,12 @@ class Table:
     columns: Callable[[], tuple[Column, ...]]
 
     @property
-    def plain(self) -> Stranger:
+    def plain(self) -> UnmanagedTable:
         """The table as one that is not materialized."""
-        return Stranger(self.name, f"{self.format.name} table")
+        return UnmanagedTable(self.name, f"{self.format.name} table")
 
 
-def identify(table: Table) -> Found:
+def identify(table: Table) -> FoundTable:
     """Return what `table` is: a stranger, a materialized table, or one that was damaged."""
     try:
         published = published_definition(table.properties, table.name)
@@ -79,7 +79,7 @@ def identify(table: Table) -> Found:
         return _unreadable(table, error)
 
 
-def _marked(table: Table, published: StoredDefinition) -> Found:
+def _marked(table: Table, published: StoredDefinition) -> FoundTable:
     """A table with a definition among its properties: its own, or one that was copied, or left."""
     history = read_history(table.commits(), published.generation)
     if history.released:
@@ -88,7 +88,7 @@ def _marked(table: Table, published: StoredDefinition) -> Found:
         return _unreadable_commit(table, history, history.unreadable, published)
     if history.is_ours or table.properties.get(table.format.identity_property) == table.identity():
         return _stored(table, published, history)
-    return Stranger(table.name, _CLONE)
+    return UnmanagedTable(table.name, _CLONE)
 
 
 def plain_table(table: Table, partitioned_by: tuple[str, ...]) -> PlainTable:
@@ -133,32 +133,32 @@ def _decoded(encoded: str, name: TableName) -> StoredDefinition:
     return replace(decode_definition(encoded, str(name)), name=name)
 
 
-def _stored(table: Table, published: StoredDefinition, history: History) -> Found:
+def _stored(table: Table, published: StoredDefinition, history: History) -> FoundTable:
     definition = published
-    facts = history.newest
-    if facts is not None and facts.generation > published.generation and history.definition:
+    metadata = history.newest
+    if metadata is not None and metadata.generation > published.generation and history.definition:
         definition = _decoded(history.definition, table.name)
     finished = definition is published and _is_in_line(table, definition)
-    return _judged(table, definition, history, published=None if finished else published)
+    return _checked_table(table, definition, history, published=None if finished else published)
 
 
-def _judged(
+def _checked_table(
     table: Table,
     definition: StoredDefinition,
     history: History,
     *,
     published: StoredDefinition | None,
-) -> Found:
-    facts, columns = history.newest, table.columns()
+) -> FoundTable:
+    metadata, columns = history.newest, table.columns()
     seq = _seq(history, definition.fence)
-    if problem := _damage(definition, columns):
-        return Damaged(table.name, problem, seq, definition)
+    if problem := _inconsistency(definition, columns):
+        return InconsistentTable(table.name, problem, seq, definition)
     return StoredTable(
         definition=definition,
         seq=seq,
         version=history.version,
         columns=columns,
-        positions=facts.positions if facts else None,
+        positions=metadata.positions if metadata else None,
         last_refresh=history.last_refresh(),
         published=published,
         foreign_commits=history.foreign,
@@ -178,8 +178,8 @@ def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
     constraints = table.format.constraints(table.properties)
     if missing_not_null(definition, constraints) or obsolete_not_null(definition, constraints):
         return False
-    asked = definition.asked.clustered_by
-    return [_folded(c) for c in table.clustered_by] == [_folded(c) for c in asked]
+    declared = definition.declared.clustered_by
+    return [_folded(c) for c in table.clustered_by] == [_folded(c) for c in declared]
 
 
 def _seq(history: History, fence: int = 0) -> int:
@@ -197,7 +197,7 @@ def _folded(column: str) -> str:
     return column.replace("`", "").lower()
 
 
-def _unmarked(table: Table) -> Found:
+def _unmarked(table: Table) -> FoundTable:
     """A table without our properties: never ours, or not yet, or no longer."""
     history = read_history(islice(table.commits(), _FAR))
     if history.unreadable is not None:
@@ -208,7 +208,7 @@ def _unmarked(table: Table) -> Found:
         return _adopted(table, history)
     problem = "its definition is no longer among its properties (replaced by hand, or UNSET)"
     definition = _decoded(history.definition, table.name)
-    return Damaged(table.name, problem, history.seq, definition)
+    return InconsistentTable(table.name, problem, history.seq, definition)
 
 
 def _is_just_adopted(history: History) -> bool:
@@ -216,19 +216,19 @@ def _is_just_adopted(history: History) -> bool:
 
     Nothing fills an adopted table before its definition is published, see `never_published`.
     """
-    facts = history.written.facts if history.written is not None else None
-    if facts is None or facts.kind is not CommitKind.ADOPTION:
+    metadata = history.written.metadata if history.written is not None else None
+    if metadata is None or metadata.kind is not CommitKind.ADOPTION:
         return False
     return not history.is_replaced
 
 
-def _adopted(table: Table, history: History) -> Found:
+def _adopted(table: Table, history: History) -> FoundTable:
     definition = _decoded(history.definition, table.name)
     columns = table.columns()
     nothing = replace(
         definition, generation=0, resolved=replace(definition.resolved, columns=columns)
     )
-    return _judged(table, definition, history, published=nothing)
+    return _checked_table(table, definition, history, published=nothing)
 
 
 def _unreadable_commit(
@@ -264,7 +264,7 @@ def _unreadable(table: Table, error: UnreadableDefinitionError) -> Unreadable:
     )
 
 
-def _damage(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:
+def _inconsistency(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:
     """Say how the table's columns differ from those of its definition, empty if they do not."""
     wanted = [(c.name, c.type) for c in definition.resolved.columns]
     real = [(c.name, c.type) for c in columns]

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.environment import Environment
 
 
-_LOOK_S = 0.5
+_POLL_S = 0.5
 
 
-class WaitedInVainError(MaterializedTableError):
+class WaitTimeoutError(MaterializedTableError):
     """A table is not started, or not fresh, within the time."""
 
-    condition = "MATERIALIZED_TABLE_WAITED_IN_VAIN"
+    condition = "MATERIALIZED_TABLE_WAIT_TIMEOUT"
     text = "The materialized table {table} is not {wanted} after {seconds} seconds: {problem}."
     remedy = (
         "Look at the manager's page or at DESC EXTENDED for what keeps it; raise `at_most` of the "
@@ -52,8 +52,8 @@ class Keeper:
 
     def describe(self) -> str:
         """For people."""
-        told = self.handler.description
-        return f"{told}, kept by {self.lease.owner}" if self.handler.scheduler else told
+        stored = self.handler.description
+        return f"{stored}, kept by {self.lease.owner}" if self.handler.scheduler else stored
 
 
 def keeper_of(environment: Environment, name: TableName) -> Keeper | None:
@@ -69,9 +69,9 @@ def keeper_of(environment: Environment, name: TableName) -> Keeper | None:
     lease = environment.managers.live(name.catalog or "")
     if lease is None:
         return None
-    told = environment.handlers(name)
+    stored = environment.handlers(name)
     try:
-        return Keeper(lease, StoredHandler.decode(told)) if told else None
+        return Keeper(lease, StoredHandler.decode(stored)) if stored else None
     except ValueError:
         return None
 
@@ -85,16 +85,16 @@ def await_started(
     """Wait until a manager has taken a table over.
 
     Raises:
-        WaitedInVainError: Nobody has within the time, in seconds.
+        WaitTimeoutError: Nobody has within the time, in seconds.
     """
-    for _ in range(max(1, int(at_most_s / _LOOK_S))):
+    for _ in range(max(1, int(at_most_s / _POLL_S))):
         keeper = keeper_of(environment, name)
         if keeper is not None:
             return keeper
-        pause(_LOOK_S)
+        pause(_POLL_S)
     running = environment.managers.live(name.catalog or "")
     problem = f"{running.owner} has not taken it over" if running else "no manager runs"
-    raise WaitedInVainError(table=name, wanted="started", seconds=round(at_most_s), problem=problem)
+    raise WaitTimeoutError(table=name, wanted="started", seconds=round(at_most_s), problem=problem)
 
 
 def await_fresh(
@@ -109,7 +109,7 @@ def await_fresh(
         The table as it is then.
 
     Raises:
-        WaitedInVainError: They do not within the time, in seconds, or never will.
+        WaitTimeoutError: They do not within the time, in seconds, or never will.
     """
     table = stored_table(environment, name)
     resolved = table.definition.resolved
@@ -117,15 +117,15 @@ def await_fresh(
     followed = row_shape(resolved, analyzed).followed
     now = environment.sources.positions(analyzed.sources)
     wanted = {s: at for s in followed if isinstance(at := now[s], FollowedPosition)}
-    for _ in range(max(1, int(at_most_s / _LOOK_S))):
+    for _ in range(max(1, int(at_most_s / _POLL_S))):
         if reaches(table.positions, wanted):
             return table
         if table.definition.status is RefreshStatus.SUSPENDED:
             break
-        pause(_LOOK_S)
+        pause(_POLL_S)
         environment.store.forget()
         table = stored_table(environment, name)
-    raise WaitedInVainError(
+    raise WaitTimeoutError(
         table=name, wanted="fresh", seconds=round(at_most_s), problem=_why_not(table)
     )
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WAITING_S = 0.05
 """How often whoever waits for a table looks at its progress, which is in memory."""
-_LOOKS_A_SECOND = int(1 / _WAITING_S)
+_POLLS_PER_SECOND = int(1 / _WAITING_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +143,11 @@ class Host:
             progress = hosting.table.progress
             if wanted.is_met(progress):
                 return progress
-            looked_since = hosting.ticks > ticks + 1 or not hosting.is_alive
-            if looked_since and progress.phase in {HostPhase.SUSPENDED, HostPhase.ENDED}:
+            checked_since = hosting.ticks > ticks + 1 or not hosting.is_alive
+            if checked_since and progress.phase in {HostPhase.SUSPENDED, HostPhase.ENDED}:
                 break
             hosting.pause(_WAITING_S)
-            if progress.phase is HostPhase.STREAMING and look % _LOOKS_A_SECOND == 0:
+            if progress.phase is HostPhase.STREAMING and look % _POLLS_PER_SECOND == 0:
                 hosting.wake()
         progress = hosting.table.progress
         problem = f": {progress.problem}" if progress.problem else ""
@@ -180,7 +180,7 @@ class _Hosting:
     _stopped: Event = field(default_factory=Event)
     _ending: Lock = field(default_factory=Lock)
     _has_ended: bool = False
-    _must_look: bool = False
+    _must_check: bool = False
     _thread: Thread = field(init=False)
 
     def __post_init__(self) -> None:
@@ -202,8 +202,8 @@ class _Hosting:
             Whether it will: not after it has ended.
         """
         with self._ending:
-            self._must_look = self.is_alive and not self._has_ended
-            return self._must_look and not self._stopped.is_set()
+            self._must_check = self.is_alive and not self._has_ended
+            return self._must_check and not self._stopped.is_set()
 
     def pause(self, seconds: float) -> None:
         self._stopped.wait(seconds)
@@ -224,7 +224,7 @@ class _Hosting:
         while not self._stopped.is_set():
             self._woken.clear()
             with self._ending:
-                self._must_look = False
+                self._must_check = False
             pause_ms = self.table.tick()
             self.ticks += 1
             if pause_ms < 0:
@@ -238,5 +238,5 @@ class _Hosting:
     def _ends(self) -> bool:
         """Whether nobody has asked for the table since the tick began that found it gone."""
         with self._ending:
-            self._has_ended = not self._must_look
+            self._has_ended = not self._must_check
             return self._has_ended

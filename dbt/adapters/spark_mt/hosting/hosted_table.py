@@ -25,11 +25,11 @@ from dbt.adapters.spark_mt.execution.errors import (
     problem_of,
 )
 from dbt.adapters.spark_mt.execution.executor import perform, retrying, stored_table
-from dbt.adapters.spark_mt.execution.jobs import others_under_way
+from dbt.adapters.spark_mt.execution.jobs import others_running
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
-from dbt.adapters.spark_mt.execution.stream_task import HostedStream, Overtaken, stream_task
+from dbt.adapters.spark_mt.execution.stream_task import Conflict, HostedStream, stream_task
 from dbt.adapters.spark_mt.planning.planner import plan_status
 from dbt.adapters.spark_mt.planning.steps import HOSTED
 from dbt.adapters.spark_mt.resolution.options import read_options
@@ -166,7 +166,7 @@ def cause_of(error: BaseException) -> str:
     return str(found) if found else type(error).__name__
 
 
-def give_up(environment: Environment, name: TableName, failures: Failures) -> None:
+def suspend_failing(environment: Environment, name: TableName, failures: Failures) -> None:
     """Suspend a table with the reason; RESUME or a changed definition ends that (semantics 8).
 
     Raises:
@@ -218,7 +218,7 @@ class HostedTable:
         self._policy = policy
         self._stream: HostedStream | None = None
         self._must_refresh = False
-        self._was_beaten = False
+        self._had_conflict = False
         self._failures = Failures()
         self._looked_at_log_ms = 0
         self._every_ms = 0
@@ -243,7 +243,7 @@ class HostedTable:
             self._note(phase=HostPhase.ENDED, problem=problem_of(error))
             return -1
         except CommitConflictError:
-            self._was_beaten = True
+            self._had_conflict = True
             return 0
         except Exception as error:  # noqa: BLE001 - a host outlives whatever a refresh may raise
             return self._failed(error)
@@ -269,15 +269,19 @@ class HostedTable:
             reason = table.definition.status_reason or "by the user"
             self._note(phase=HostPhase.SUSPENDED, problem=reason, failures=0)
             return self._policy.look
-        if self._was_beaten and others_under_way(self._env, self._name):
+        if self._had_conflict and others_running(self._env, self._name):
             self._note(phase=HostPhase.FOLLOWING)
             return self._policy.look
-        self._was_beaten = False
+        self._had_conflict = False
         return self._follow(table)
 
     def _is_quiet(self) -> bool:
         """Look whether anything can have changed since the table was up to date."""
-        if self.progress.phase is not HostPhase.FOLLOWING or self._must_refresh or self._was_beaten:
+        if (
+            self.progress.phase is not HostPhase.FOLLOWING
+            or self._must_refresh
+            or self._had_conflict
+        ):
             return False
         looked_at_ms = self._env.now_ms()
         if self._env.quiet.still(self._name) is None:
@@ -352,20 +356,20 @@ class HostedTable:
             self._note(looked_at_ms=max(self.progress.looked_at_ms, stream.looked_at_ms))
         stream.report()
         if stream.is_active:
-            may_look = not stream.is_in_batch and self._is_time_to_look()
-            if may_look and (overtaken := stream.overtaken()) is not Overtaken.NO:
+            may_check = not stream.is_in_batch and self._is_check_due()
+            if may_check and (conflict := stream.conflict()) is not Conflict.NO:
                 self._stop_stream()
-                self._was_beaten = overtaken is Overtaken.WRITTEN
+                self._had_conflict = conflict is Conflict.WRITTEN
                 return 0
             return min(stream.task.every_ms or _WATCH_MS, self._watch_ms)
         failure = stream.failure
         self._stop_stream()
         if failure is None or isinstance(failure, CommitConflictError):
-            self._was_beaten = True
+            self._had_conflict = True
             return 0
         return self._failed(failure)
 
-    def _is_time_to_look(self) -> bool:
+    def _is_check_due(self) -> bool:
         now = self._env.now_ms()
         if now - self._looked_at_log_ms < self._policy.look:
             return False
@@ -380,13 +384,13 @@ class HostedTable:
         failures = self._failures = before.after(error)
         self._note(phase=HostPhase.FAILING, failures=failures.count, problem=failures.problem)
         if 0 < self._policy.give_up_after <= failures.same:
-            self._give_up(failures)
+            self._suspend_failing(failures)
         return self._policy.pause_after(failures.count, random())  # noqa: S311 - no secret
 
-    def _give_up(self, failures: Failures) -> None:
+    def _suspend_failing(self, failures: Failures) -> None:
         """Suspend the table; where that fails as well, the next failure tries it again."""
         try:
-            give_up(self._env, self._name, failures)
+            suspend_failing(self._env, self._name, failures)
         except Exception as error:  # noqa: BLE001 - a host outlives that, too
             _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(error))
 
@@ -398,11 +402,11 @@ class HostedTable:
     def _trigger_ms(self, definition: StoredDefinition) -> int:
         """Half of the freshness, unless table, session or run options say so (semantics 4)."""
         resolved = definition.resolved
-        options = {**dict(resolved.asked.options), **dict(definition.run_options)}
+        options = {**dict(resolved.declared.options), **dict(definition.run_options)}
         own = read_options(tuple(options.items())).trigger_interval
         interval = own or self._env.settings().trigger_interval
         seconds = interval.total_seconds() if interval else resolved.freshness.seconds / 2
         return max(1, int(min(seconds, LONGEST_SECONDS) * 1000))
 
-    def _note(self, **facts: object) -> None:
-        self.progress = replace(self.progress, **facts)  # type: ignore[arg-type]
+    def _note(self, **changes: object) -> None:
+        self.progress = replace(self.progress, **changes)  # type: ignore[arg-type]

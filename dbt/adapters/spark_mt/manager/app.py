@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.alter import Alterations
 from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
-from dbt.adapters.spark_mt.execution.leases import BEAT_MS, Claim, Leadership
+from dbt.adapters.spark_mt.execution.leases import HEARTBEAT_MS, Claim, Leadership
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.host import Host
@@ -33,7 +33,7 @@ from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, Ta
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, is_derived_by
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
 from dbt.adapters.spark_mt.scheduler.loading import load_scheduler
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, SparkUpkeep
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, SparkMaintenance
 from dbt.adapters.spark_mt.spark.types import read_schedule_time
 
 if TYPE_CHECKING:
@@ -132,14 +132,14 @@ class _Assembly:
         self._spark = spark
         self._policy = policy
         self._identity = identity
-        self._own = SparkEnvironment(spark, clock=clock, aside=_aside)
+        self._own = SparkEnvironment(spark, clock=clock, in_background=_in_background)
         self._clock = clock
         self._now_ms = self._own.value.now_ms
         self._statistics = RefreshStatistics(self._now_ms())
         self._log = BufferedJobLog(self._own.log, self._statistics, self._now_ms)
         self._quiet = SparkEnvironment(spark, clock=clock).value.quiet
         self._catalog = identity.catalog or spark.catalog.currentCatalog()
-        self._owner = self._own.value.conduct.processes.owner()
+        self._owner = self._own.value.execution_context.processes.owner()
 
     def build(self) -> RunningManager:
         """Make every part."""
@@ -147,7 +147,7 @@ class _Assembly:
         logged, log = self._logged(own.value), self._log
         view = CatalogView(self._catalog, logged, own.log, log, self._statistics, knows=log.knows)
         pool = ThreadPoolExecutor(policy.runs, thread_name_prefix="materialized-table-run")
-        refreshing = Refreshing(self._environment, policy.scheduled, view.doubt, self._now_ms)
+        refreshing = Refreshing(self._environment, policy.scheduled, view.check_again, self._now_ms)
         dispatcher = Dispatcher(
             refreshing.perform, pool.submit, policy.runs, self._now_ms, refreshing.cancel
         )
@@ -200,10 +200,10 @@ class _Assembly:
     ) -> Workers:
         own, parts = self._own, self._own.parts
         checkpoints = parts.checkpoints if parts else None
-        storage = SparkUpkeep(own.tables, own.sessions, checkpoints, self._now_ms)
+        storage = SparkMaintenance(own.tables, own.sessions, checkpoints, self._now_ms)
         after = self._policy.compact_after
         maintenance = TableMaintenance(
-            storage, partial(_progress, hosting), after, self._now_ms, _aside
+            storage, partial(_progress, hosting), after, self._now_ms, _in_background
         )
         flush, derive = self._log.flush, self._derive_again
         return Workers(hosting, workflows, dispatcher, handlers, maintenance, lags, flush, derive)
@@ -217,7 +217,7 @@ class _Assembly:
             )
 
         states = SparkEnvironment(self._spark, clock=self._clock).value.states
-        return TableLags(states, complete, self._now_ms, _aside)
+        return TableLags(states, complete, self._now_ms, _in_background)
 
     def _environment(self) -> Environment:
         """Return ports of their own for one operation: threads share nothing."""
@@ -230,8 +230,10 @@ class _Assembly:
         return self._logged(made.value)
 
     def _logged(self, environment: Environment) -> Environment:
-        conduct = replace(environment.conduct, log=self._log, deferred=self._log.deferred)
-        return replace(environment, conduct=conduct, quiet=self._quiet)
+        execution_context = replace(
+            environment.execution_context, log=self._log, deferred=self._log.deferred
+        )
+        return replace(environment, execution_context=execution_context, quiet=self._quiet)
 
     def _hosted(self, name: TableName) -> HostedTable:
         environment = self._environment()
@@ -247,9 +249,11 @@ class _Assembly:
             self._identity.address,
             tuple(sorted(self._own.set_confs(PREFIX))),
             self._policy.takeover,
-            min(BEAT_MS, self._policy.takeover // _BEATS_PER_SILENCE),
+            min(HEARTBEAT_MS, self._policy.takeover // _BEATS_PER_SILENCE),
         )
-        return Leadership(self._own.leases, self._own.value.conduct.processes, claim, self._now_ms)
+        return Leadership(
+            self._own.leases, self._own.value.execution_context.processes, claim, self._now_ms
+        )
 
     def _place(self) -> Place:
         context = self._spark.sparkContext
@@ -286,12 +290,12 @@ def _open_to(settings: Settings, tables: Iterable[KnownTable]) -> list[TableName
     return [
         table.name
         for table in tables
-        if table.asked_refresh_mode == LogicalRefreshMode.AUTOMATIC.value
+        if table.declared_refresh_mode == LogicalRefreshMode.AUTOMATIC.value
         and (table.derived_from is None or not is_derived_by(table.derived_from, settings))
     ]
 
 
-def _aside(action: Callable[[], None]) -> None:
+def _in_background(action: Callable[[], None]) -> None:
     """Run an action in a thread that the end of the process does not wait for."""
     Thread(target=action, name="materialized-table-aside", daemon=True).start()
 

@@ -32,7 +32,7 @@ class TableLags:
         states: Reads what sources have; used by nobody else.
         complete: Returns up to which instant the refresh of a table knows that nothing is missing.
         now_ms: The current instant, milliseconds since the epoch, UTC.
-        aside: Runs an action somewhere else, soon.
+        in_background: Runs an action somewhere else, soon.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class TableLags:
         states: SourceStates,
         complete: Callable[[KnownTable], int | None],
         now_ms: Callable[[], int],
-        aside: Callable[[Callable[[], None]], object],
+        in_background: Callable[[Callable[[], None]], object],
     ) -> None:
         self._states = states
         self._complete = complete
         self._now_ms = now_ms
-        self._aside = aside
+        self._in_background = in_background
         self._lags: Mapping[TableName, Lag] = {}
         self._problems: dict[TableName, str] = {}
         self._is_busy = False
@@ -60,7 +60,7 @@ class TableLags:
         """Begin a measurement of every table, unless one goes on or the last one was costly."""
         if not self._is_busy and self._now_ms() >= self._next_ms:
             self._is_busy = True
-            self._aside(lambda: self._measure_all(tables))
+            self._in_background(lambda: self._measure_all(tables))
 
     def _measure_all(self, tables: Mapping[TableName, KnownTable]) -> None:
         began = self._now_ms()

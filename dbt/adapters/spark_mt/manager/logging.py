@@ -122,10 +122,10 @@ def configure(
     )
     _route(handler, level)
     logging.captureWarnings(capture=True)
-    threading.excepthook = _tell_of_thread
+    threading.excepthook = _log_thread_error
 
 
-def _tell_of_thread(failed: threading.ExceptHookArgs) -> None:
+def _log_thread_error(failed: threading.ExceptHookArgs) -> None:
     """A thread that ends by an error says so in the log, as everything else does."""
     if failed.exc_type is SystemExit:  # it was told to end
         return

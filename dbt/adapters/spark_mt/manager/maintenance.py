@@ -59,7 +59,7 @@ class TableMaintenance:
         progress: How a hosted table does; None for one that is not hosted.
         compact_after: After how many batches; 0 for never.
         now_ms: The current instant, milliseconds since the epoch, UTC.
-        aside: Runs an action somewhere else, soon: it may take minutes.
+        in_background: Runs an action somewhere else, soon: it may take minutes.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class TableMaintenance:
         progress: Callable[[TableName], HostProgress | None],
         compact_after: int,
         now_ms: Callable[[], int],
-        aside: Callable[[Callable[[], None]], object],
+        in_background: Callable[[Callable[[], None]], object],
     ) -> None:
         self._storage = storage
         self._progress = progress
         self._compact_after = compact_after
         self._now_ms = now_ms
-        self._aside = aside
+        self._in_background = in_background
         self._compacted: dict[TableName, int] = {}
         self._to_vacuum: dict[TableName, int] = {}
         self._cleaned_ms = now_ms()
@@ -89,7 +89,7 @@ class TableMaintenance:
         action = self._due(tables, self._now_ms())
         if action is not None:
             self._is_busy = True
-            self._aside(partial(self._do, action))
+            self._in_background(partial(self._do, action))
 
     def _do(self, action: Callable[[], None]) -> None:
         try:

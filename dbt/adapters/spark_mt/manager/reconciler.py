@@ -147,7 +147,7 @@ class Reconciler:
         if self._is_closed:
             return
         if not self._holds_lease():
-            self.stand_down()
+            self.become_standby()
             self._workers.flush()
             self._view.read()
             self._workers.lags.tick(self._view.tables)
@@ -165,7 +165,7 @@ class Reconciler:
         self._workers.maintenance.tick(self._view.tables)
         self._workers.lags.tick(self._view.tables)
 
-    def stand_down(self) -> None:
+    def become_standby(self) -> None:
         """Stop everything, without waiting: another manager does it now, or may."""
         if not self._leads:
             return
@@ -182,7 +182,7 @@ class Reconciler:
             return self._leadership.tick()
         except Exception:
             if not self._leadership.is_held:
-                self.stand_down()
+                self.become_standby()
             raise
 
     def _stop_all(self) -> None:
@@ -195,7 +195,7 @@ class Reconciler:
         self._applied.clear()
 
     def _lead(self) -> None:
-        self._view.read_all_anew()
+        self._view.read_all_again()
         self._workers.handlers.take_over()
         self._leads = True
         self._workers.take_over()
@@ -212,7 +212,7 @@ class Reconciler:
             self._direct_runs(table)
         full = [t for t in tables.values() if t.refresh_mode is RefreshMode.FULL]
         schedules = self._workers.workflows.converge(full, self._view.last_scheduled)
-        self._workers.handlers.tell([t for t in tables.values() if _is_active(t)])
+        self._workers.handlers.record([t for t in tables.values() if _is_active(t)])
         self._applied = dict(tables)
         return hosts and schedules
 
@@ -258,9 +258,9 @@ class Reconciler:
             if table.name in hosted:
                 self._statistics.note_batches(table.name, hosting.progress(table.name))
             else:
-                self._mend(table.name)
+                self._repair_ended(table.name)
 
-    def _mend(self, name: TableName) -> None:
+    def _repair_ended(self, name: TableName) -> None:
         """A host ended by itself: its table is gone, or is not what its row says."""
         try:
             repaired = self._view.repair(name)

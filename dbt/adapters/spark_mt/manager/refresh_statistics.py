@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
 
-    Judge = Callable[[Job], Job]
+    WithEffectiveStatus = Callable[[Job], Job]
 
 
 KEPT = 30
@@ -70,19 +70,21 @@ class RefreshStatistics:
         self._canceled: dict[str, Job] = {}
         self._lock = Lock()
 
-    def note(self, jobs: Iterable[Job], judge: Judge = lambda job: job) -> None:
+    def note(
+        self, jobs: Iterable[Job], with_effective_status: WithEffectiveStatus = lambda job: job
+    ) -> None:
         """Take in rows of the log of refreshes; a row that was taken in before changes nothing.
 
         Args:
             jobs: The rows.
-            judge: Says how a job really stands that has not ended: it is shown so, and counts only
-                when the log says that it has ended.
+            with_effective_status: Says how a job really stands that has not ended: it is shown so,
+                and counts only when the log says that it has ended.
         """
         with self._lock:
             for job in sorted(jobs, key=lambda job: job.started_at_ms):
                 self._note(job)
             for job in tuple(self._open.values()):
-                self._show(judge(job))
+                self._show(with_effective_status(job))
 
     def note_batches(self, table: TableName, progress: HostProgress) -> None:
         """Take in what a host has committed since the last call."""
@@ -149,7 +151,7 @@ class RefreshStatistics:
         return self._tables.setdefault(table, TableStatistics())
 
     def _note(self, job: Job) -> None:
-        if job.job_id in self._seen or _is_told_by_batches(job) or self._is_canceled(job):
+        if job.job_id in self._seen or _is_counted_by_batches(job) or self._is_canceled(job):
             return
         if job.status is JobStatus.RUNNING:
             self._open[job.job_id] = job
@@ -162,7 +164,7 @@ class RefreshStatistics:
                 del self._canceled[next(iter(self._canceled))]
         else:
             self._remember(job.job_id)
-        self._count(self._of(job.table), job, job.ended_at_ms or job.heard_at_ms)
+        self._count(self._of(job.table), job, job.ended_at_ms or job.last_heartbeat_ms)
 
     def _is_canceled(self, job: Job) -> bool:
         """Whether this says nothing new; one that another writer beat may end well after all."""
@@ -208,7 +210,7 @@ class RefreshStatistics:
         self._seen.add(job_id)
 
 
-def _is_told_by_batches(job: Job) -> bool:
+def _is_counted_by_batches(job: Job) -> bool:
     return job.kind is JobKind.CONTINUOUS and job.status is not JobStatus.FAILED
 
 

@@ -11,10 +11,10 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable, Stranger
+from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable, UnmanagedTable
 from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.jobs import judged
+from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 from dbt.adapters.spark_mt.planning.steps import Unregister
 
@@ -214,7 +214,7 @@ class CatalogView:
         self._read_jobs_ms = 0
         self._to_sweep: list[TableName] = []
         self._swept_ms = environment.now_ms()
-        self._doubted: deque[TableName] = deque()
+        self._to_check: deque[TableName] = deque()
         self.tables: Mapping[TableName, KnownTable] = {}
         self.last_scheduled: Mapping[TableName, int] = {}
 
@@ -243,15 +243,15 @@ class CatalogView:
             self._knows(each) for each in later
         )
 
-    def read_all_anew(self) -> None:
+    def read_all_again(self) -> None:
         """Forget what was read, and read how far schedules have come: for a new leader."""
         self._version, self._read_jobs_ms = -2, 0
         self._swept_ms = self._env.now_ms()
         self.last_scheduled = self._log.last_scheduled(self._catalog)
 
-    def doubt(self, name: TableName) -> None:
+    def check_again(self, name: TableName) -> None:
         """Let the next sweep look at a table first; for any thread."""
-        self._doubted.append(name)
+        self._to_check.append(name)
 
     def repair(self, name: TableName) -> bool:
         """Look at a table itself, and correct its row in the registry.
@@ -261,7 +261,7 @@ class CatalogView:
         """
         self._env.store.forget()
         found, known = self._env.store.find(name), self.tables.get(name)
-        if isinstance(found, Missing | Stranger):
+        if isinstance(found, Missing | UnmanagedTable):
             if known is not None:
                 self._env.runner.run(Unregister(name))
             return known is not None
@@ -276,12 +276,12 @@ class CatalogView:
         Args:
             every_ms: In which time every table is to be looked at.
         """
-        while self._doubted:
-            self._look_at(self._doubted.popleft())
+        while self._to_check:
+            self._check_table(self._to_check.popleft())
         for _ in range(self._owed(every_ms)):
             if not self._to_sweep:
                 self._to_sweep = list(self._registry.known(self._catalog))
-            self._look_at(self._to_sweep.pop())
+            self._check_table(self._to_sweep.pop())
 
     def _owed(self, every_ms: int) -> int:
         """How many tables the time since the last call is for; what is left over counts on."""
@@ -295,7 +295,7 @@ class CatalogView:
         self._swept_ms = since + owed * each_ms
         return owed
 
-    def _look_at(self, name: TableName) -> None:
+    def _check_table(self, name: TableName) -> None:
         try:
             if self.repair(name):
                 _LOGGER.info("the registry's row of %s was corrected", name)
@@ -308,7 +308,7 @@ class CatalogView:
             jobs = self._log.jobs(self._catalog, self._read_jobs_ms - _SKEW_MS)
         else:
             jobs = self._log.newest(self._catalog, _PER_TABLE, now - _REMEMBERED_MS)
-        self._statistics.note(jobs, lambda job: judged(job, self._env))
+        self._statistics.note(jobs, lambda job: with_effective_status(job, self._env))
         self._note_scheduled(jobs)
         self._read_jobs_ms = now
 

@@ -21,19 +21,19 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
     problem_of,
 )
-from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobTeller
+from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobRecorder
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import RefreshResult
-from dbt.adapters.spark_mt.hosting.hosted_table import Failures, give_up
+from dbt.adapters.spark_mt.hosting.hosted_table import Failures, suspend_failing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.execution.context import Beating
+    from dbt.adapters.spark_mt.execution.context import RunningHeartbeat
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.refresh import AskedRefresh
+    from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
     from dbt.adapters.spark_mt.hosting.hosted_table import HostPolicy
 
@@ -51,7 +51,7 @@ class Run:
 
     Args:
         table: Of which table.
-        asked: What was asked for.
+        requested: What was asked for.
         ready_at_ms: Before when it must not begin, milliseconds since the epoch, UTC.
         patience_ms: How long behind that it waits for upstream tables at most.
         replaces: Whether it makes up for every run of the table that is pending: a run over the
@@ -61,7 +61,7 @@ class Run:
     """
 
     table: TableName
-    asked: AskedRefresh
+    requested: RequestedRefresh
     ready_at_ms: int
     patience_ms: int = 0
     replaces: bool = False
@@ -277,9 +277,9 @@ _LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    teller: JobTeller
-    waiting: Beating
+class _WaitingRun:
+    recorder: JobRecorder
+    heartbeat: RunningHeartbeat
 
 
 class Refreshing:
@@ -304,21 +304,23 @@ class Refreshing:
         self._gone = gone
         self._now_ms = now_ms
         self._failures: dict[TableName, Failures] = {}
-        self._told: dict[str, _Told] = {}
+        self._waiting_runs: dict[str, _WaitingRun] = {}
 
-    def tell(self, job: Job) -> None:
+    def record(self, job: Job) -> None:
         """Tell of a run before it begins, and go on doing so while it waits for its turn."""
         environment = self._environment()
-        teller = JobTeller(environment, job)
-        teller.write(job)
-        self._told[job.job_id] = _Told(teller, environment.conduct.heartbeat(teller.beat))
+        recorder = JobRecorder(environment, job)
+        recorder.write(job)
+        self._waiting_runs[job.job_id] = _WaitingRun(
+            recorder, environment.execution_context.heartbeat(recorder.beat)
+        )
 
     def cancel(self, run: Run) -> None:
         """Tell that a run will not begin."""
-        told = self._stopped_waiting(run)
-        if told is not None:
+        waiting = self._stopped_waiting(run)
+        if waiting is not None:
             error = "it was taken back before it began: the table or its manager is no more"
-            told.teller.write(told.teller.ended(JobStatus.CANCELED, error=error))
+            waiting.recorder.write(waiting.recorder.ended(JobStatus.CANCELED, error=error))
 
     def failures(self, table: TableName) -> Failures:
         """Return how often in a row the scheduled runs of a table failed."""
@@ -330,57 +332,63 @@ class Refreshing:
         Returns:
             The run that tries it again; None where nothing is to be tried again.
         """
-        told, began_ms = self._stopped_waiting(run), self._now_ms()
+        waiting, began_ms = self._stopped_waiting(run), self._now_ms()
         try:
             environment = self._environment()
         except Exception as error:  # noqa: BLE001 - a session that is gone is a failure as any other
-            if told is not None:
-                _settle(told.teller, JobStatus.FAILED, error=problem_of(error))
+            if waiting is not None:
+                _settle(waiting.recorder, JobStatus.FAILED, error=problem_of(error))
             return self._failed(run, error)
-        asked = run.asked
-        if not asked.refresh_id:
-            asked = replace(asked, refresh_id=environment.new_id())
-        teller = told.teller if told else JobTeller(environment, _job(environment, run, began_ms))
-        teller.job = replace(teller.job, job_id=asked.refresh_id)
-        return self._carry_out(environment, replace(run, asked=asked), teller)
+        requested = run.requested
+        if not requested.refresh_id:
+            requested = replace(requested, refresh_id=environment.new_id())
+        recorder = (
+            waiting.recorder
+            if waiting
+            else JobRecorder(environment, _job(environment, run, began_ms))
+        )
+        recorder.job = replace(recorder.job, job_id=requested.refresh_id)
+        return self._carry_out(environment, replace(run, requested=requested), recorder)
 
-    def _carry_out(self, environment: Environment, run: Run, teller: JobTeller) -> Run | None:
+    def _carry_out(self, environment: Environment, run: Run, recorder: JobRecorder) -> Run | None:
         try:
-            outcome = Refreshes(environment).carry_out(run.table, run.asked)
+            outcome = Refreshes(environment).carry_out(run.table, run.requested)
         except (TableNotFoundError, NotMaterializedError) as error:
             self._failures.pop(run.table, None)
             self._gone(run.table)
-            self._refused(run, teller, JobStatus.FAILED, error)
+            self._refused(run, recorder, JobStatus.FAILED, error)
         except SuspendedError as error:
-            self._refused(run, teller, JobStatus.CANCELED, error)
+            self._refused(run, recorder, JobStatus.CANCELED, error)
         except BaseException as error:  # noqa: BLE001 - a run must not end the thread of others
-            canceled = environment.conduct.is_cancellation(error)
-            beaten = isinstance(error, CommitConflictError)
-            status = JobStatus.CANCELED if canceled or beaten else JobStatus.FAILED
-            _settle(teller, status, error=str(error) or type(error).__name__)
+            canceled = environment.execution_context.is_cancellation(error)
+            is_conflict = isinstance(error, CommitConflictError)
+            status = JobStatus.CANCELED if canceled or is_conflict else JobStatus.FAILED
+            _settle(recorder, status, error=str(error) or type(error).__name__)
             return self._failed(run, error)
         else:
-            self._succeeded(run, teller, outcome)
+            self._succeeded(run, recorder, outcome)
         return None
 
-    def _refused(self, run: Run, teller: JobTeller, status: JobStatus, error: Exception) -> None:
+    def _refused(
+        self, run: Run, recorder: JobRecorder, status: JobStatus, error: Exception
+    ) -> None:
         """A schedule may ask a moment too late; whoever submitted the run is told."""
         if run.is_submitted:
-            _settle(teller, status, error=problem_of(error))
+            _settle(recorder, status, error=problem_of(error))
 
-    def _succeeded(self, run: Run, teller: JobTeller, outcome: RefreshOutcome) -> None:
-        if run.asked.scheduled_at is not None:
+    def _succeeded(self, run: Run, recorder: JobRecorder, outcome: RefreshOutcome) -> None:
+        if run.requested.scheduled_at is not None:
             self._failures.pop(run.table, None)
         if run.is_submitted:
             skipped = outcome.status is RefreshResult.UP_TO_DATE
             status = JobStatus.SKIPPED if skipped else JobStatus.FINISHED
-            _settle(teller, status, rows=outcome.rows)
+            _settle(recorder, status, rows=outcome.rows)
 
-    def _stopped_waiting(self, run: Run) -> _Told | None:
-        told = self._told.pop(run.asked.refresh_id, None)
-        if told is not None:
-            told.waiting.stop()
-        return told
+    def _stopped_waiting(self, run: Run) -> _WaitingRun | None:
+        waiting = self._waiting_runs.pop(run.requested.refresh_id, None)
+        if waiting is not None:
+            waiting.heartbeat.stop()
+        return waiting
 
     def _failed(self, run: Run, error: BaseException) -> Run | None:
         """Return the run that tries it again; whoever asks by hand asks again himself."""
@@ -392,46 +400,48 @@ class Refreshing:
             return self._again(run, self._policy.first_pause)
         self._failures[run.table] = failures
         if 0 < self._policy.give_up_after <= failures.same:
-            self._give_up(run.table, failures)
+            self._suspend_failing(run.table, failures)
         return self._again(run, self._policy.pause_after(failures.count + 1, random()))  # noqa: S311 - no secret
 
     def _again(self, run: Run, pause_ms: int) -> Run:
-        asked = replace(run.asked, refresh_id="")
-        return replace(run, asked=asked, ready_at_ms=self._now_ms() + pause_ms)
+        requested = replace(run.requested, refresh_id="")
+        return replace(run, requested=requested, ready_at_ms=self._now_ms() + pause_ms)
 
-    def _give_up(self, table: TableName, failures: Failures) -> None:
+    def _suspend_failing(self, table: TableName, failures: Failures) -> None:
         """Suspend the table; its runs are withdrawn by whoever sees that, or end by themselves."""
         try:
-            give_up(self._environment(), table, failures)
+            suspend_failing(self._environment(), table, failures)
         except Exception as error:  # noqa: BLE001 - the next failure tries it again
             _LOGGER.warning("%s could not be suspended: %s", table, problem_of(error))
         else:
             self._failures.pop(table, None)
 
 
-def _settle(teller: JobTeller, status: JobStatus, rows: int | None = None, error: str = "") -> None:
+def _settle(
+    recorder: JobRecorder, status: JobStatus, rows: int | None = None, error: str = ""
+) -> None:
     """End the row of a run, unless what carried it out has done so already."""
-    job, log = teller.job, teller.environment.conduct.log
+    job, log = recorder.job, recorder.environment.execution_context.log
     try:
         found = log.job(job.table.catalog or "", job.job_id)
     except Exception as problem:  # noqa: BLE001 - to tell the end twice is better than never
         _LOGGER.warning("the log of refreshes could not be read: %s", problem_of(problem))
         found = None
     if found is None or found.status is JobStatus.RUNNING:
-        teller.write(teller.ended(status, rows, error[:LONGEST_ERROR]))
+        recorder.write(recorder.ended(status, rows, error[:LONGEST_ERROR]))
 
 
 def _job(environment: Environment, run: Run, began_ms: int) -> Job:
     """The row of a scheduled run that failed before anything else told of it."""
-    at = run.asked.scheduled_at
+    at = run.requested.scheduled_at
     return Job(
-        job_id=run.asked.refresh_id,
+        job_id=run.requested.refresh_id,
         table=run.table,
         kind=JobKind.MANUAL if at is None else JobKind.SCHEDULED,
         status=JobStatus.RUNNING,
         started_at_ms=began_ms,
-        heard_at_ms=began_ms,
-        owner=environment.conduct.processes.owner(),
-        trigger=run.asked.trigger,
+        last_heartbeat_ms=began_ms,
+        owner=environment.execution_context.processes.owner(),
+        trigger=run.requested.trigger,
         scheduled_at_ms=None if at is None else round(at.timestamp() * 1000),
     )

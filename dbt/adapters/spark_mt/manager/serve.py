@@ -127,7 +127,7 @@ class _Server:
         self._http.start()
         self._running.start()
         serving = Serving(self._url(), self._token, connect_url)
-        self._tell(serving, connect)
+        self._publish_address(serving, connect)
         _LOGGER.info("the manager serves %s", serving.url)
         return serving
 
@@ -184,7 +184,7 @@ class _Server:
         while lock_holder(metastore / LOCK_FILE) is not None and time.monotonic() < end:
             time.sleep(0.2)
 
-    def _tell(self, serving: Serving, connect: ConnectServer | None) -> None:
+    def _publish_address(self, serving: Serving, connect: ConnectServer | None) -> None:
         """Write the file by which dbt and `spark-mt` on this machine find it."""
         if self._file is None:
             return
@@ -219,21 +219,21 @@ def _discovery_file(options: ServeOptions) -> Path | None:
 
 def _signalled() -> Callable[[], None]:
     """Return what waits for the first signal; a second one ends the process as usual."""
-    told = Event()
+    signalled = Event()
 
-    def tell(number: int, _frame: FrameType | None) -> None:
+    def stop(number: int, _frame: FrameType | None) -> None:
         _LOGGER.info("stopping after %s", signal.Signals(number).name)
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, signal.SIG_DFL)
-        told.set()
+        signalled.set()
 
     for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, tell)
+        signal.signal(each, stop)
 
-    return partial(wait_collecting, told)
+    return partial(wait_collecting, signalled)
 
 
-def wait_collecting(told: Event, every_s: float = _COLLECT_EVERY_S) -> None:
+def wait_collecting(signalled: Event, every_s: float = _COLLECT_EVERY_S) -> None:
     """Wait for an event; collect Python's garbage every `every_s` seconds meanwhile.
 
     Python counts its own objects to decide when to collect. A wrapper of some bytes keeps a
@@ -243,7 +243,7 @@ def wait_collecting(told: Event, every_s: float = _COLLECT_EVERY_S) -> None:
     gc.collect()
     gc.freeze()
     due = time.monotonic() + every_s
-    while not told.wait(min(1.0, every_s)):
+    while not signalled.wait(min(1.0, every_s)):
         if time.monotonic() >= due:
             gc.collect()
             due = time.monotonic() + every_s

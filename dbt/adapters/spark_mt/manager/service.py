@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.checks import lag_if_known
 from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
-from dbt.adapters.spark_mt.execution.jobs import judged
+from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.execution.operations import TableOperations, carried_out
 from dbt.adapters.spark_mt.execution.registry_entry import known_table
 from dbt.adapters.spark_mt.execution.show import (
@@ -319,7 +319,7 @@ class Manager:
     def job(self, job_id: str) -> Job | None:
         """Return one refresh, or None if the log knows of no such one."""
         found = self._parts.log.job(self._parts.catalog, job_id)
-        return found and judged(found, self._parts.environment())
+        return found and with_effective_status(found, self._parts.environment())
 
     def plan(self, statement: str) -> ChangeView:
         """Tell what a CREATE or ALTER statement would do; nothing is changed.
@@ -405,7 +405,9 @@ class Manager:
 
     def _history(self, name: TableName, limit: int) -> tuple[Job, ...]:
         environment = self._parts.environment()
-        return tuple(judged(job, environment) for job in self._parts.log.of_table(name, limit))
+        return tuple(
+            with_effective_status(job, environment) for job in self._parts.log.of_table(name, limit)
+        )
 
     def _changed(self, outcome: StatementOutcome) -> ChangeView:
         self.wake()

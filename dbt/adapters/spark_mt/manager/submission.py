@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import SuspendedError
 from dbt.adapters.spark_mt.execution.executor import existing_table
-from dbt.adapters.spark_mt.execution.refresh import AskedRefresh
+from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh
 from dbt.adapters.spark_mt.manager.runs import Run
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
@@ -66,17 +66,17 @@ class Submissions:
         if request.run_options:
             check_run_options(str(table.name), request.run_options)
         scheduled_at = self._scheduled_at(table, request) if request.is_periodic else None
-        asked = AskedRefresh(
+        requested = RequestedRefresh(
             partition=tuple(PartitionValue(c, quote_text(value)) for c, value in request.partition),
             trigger=SCHEDULED if request.is_periodic else _MANUAL,
             run_options=request.run_options or None,
             refresh_id=environment.new_id(),
             scheduled_at=scheduled_at,
         )
-        job = _job(environment, table, asked)
-        self.refreshing.tell(job)
-        self.dispatcher.submit(Run(table.name, asked, environment.now_ms(), is_submitted=True))
-        return asked.refresh_id
+        job = _job(environment, table, requested)
+        self.refreshing.record(job)
+        self.dispatcher.submit(Run(table.name, requested, environment.now_ms(), is_submitted=True))
+        return requested.refresh_id
 
     def _scheduled_at(self, table: StoredTable, request: RefreshRequest) -> datetime:
         definition = table.definition
@@ -87,17 +87,17 @@ class Submissions:
         return self.read_time(request.schedule_time or "", request.schedule_time_format, zone)
 
 
-def _job(environment: Environment, table: StoredTable, asked: AskedRefresh) -> Job:
-    now, at = environment.now_ms(), asked.scheduled_at
+def _job(environment: Environment, table: StoredTable, requested: RequestedRefresh) -> Job:
+    now, at = environment.now_ms(), requested.scheduled_at
     return Job(
-        job_id=asked.refresh_id,
+        job_id=requested.refresh_id,
         table=table.name,
         kind=JobKind.MANUAL if at is None else JobKind.SCHEDULED,
         status=JobStatus.RUNNING,
         started_at_ms=now,
-        heard_at_ms=now,
-        owner=environment.conduct.processes.owner(),
-        trigger=asked.trigger,
+        last_heartbeat_ms=now,
+        owner=environment.execution_context.processes.owner(),
+        trigger=requested.trigger,
         refresh_mode=table.definition.resolved.refresh_mode.value,
         freshness=table.definition.resolved.freshness.sql,
         scheduled_at_ms=None if at is None else round(at.timestamp() * 1000),

@@ -86,7 +86,7 @@ def table_view(seen: Observed, now_ms: int) -> TableView:
         freshness=table.freshness.sql,
         freshness_seconds=table.freshness.seconds,
         refresh_mode=table.refresh_mode.value,
-        asked_refresh_mode=table.asked_refresh_mode,
+        declared_refresh_mode=table.declared_refresh_mode,
         status=table.status.value,
         status_reason=table.status_reason,
         engine=engine,

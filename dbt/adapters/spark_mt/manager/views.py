@@ -106,7 +106,7 @@ class TableView:
         freshness: As it stands in a statement, `INTERVAL '3' MINUTE`.
         freshness_seconds: The same in seconds.
         refresh_mode: CONTINUOUS or FULL.
-        asked_refresh_mode: AUTOMATIC, CONTINUOUS or FULL.
+        declared_refresh_mode: AUTOMATIC, CONTINUOUS or FULL.
         status: INITIALIZING, ACTIVATED or SUSPENDED.
         status_reason: Why it is suspended, empty if the user did it.
         engine: `stream` or `incremental`; `batch` for FULL.
@@ -141,7 +141,7 @@ class TableView:
     freshness: str
     freshness_seconds: int
     refresh_mode: str
-    asked_refresh_mode: str
+    declared_refresh_mode: str
     status: str
     status_reason: str
     engine: str

@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.definition.job import (
 )
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.refresh import AskedRefresh
+from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh
 from dbt.adapters.spark_mt.execution.workflows import (
     CreatePeriodicRefreshWorkflow,
     DeleteRefreshWorkflow,
@@ -63,22 +63,22 @@ class RefreshHandlers:
         self._owner = owner
         self._term = term
         self._workflows = workflows
-        self._told: dict[TableName, bytes] = {}
+        self._recorded: dict[TableName, bytes] = {}
 
     def take_over(self) -> None:
         """Read what the manager before this one told, and let its workflows be known."""
-        self._told = dict(self._registry.handlers(self._catalog))
-        stored = {name: _stored(text) for name, text in self._told.items()}
+        self._recorded = dict(self._registry.handlers(self._catalog))
+        stored = {name: _stored(text) for name, text in self._recorded.items()}
         self._workflows.restore({name: each for name, each in stored.items() if each is not None})
 
-    def tell(self, tables: Sequence[KnownTable]) -> None:
+    def record(self, tables: Sequence[KnownTable]) -> None:
         """Tell who refreshes these tables, and that nobody does those that were told before."""
         wanted = {table.name: self._text(table) for table in tables}
-        changed = {n: h for n, h in wanted.items() if self._told.get(n) != h}
-        changed |= dict.fromkeys(self._told.keys() - wanted.keys(), b"")
+        changed = {n: h for n, h in wanted.items() if self._recorded.get(n) != h}
+        changed |= dict.fromkeys(self._recorded.keys() - wanted.keys(), b"")
         if changed:
-            self._registry.tell_handlers(self._catalog, changed)
-        self._told = wanted
+            self._registry.record_handlers(self._catalog, changed)
+        self._recorded = wanted
 
     def describe(self, table: KnownTable) -> str:
         """Describe the handler of a table that this manager refreshes, for people."""
@@ -115,13 +115,13 @@ class _Kept:
     Args:
         handler: Identifies it in the scheduler.
         stored: What the registry keeps of the handler.
-        asked: What was asked for; None if a manager before this one asked.
+        requested: What was asked for; None if a manager before this one asked.
         is_active: Whether it runs at its scheduled times, as far as is known.
     """
 
     handler: RefreshHandler
     stored: StoredHandler
-    asked: CreatePeriodicRefreshWorkflow | None
+    requested: CreatePeriodicRefreshWorkflow | None
     is_active: bool
 
 
@@ -185,9 +185,9 @@ class TableWorkflows:
     def next_run_ms(self, name: TableName) -> int | None:
         """Return when a table is scheduled next, milliseconds since the epoch, UTC."""
         kept = self._kept.get(self._by_name.get(name, ""))
-        if kept is None or kept.asked is None or not kept.is_active:
+        if kept is None or kept.requested is None or not kept.is_active:
             return None
-        return round(kept.asked.schedule.next_after(self._clock()).timestamp() * 1000)
+        return round(kept.requested.schedule.next_after(self._clock()).timestamp() * 1000)
 
     def _converge(self, table: KnownTable, last_scheduled_ms: int | None) -> None:
         kept = self._kept.get(table.table_id)
@@ -196,19 +196,19 @@ class TableWorkflows:
             self._delete(table.table_id)  # what it ran last may have failed: the log knows better
             kept = None
         since_ms = _made_up_to(table, last_scheduled_ms)
-        asked = CreatePeriodicRefreshWorkflow(
+        requested = CreatePeriodicRefreshWorkflow(
             table=table.name,
             table_id=table.table_id,
             schedule=Schedule(table.freshness, table.zone),
             formatters=table.formatters,
             last_scheduled_at=(
-                kept.asked.last_scheduled_at if kept and kept.asked else _instant(since_ms)
+                kept.requested.last_scheduled_at if kept and kept.requested else _instant(since_ms)
             ),
         )
-        if is_active and (kept is None or kept.asked != asked):
-            handler = self._scheduler.create_refresh_workflow(asked)
-            stored = self._to_store(asked, handler)
-            self._kept[table.table_id] = _Kept(handler, stored, asked, is_active=True)
+        if is_active and (kept is None or kept.requested != requested):
+            handler = self._scheduler.create_refresh_workflow(requested)
+            stored = self._to_store(requested, handler)
+            self._kept[table.table_id] = _Kept(handler, stored, requested, is_active=True)
         elif kept is not None and kept.is_active and not is_active:
             self._suspend(kept)
             self._kept[table.table_id] = replace(kept, is_active=False)
@@ -217,7 +217,7 @@ class TableWorkflows:
         try:
             self._scheduler.modify_refresh_workflow(SuspendRefreshWorkflow(kept.handler))
         except WorkflowNotFoundError:
-            if kept.asked is not None:
+            if kept.requested is not None:
                 raise
             # A scheduler in the process of the manager before this one ended with that process.
 
@@ -250,7 +250,7 @@ class TableWorkflows:
         except Exception as error:  # noqa: BLE001 - the scheduler's code may raise anything
             _LOGGER.error("%s", self._refused("deserialize", table, error))  # noqa: TRY400 - as above
             return
-        self._kept[stored.table_id] = _Kept(handler, stored, asked=None, is_active=True)
+        self._kept[stored.table_id] = _Kept(handler, stored, requested=None, is_active=True)
 
     def _refused(
         self, operation: str, table: TableName, error: Exception
@@ -284,11 +284,11 @@ class DueRuns:
 
     def __call__(self, due: DueRun) -> None:
         """Submit the run of a scheduled time."""
-        asked = AskedRefresh(trigger=SCHEDULED, scheduled_at=due.scheduled_at)
+        requested = RequestedRefresh(trigger=SCHEDULED, scheduled_at=due.scheduled_at)
         table = self.known().get(due.table)
         covers_all = table is not None and not table.formatters
         ready_at_ms = self.now_ms() + GATHER_MS
-        self.submit(Run(due.table, asked, ready_at_ms, self.patience_ms, replaces=covers_all))
+        self.submit(Run(due.table, requested, ready_at_ms, self.patience_ms, replaces=covers_all))
 
 
 def _made_up_to(table: KnownTable, last_scheduled_ms: int | None) -> int:

@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable
+from dbt.adapters.spark_mt.definition.table_state import InconsistentTable, StoredTable
 from dbt.adapters.spark_mt.planning.planner import kept_by, preparation
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,
@@ -21,8 +21,8 @@ from dbt.adapters.spark_mt.planning.steps import (
     Publish,
     Register,
     Release,
+    RemoveProperties,
     Step,
-    Unpublish,
     Unregister,
     VerifyRows,
 )
@@ -74,27 +74,27 @@ def plan_adoption(
     return Plan(table.name, steps, sentences, warnings, choice)
 
 
-def plan_release(table: StoredTable | Damaged | Unreadable) -> Plan:
+def plan_release(table: StoredTable | InconsistentTable | Unreadable) -> Plan:
     """Plan a materialized table's becoming a plain one; rows, history and identity stay.
 
     A commit takes the next number, so that no refresh which was planned before writes after it.
     """
-    if isinstance(table, StoredTable | Damaged):
+    if isinstance(table, StoredTable | InconsistentTable):
         known = (table.definition.table_id, table.definition.generation)
     else:
         known = (table.table_id, table.generation)
     name = table.name
     release = Release(name, *known, seq=table.seq + 1)
-    return Plan(name, (release, *_farewell(name)), ("table released",))
+    return Plan(name, (release, *_release_rest(name)), ("table released",))
 
 
-def plan_farewell(name: TableName) -> Plan:
+def plan_release_rest(name: TableName) -> Plan:
     """Plan what a release left undone after its commit."""
-    return Plan(name, _farewell(name))
+    return Plan(name, _release_rest(name))
 
 
-def _farewell(name: TableName) -> tuple[Step, ...]:
-    return (Unpublish(name), Unregister(name))
+def _release_rest(name: TableName) -> tuple[Step, ...]:
+    return (RemoveProperties(name), Unregister(name))
 
 
 def _adopted(
@@ -126,7 +126,7 @@ def _as_it_was(table: PlainTable, definition: StoredDefinition) -> StoredDefinit
 
 def _verification(definition: StoredDefinition, new: tuple[Column, ...]) -> tuple[Step, ...]:
     resolved = definition.resolved
-    declared = resolved.asked.constraints or any(not c.nullable for c in resolved.columns)
+    declared = resolved.declared.constraints or any(not c.nullable for c in resolved.columns)
     return (VerifyRows(definition, new),) if declared else ()
 
 

@@ -60,11 +60,11 @@ def outside_duplicates_query(
     Returns:
         None where the key holds every partition column, so that no other partition can have it.
     """
-    key = definition.asked.primary_key
+    key = definition.declared.primary_key
     if key is None:
         return None
     folded = {column.lower() for column in key.columns}
-    if folded.issuperset(column.lower() for column in definition.asked.partitioned_by):
+    if folded.issuperset(column.lower() for column in definition.declared.partitioned_by):
         return None
     columns = ", ".join(quote(column) for column in key.columns)
     text = quote_text(f"duplicate primary key ({', '.join(key.columns)}) in another partition")
@@ -90,7 +90,7 @@ def changed_duplicates_query(
     Returns:
         None where the table has no key.
     """
-    key = definition.asked.primary_key
+    key = definition.declared.primary_key
     if key is None:
         return None
     columns = ", ".join(quote(column) for column in key.columns)
@@ -115,7 +115,7 @@ _Violation = tuple[str, tuple[str, ...]]
 
 def _conditions(definition: ResolvedDefinition) -> list[tuple[_Violation, str]]:
     found: list[tuple[_Violation, str]] = []
-    key = definition.asked.primary_key
+    key = definition.declared.primary_key
     if key is not None:
         nulls = " OR ".join(f"{quote(column)} IS NULL" for column in key.columns)
         listed = ", ".join(key.columns)
@@ -123,7 +123,7 @@ def _conditions(definition: ResolvedDefinition) -> list[tuple[_Violation, str]]:
         twice = f"{_COUNT} > 1"
         found.append(((f"duplicate primary key ({listed})", key.columns), twice))
     every = tuple(column.name for column in definition.columns)
-    for constraint in definition.asked.constraints:
+    for constraint in definition.declared.constraints:
         if isinstance(constraint, Check):
             text = f"check ({constraint.expression}) fails"
             found.append(((text, every), f"NOT coalesce(({constraint.expression}), true)"))
@@ -135,7 +135,7 @@ def _conditions(definition: ResolvedDefinition) -> list[tuple[_Violation, str]]:
 
 
 def _counted(content: str, definition: ResolvedDefinition) -> str:
-    key = definition.asked.primary_key
+    key = definition.declared.primary_key
     if key is None:
         return content
     columns = ", ".join(quote(column) for column in key.columns)

@@ -140,7 +140,7 @@ def _range(since: SourcePositions, upto: Positions, what: str = "rows added to")
 
 
 def _freshness(resolved: ResolvedDefinition) -> str:
-    freshness = resolved.freshness.sql + ("" if resolved.asked.freshness else " by default")
+    freshness = resolved.freshness.sql + ("" if resolved.declared.freshness else " by default")
     return f"freshness {freshness}, {resolved.refresh_mode.value}"
 
 

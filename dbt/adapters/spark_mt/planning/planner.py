@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.positions import Baseline, Positions
-    from dbt.adapters.spark_mt.definition.table_state import Damaged
+    from dbt.adapters.spark_mt.definition.table_state import InconsistentTable
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
     from dbt.adapters.spark_mt.strategies.strategy import Choice
@@ -78,7 +78,7 @@ def sentences(changes: Sequence[Change]) -> tuple[str, ...]:
 
 
 def publication(
-    table: StoredTable | Damaged | Unreadable,
+    table: StoredTable | InconsistentTable | Unreadable,
     definition: StoredDefinition,
     *,
     schema_replaced: bool = False,
@@ -118,7 +118,7 @@ def verification(
     before: StoredDefinition, after: StoredDefinition, new_columns: tuple[Column, ...] = ()
 ) -> tuple[Step, ...]:
     """Check the rows that are there against constraints that are new."""
-    new = set(after.asked.constraints) - set(before.asked.constraints)
+    new = set(after.declared.constraints) - set(before.declared.constraints)
     known = {c.name for c in before.resolved.columns if not c.nullable}
     not_null = {c.name for c in after.resolved.columns if not c.nullable}
     return (VerifyRows(after, new_columns),) if new or not_null - known else ()
@@ -126,7 +126,7 @@ def verification(
 
 def reclustering(definition: StoredDefinition) -> tuple[Step, ...]:
     """Set the clustering again, where there is one."""
-    return (Recluster(definition),) if definition.asked.clustered_by else ()
+    return (Recluster(definition),) if definition.declared.clustered_by else ()
 
 
 def registration(definition: StoredDefinition, seq: int, run: RefreshRun) -> Register:
@@ -223,7 +223,7 @@ def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str)
 
 
 def plan_replace(
-    table: StoredTable | Damaged | Unreadable,
+    table: StoredTable | InconsistentTable | Unreadable,
     resolution: Resolution,
     run: RefreshRun,
     owner: Pairs = (),
@@ -317,7 +317,7 @@ def _fill_steps(
 
 
 def _replacement(
-    table: StoredTable | Damaged | Unreadable, resolution: Resolution, owner: Pairs
+    table: StoredTable | InconsistentTable | Unreadable, resolution: Resolution, owner: Pairs
 ) -> StoredDefinition:
     if not isinstance(table, Unreadable):
         definition = activated(next_definition(table.definition, resolution))

@@ -43,14 +43,14 @@ def properties_of(definition: StoredDefinition, format_: TableFormat) -> dict[st
         PREFIX + "refresh-mode": resolved.refresh_mode.value,
         PREFIX + "status": definition.status.value,
     }
-    asked = {key: value for key, value in resolved.asked.options if key != LOCATION}
+    declared = {key: value for key, value in resolved.declared.options if key != LOCATION}
     mapping = dict(format_.name_mapping) if needs_mapped_names(resolved) else {}
-    return mapping | asked | own
+    return mapping | declared | own
 
 
 def location_of(definition: StoredDefinition) -> str | None:
     """Return where the user wants the table to live, if not under the warehouse."""
-    return dict(definition.asked.options).get(LOCATION)
+    return dict(definition.declared.options).get(LOCATION)
 
 
 _NOT_NULL = PREFIX + "not-null."
@@ -130,8 +130,8 @@ def obsolete_properties(
     if step.before is None:
         return []
     wanted = properties_of(step.definition, format_)
-    asked = (key for key, _ in step.before.asked.options)
-    return sorted(key for key in asked if key not in wanted and key in properties)
+    declared = (key for key, _ in step.before.declared.options)
+    return sorted(key for key in declared if key not in wanted and key in properties)
 
 
 def missing_properties(

@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.strategies.strategy import INCREMENTAL, RECOMPUTE, Ch
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import Positions, SourcePositions
@@ -33,7 +33,7 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class RaiseFence:
+class ReserveSequence:
     """Commit a number to a plain table whose log may hold numbers that can no longer be read.
 
     The table stays a plain one. Numbers that are taken already make the step fail.
@@ -61,7 +61,7 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Unpublish:
+class RemoveProperties:
     """Remove our properties from a table that was released; those of the user stay."""
 
     name: TableName
@@ -325,9 +325,9 @@ Step = (
     | RecordJob
     | DropTable
     | Unregister
-    | RaiseFence
+    | ReserveSequence
     | Release
-    | Unpublish
+    | RemoveProperties
 )
 
 
@@ -361,5 +361,5 @@ class WriteBatch:
     definition: StoredDefinition
     seq: int
     run: RefreshRun
-    stream: StreamFacts
+    stream: StreamMetadata
     foreign: tuple[tuple[int, str], ...] = ()

@@ -290,12 +290,12 @@ def _processing_time_end(tokens: Sequence[Token], i: int) -> int | None:
         end = i + 2
     else:
         end = i if tokens[i].text.upper() == "CURRENT_TIMESTAMP" else -1
-    goes_on = end + 1 < len(tokens) and tokens[end + 1].token_type in {
+    continues = end + 1 < len(tokens) and tokens[end + 1].token_type in {
         TokenType.DASH,
         TokenType.PLUS,
         TokenType.DOT,
     }
-    return None if end < 0 or goes_on else end
+    return None if end < 0 or continues else end
 
 
 def _name_before(tokens: Sequence[Token], i: int) -> tuple[str, ...]:

@@ -307,14 +307,14 @@ def stored_columns(definition: ResolvedDefinition) -> tuple[Column, ...]:
 
 def is_by_name(definition: ResolvedDefinition) -> bool:
     """Whether the table has the names of the query's columns, in whatever order."""
-    specs = definition.asked.columns
+    specs = definition.declared.columns
     return not specs or any(spec.type is not None for spec in specs)
 
 
 def projection(definition: ResolvedDefinition) -> tuple[str, ...]:
     """Return an SQL expression for each column of the table, over `content_query`'s inner names."""
     inner = _inner_names(definition)
-    typed = any(spec.type is not None for spec in definition.asked.columns)
+    typed = any(spec.type is not None for spec in definition.declared.columns)
     return tuple(
         _expression(inner[position], column, cast=typed)
         for column, position in zip(definition.columns, query_positions(definition), strict=True)

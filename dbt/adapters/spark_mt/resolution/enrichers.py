@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.resolution.errors import did_you_mean
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from dbt.adapters.spark_mt.definition.definition import AskedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, StoredDefinition
     from dbt.adapters.spark_mt.query.analyzer import Source, UpstreamDefinitions
     from dbt.adapters.spark_mt.resolution.settings import Settings
 
@@ -96,7 +96,9 @@ class MaterializedTableEnricher(Protocol):
     over the result afterwards.
     """
 
-    def enrich(self, definition: AskedDefinition, context: EnrichmentContext) -> EnrichmentResult:
+    def enrich(
+        self, definition: DeclaredDefinition, context: EnrichmentContext
+    ) -> EnrichmentResult:
         """Return the three values for `definition`."""
         ...
 
@@ -109,7 +111,9 @@ class DefaultMaterializedTableEnricher:
     FULL. An omitted START_MODE becomes the default one.
     """
 
-    def enrich(self, definition: AskedDefinition, context: EnrichmentContext) -> EnrichmentResult:
+    def enrich(
+        self, definition: DeclaredDefinition, context: EnrichmentContext
+    ) -> EnrichmentResult:
         """Return the three values for `definition`."""
         freshness = definition.freshness or self.omitted_freshness(definition, context)
         return EnrichmentResult(
@@ -120,7 +124,7 @@ class DefaultMaterializedTableEnricher:
 
     def omitted_freshness(
         self,
-        definition: AskedDefinition,
+        definition: DeclaredDefinition,
         context: EnrichmentContext,
     ) -> Freshness:
         """Return the freshness of a definition that names none."""
@@ -139,7 +143,7 @@ class UpstreamFreshnessEnricher(DefaultMaterializedTableEnricher):
 
     def omitted_freshness(
         self,
-        definition: AskedDefinition,
+        definition: DeclaredDefinition,
         context: EnrichmentContext,
     ) -> Freshness:
         """Return the freshness of a definition that names none."""
@@ -156,7 +160,7 @@ def _mode(logical: LogicalRefreshMode, freshness: Freshness, settings: Settings)
     return RefreshMode.CONTINUOUS if below else RefreshMode.FULL
 
 
-def _omitted_start_mode(definition: AskedDefinition, settings: Settings) -> StartMode:
+def _omitted_start_mode(definition: DeclaredDefinition, settings: Settings) -> StartMode:
     """Return the start mode of a definition that names none: a table that keeps state resumes."""
     if definition.keeps_state:
         return StartMode(StartModeType.RESUME_OR_FROM_BEGINNING)
@@ -210,7 +214,9 @@ def _what(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".rstrip(".: ")
 
 
-def enrich(definition: AskedDefinition, context: EnrichmentContext, table: str) -> EnrichmentResult:
+def enrich(
+    definition: DeclaredDefinition, context: EnrichmentContext, table: str
+) -> EnrichmentResult:
     """Ask the configured enricher, then put over its answer what the user wrote.
 
     Raises:
@@ -237,7 +243,7 @@ def _wrong_fields(result: EnrichmentResult) -> str:
     return f"it returned {', '.join(wrong)}" if wrong else ""
 
 
-def _wrong_length(result: EnrichmentResult, definition: AskedDefinition) -> str:
+def _wrong_length(result: EnrichmentResult, definition: DeclaredDefinition) -> str:
     """Return why a freshness that the enricher chose itself is too long; empty if it is not."""
     if definition.freshness is not None or result.freshness.seconds <= LONGEST_SECONDS:
         return ""
@@ -248,7 +254,7 @@ def _is(result: EnrichmentResult, field: str, wanted: type) -> bool:
     return isinstance(getattr(result, field), wanted)
 
 
-def _with_explicit(result: EnrichmentResult, definition: AskedDefinition) -> EnrichmentResult:
+def _with_explicit(result: EnrichmentResult, definition: DeclaredDefinition) -> EnrichmentResult:
     logical = definition.logical_refresh_mode
     explicit = logical is not LogicalRefreshMode.AUTOMATIC
     return EnrichmentResult(

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import (
-        AskedDefinition,
+        DeclaredDefinition,
         QueryContext,
         StoredDefinition,
     )
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class StatementContext:
     """What a statement says beside the definition that it asks for.
 
     Args:
@@ -97,7 +97,7 @@ def comparable_part(
             return None
         definition = replace(
             definition,
-            asked=replace(definition.asked, columns=before.asked.columns),
+            declared=replace(definition.declared, columns=before.declared.columns),
             columns=before.columns,
             query_columns=before.query_columns,
         )
@@ -156,40 +156,40 @@ class Resolver:
     def resolve(
         self,
         name: TableName,
-        asked: AskedDefinition,
+        declared: DeclaredDefinition,
         stored: StoredDefinition | None,
-        around: Surroundings | None = None,
+        statement_context: StatementContext | None = None,
     ) -> Resolution:
-        """Resolve `asked` for the table `name`.
+        """Resolve `declared` for the table `name`.
 
         Args:
             name: The table; parts that are left out are those of the session that analyses.
-            asked: What the user wrote.
+            declared: What the user wrote.
             stored: The table's definition so far; None where the table is created or replaced.
-            around: What the statement says beside the definition; None for nothing.
+            statement_context: What the statement says beside the definition; None for nothing.
 
         Raises:
             MaterializedTableError: The query cannot be analysed, the enricher fails, or the
                 definition is not valid; several violations are one `InvalidDefinitionError`.
         """
-        around = around or Surroundings()
-        recorded = around.recorded or recorded_columns(asked, stored)
-        analyzed = self.analyzer.analyze(asked.query, recorded)
+        statement_context = statement_context or StatementContext()
+        recorded = statement_context.recorded or recorded_columns(declared, stored)
+        analyzed = self.analyzer.analyze(declared.query, recorded)
         table = name.within(analyzed.context.catalog, analyzed.context.schema)
-        errors = [*around.errors, *self._self_references(table, analyzed, stored)]
+        errors = [*statement_context.errors, *self._self_references(table, analyzed, stored)]
         functions = self.settings.process_functions
         try:
-            analyzed = processed(analyzed, asked.options, functions, str(table))
+            analyzed = processed(analyzed, declared.options, functions, str(table))
         except ProcessFunctionError as error:
-            scope = OptionScope(str(table), (), asked.partitioned_by, str.lower)
-            raise_violations(str(table), [*errors, error, *check_options(asked.options, scope)])
-        if around.extends_list:
-            asked = replace(asked, columns=extended_list(asked.columns, analyzed))
-        definition, definition_errors = self._define(str(table), asked, analyzed, stored)
+            scope = OptionScope(str(table), (), declared.partitioned_by, str.lower)
+            raise_violations(str(table), [*errors, error, *check_options(declared.options, scope)])
+        if statement_context.extends_list:
+            declared = replace(declared, columns=extended_list(declared.columns, analyzed))
+        definition, definition_errors = self._define(str(table), declared, analyzed, stored)
         errors += definition_errors
         comparable = comparable_part(definition, stored, definition_errors)
-        if errors and around.compare is not None and comparable is not None:
-            errors += around.compare(comparable)
+        if errors and statement_context.compare is not None and comparable is not None:
+            errors += statement_context.compare(comparable)
         raise_violations(str(table), errors)
         notes = (
             *warnings(definition, analyzed, new=stored is None),
@@ -200,7 +200,7 @@ class Resolver:
     def resolve_clauses(
         self,
         name: TableName,
-        asked: AskedDefinition,
+        declared: DeclaredDefinition,
         stored: StoredDefinition,
         analyzed: AnalyzedQuery,
     ) -> Resolution:
@@ -211,7 +211,7 @@ class Resolver:
 
         Args:
             name: The full name.
-            asked: What is asked for now; its query and columns are those of `stored`.
+            declared: What is asked for now; its query and columns are those of `stored`.
             stored: The table's definition so far.
             analyzed: The stored query as the engine sees it now, for enricher and mode.
 
@@ -220,17 +220,17 @@ class Resolver:
                 violations are one `InvalidDefinitionError`.
         """
         table = str(name)
-        before = stored.resolved.asked.options
-        errors: list[MaterializedTableError] = [*other_function(asked.options, before, table)]
+        before = stored.resolved.declared.options
+        errors: list[MaterializedTableError] = [*other_function(declared.options, before, table)]
         moment = _Moment(self.clock(), _zone(stored.resolved.context))
-        enriched = enrich(asked, self._enrichment(analyzed, stored, moment), table)
+        enriched = enrich(declared, self._enrichment(analyzed, stored, moment), table)
         definition = replace(
             stored.resolved,
-            asked=asked,
+            declared=declared,
             freshness=enriched.freshness,
             refresh_mode=enriched.refresh_mode,
-            derived_from=derived_from(asked, self.settings),
-            **defaults(asked),
+            derived_from=derived_from(declared, self.settings),
+            **defaults(declared),
         )
         errors += self._check(table, definition, analyzed, new=False)
         errors += self._check_watermarks(table, definition, analyzed)
@@ -269,29 +269,29 @@ class Resolver:
     def _define(
         self,
         table: str,
-        asked: AskedDefinition,
+        declared: DeclaredDefinition,
         analyzed: AnalyzedQuery,
         stored: StoredDefinition | None,
     ) -> tuple[ResolvedDefinition, list[MaterializedTableError]]:
         moment = _Moment(self.clock(), _zone(analyzed.context))
-        enriched = enrich(asked, self._enrichment(analyzed, stored, moment), table)
+        enriched = enrich(declared, self._enrichment(analyzed, stored, moment), table)
         query_columns = canonical_columns(analyzed.columns)
-        columns, errors = ColumnList(table, query_columns, analyzed.context).apply(asked.columns)
-        if stored is not None and not asked.columns:
-            columns = in_stored_order(columns, asked, stored, analyzed.context)
+        columns, errors = ColumnList(table, query_columns, analyzed.context).apply(declared.columns)
+        if stored is not None and not declared.columns:
+            columns = in_stored_order(columns, declared, stored, analyzed.context)
         start_mode, start_errors = _start(table, enriched.start_mode, stored, moment)
         definition = ResolvedDefinition(
-            asked=asked,
+            declared=declared,
             columns=columns,
             expanded_query=analyzed.expanded,
             context=analyzed.context,
             freshness=enriched.freshness,
             refresh_mode=enriched.refresh_mode,
             start_mode=start_mode,
-            derived_from=derived_from(asked, self.settings),
+            derived_from=derived_from(declared, self.settings),
             query_columns=tuple(c.name for c in query_columns),
             source_columns=analyzed.source_columns,
-            **defaults(asked),
+            **defaults(declared),
         )
         if stored is not None:
             definition = keeping_sources(definition, stored.resolved)
@@ -303,17 +303,17 @@ class Resolver:
         self, table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery, *, new: bool
     ) -> Iterator[MaterializedTableError]:
         names = Names.of(definition.context)
-        asked = definition.asked
-        scope = OptionScope(table, definition.columns, asked.partitioned_by, names.fold)
+        declared = definition.declared
+        scope = OptionScope(table, definition.columns, declared.partitioned_by, names.fold)
         yield from check_keys(table, definition, names)
-        yield from check_options(asked.options, scope)
+        yield from check_options(declared.options, scope)
         yield from self.checks.errors(table, definition, analyzed, new=new)
 
     def _check_watermarks(
         self, table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery
     ) -> Iterator[MaterializedTableError]:
         """Yield what is wrong with watermarks that can be read, beside a query without STREAM."""
-        option = dict(definition.asked.options).get(WATERMARK)
+        option = dict(definition.declared.options).get(WATERMARK)
         if option is None or analyzed.streaming:
             return
         try:

@@ -300,7 +300,7 @@ def unfollowed_names(definition: ResolvedDefinition) -> frozenset[str]:
     Those are what it reads only at a version that the user fixed and, in mode CONTINUOUS, only by
     lookup joins.
     """
-    if not _AT_AN_INSTANT.search(f"{definition.asked.query}\n{definition.expanded_query}"):
+    if not _AT_AN_INSTANT.search(f"{definition.declared.query}\n{definition.expanded_query}"):
         return frozenset()
     fixed = _fixed(definition)
     if definition.refresh_mode is RefreshMode.CONTINUOUS:
@@ -353,7 +353,7 @@ def lookups_of(definition: ResolvedDefinition) -> tuple[TableName, ...]:
     One that is joined twice is there twice.
     """
     context = definition.context
-    names = without_lookups(definition.asked.query).lookups
+    names = without_lookups(definition.declared.query).lookups
     return tuple(TableName.of(*n[-3:]).within(context.catalog, context.schema) for n in names)
 
 
@@ -381,7 +381,7 @@ def _check_sources(analyzed: AnalyzedQuery) -> None:
 
 def _key_places(definition: ResolvedDefinition) -> Sequence[int]:
     """Return which columns of the query the table's key is, counted from 0."""
-    key = definition.asked.primary_key
+    key = definition.declared.primary_key
     if key is None:
         raise NoShapeError(
             reason="NO_KEY", problem="it groups rows, and the table has no PRIMARY KEY"

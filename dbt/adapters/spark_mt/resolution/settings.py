@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dbt.adapters.spark_mt.definition.definition import AskedDefinition, Pairs
+    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, Pairs
 
 
 PREFIX = "spark.materialized-table."
@@ -276,16 +276,16 @@ def _deriving(settings: Settings) -> dict[str, str]:
     }
 
 
-def derived_from(asked: AskedDefinition, settings: Settings) -> Pairs:
+def derived_from(declared: DeclaredDefinition, settings: Settings) -> Pairs:
     """Return the settings that took part in the answer, by the end of their names."""
     used = {"enricher": settings.enricher}
     deriving = _deriving(settings)
-    if asked.logical_refresh_mode is LogicalRefreshMode.AUTOMATIC:
+    if declared.logical_refresh_mode is LogicalRefreshMode.AUTOMATIC:
         used[_THRESHOLD] = deriving[_THRESHOLD]
-    if asked.freshness is None:
-        full = asked.logical_refresh_mode is LogicalRefreshMode.FULL
+    if declared.freshness is None:
+        full = declared.logical_refresh_mode is LogicalRefreshMode.FULL
         default = _DEFAULT_FULL if full else _DEFAULT_CONTINUOUS
         used[default] = deriving[default]
-    if asked.start_mode is None:
+    if declared.start_mode is None:
         used["default-start-mode"] = settings.default_start_mode.sql
     return tuple(sorted(used.items()))

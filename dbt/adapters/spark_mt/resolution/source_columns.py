@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import (
-        AskedDefinition,
+        DeclaredDefinition,
         QueryContext,
         ResolvedDefinition,
         StoredDefinition,
@@ -249,17 +249,17 @@ def hides_order(query: str) -> bool:
 
 
 def recorded_columns(
-    asked: AskedDefinition, stored: StoredDefinition | None
+    declared: DeclaredDefinition, stored: StoredDefinition | None
 ) -> tuple[SourceColumns, ...]:
     """Return the columns by which the query was defined, where it is still the same."""
-    if stored is None or not same_tokens(stored.asked.query, asked.query):
+    if stored is None or not same_tokens(stored.declared.query, declared.query):
         return ()
     return stored.resolved.source_columns
 
 
 def in_stored_order(
     columns: tuple[Column, ...],
-    asked: AskedDefinition,
+    declared: DeclaredDefinition,
     stored: StoredDefinition,
     context: QueryContext,
 ) -> tuple[Column, ...]:
@@ -267,7 +267,9 @@ def in_stored_order(
 
     A changed query whose text says in which order it returns its columns keeps this order.
     """
-    if not same_tokens(stored.asked.query, asked.query) and not has_outer_star(asked.query):
+    if not same_tokens(stored.declared.query, declared.query) and not has_outer_star(
+        declared.query
+    ):
         return columns
     names = Names.of(context)
     places = {names.fold(c.name): place for place, c in enumerate(stored.resolved.columns)}
@@ -284,7 +286,7 @@ def keeping_sources(
     meaning already.
     """
     names = Names.of(definition.context)
-    same = same_tokens(stored.asked.query, definition.asked.query) and same_tokens(
+    same = same_tokens(stored.declared.query, definition.declared.query) and same_tokens(
         stored.expanded_query, definition.expanded_query
     )
     known = recorded_fields(definition.source_columns)

@@ -159,7 +159,7 @@ class Flow:
         flow = replace(self, output=output, times=self.times.passed_on(output))
         if self.key is None:
             return flow
-        key = tuple(told_by(part, output, self.times) for part in self.key)
+        key = tuple(identified_by(part, output, self.times) for part in self.key)
         flow = replace(flow, key=key)
         return flow if all(key) else flow.without(OutputMode.UPDATE, key_lost(output))
 
@@ -193,12 +193,12 @@ def merged(flows: Iterable[Flow]) -> Flow:
     return result
 
 
-def told_by(part: frozenset[int], output: Iterable[Item], times: Times) -> frozenset[int]:
+def identified_by(part: frozenset[int], output: Iterable[Item], times: Times) -> frozenset[int]:
     """Return the columns that tell a part of a key: it itself, or a window's start or end."""
-    told = {item.id for item in output if item.attribute in part}
+    identifying = {item.id for item in output if item.attribute in part}
     for window in part & times.windows:
-        told |= {item.id for item in output if _is_bound(item.expression, window)}
-    return frozenset(told)
+        identifying |= {item.id for item in output if _is_bound(item.expression, window)}
+    return frozenset(identifying)
 
 
 def _is_bound(expression: str, window: int) -> bool:

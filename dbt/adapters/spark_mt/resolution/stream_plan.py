@@ -29,9 +29,9 @@ from dbt.adapters.spark_mt.resolution.stream_flow import (
     Reason,
     State,
     Times,
+    identified_by,
     key_lost,
     merged,
-    told_by,
 )
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _part(group: str, output: tuple[Item, ...], flow: Flow) -> frozenset[int]:
     """The columns that tell one grouping expression."""
     same = frozenset(item.id for item in output if item.id and item.expression == group)
     attribute = attribute_id(group)
-    return same | (told_by(frozenset({attribute}), output, flow.times) if attribute else same)
+    return same | (identified_by(frozenset({attribute}), output, flow.times) if attribute else same)
 
 
 _JOIN = "Join"

@@ -89,12 +89,12 @@ def check_keys(
     table: str, definition: ResolvedDefinition, names: Names
 ) -> Iterator[MaterializedTableError]:
     """Yield what is wrong with key, partitioning and clustering."""
-    asked = definition.asked
-    key = asked.primary_key.columns if asked.primary_key else ()
+    declared = definition.declared
+    key = declared.primary_key.columns if declared.primary_key else ()
     clauses = (
         ("PRIMARY KEY", key, PrimaryKeyColumnError),
-        ("PARTITIONED BY", asked.partitioned_by, PartitionColumnError),
-        ("CLUSTER BY", asked.clustered_by, ClusterColumnError),
+        ("PARTITIONED BY", declared.partitioned_by, PartitionColumnError),
+        ("CLUSTER BY", declared.clustered_by, ClusterColumnError),
     )
     for clause, columns, missing in clauses:
         seen: set[str] = set()
@@ -103,10 +103,10 @@ def check_keys(
                 yield RepeatedColumnError(clause=clause, table=table, column=column)
             elif names.find(column, definition.columns) is None:
                 available = listed(definition.columns)
-                hint = missing_comma(asked.query, column)
+                hint = missing_comma(declared.query, column)
                 yield missing(table=table, column=column, columns=available, hint=hint)
             seen.add(names.fold(column))
-    yield from _check_partitioning(table, definition.columns, asked.partitioned_by, names)
+    yield from _check_partitioning(table, definition.columns, declared.partitioned_by, names)
 
 
 def _check_partitioning(
@@ -173,10 +173,10 @@ class SelfReferences:
             yield self._error(path)
 
     def _search(
-        self, sources: tuple[Source, ...], behind: tuple[TableName, ...]
+        self, sources: tuple[Source, ...], downstream: tuple[TableName, ...]
     ) -> tuple[TableName, ...] | None:
         for source in sources:
-            path = (*behind, *source.via, source.name)
+            path = (*downstream, *source.via, source.name)
             if same_table(source.name, self.table):
                 return path
             if str(source.name).lower() in self._visited:
@@ -205,7 +205,7 @@ class SelfReferences:
 
 def _is_self_contained(definition: StoredDefinition) -> bool:
     """Whether the expanded query means the same in another session: its names are full."""
-    return definition.resolved.expanded_query != definition.asked.query
+    return definition.resolved.expanded_query != definition.declared.query
 
 
 def result_problems(definition: ResolvedDefinition, result: Iterable[Column]) -> tuple[str, ...]:

@@ -42,18 +42,18 @@ class _Workflow:
     """An active workflow.
 
     Args:
-        asked: What the workflow was asked for.
+        requested: What the workflow was asked for.
         last: The newest scheduled time that was run for.
         next: The next one.
     """
 
-    asked: CreatePeriodicRefreshWorkflow
+    requested: CreatePeriodicRefreshWorkflow
     last: datetime
     next: datetime
 
     def after(self, last: datetime) -> _Workflow:
         """Return the workflow after the run of a scheduled time."""
-        return replace(self, last=last, next=self.asked.schedule.next_after(last))
+        return replace(self, last=last, next=self.requested.schedule.next_after(last))
 
 
 class EmbeddedScheduler:
@@ -100,10 +100,10 @@ class EmbeddedScheduler:
         return min((pause.total_seconds() for pause in following), default=math.inf)
 
     def _submit(self, workflow: _Workflow, now: datetime) -> _Workflow:
-        asked = workflow.asked
-        missed = missed_runs(asked.schedule, dict(asked.formatters), workflow.last, now)
+        requested = workflow.requested
+        missed = missed_runs(requested.schedule, dict(requested.formatters), workflow.last, now)
         if missed.left_out is not None:
-            _LOGGER.warning("%s: no run up to %s: too many", asked.table, missed.left_out)
+            _LOGGER.warning("%s: no run up to %s: too many", requested.table, missed.left_out)
         for scheduled_at in missed.scheduled:
-            self._context.submit(DueRun(asked.table, scheduled_at))
+            self._context.submit(DueRun(requested.table, scheduled_at))
         return workflow.after(max((workflow.last, *missed.scheduled)))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.table_state import Found, Missing, Stranger
+from dbt.adapters.spark_mt.definition.table_state import FoundTable, Missing, UnmanagedTable
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.table_loader import (
     Table,
@@ -306,7 +306,7 @@ class SparkTableStore:
             return TableName(name.name, schema, _SPARK_CATALOG)
         return TableName(name.name.lower(), schema.lower(), _SPARK_CATALOG)
 
-    def find(self, name: TableName) -> Found:
+    def find(self, name: TableName) -> FoundTable:
         """Return what stands under the full name `name`."""
         try:
             with unlogged():
@@ -326,12 +326,12 @@ class SparkTableStore:
         """Look at everything anew from now on."""
         self._details.forget()
 
-    def _look(self, name: TableName) -> Found:
+    def _look(self, name: TableName) -> FoundTable:
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
-            return Stranger(name, detail.kind) if detail.kind else Missing(name)
+            return UnmanagedTable(name, detail.kind) if detail.kind else Missing(name)
         if not detail.is_versioned:
-            return Stranger(name, f"{detail.format} table")
+            return UnmanagedTable(name, f"{detail.format} table")
         return identify(self._seen(name, detail))
 
     def plain(self, name: TableName) -> PlainTable | None:
@@ -339,7 +339,7 @@ class SparkTableStore:
         detail = self._details.of(name)
         if isinstance(detail, NoTable) or not detail.is_versioned:
             return None
-        if not isinstance(self.find(name), Stranger):
+        if not isinstance(self.find(name), UnmanagedTable):
             return None
         seen = replace(self._seen(name, detail), columns=lambda: self._columns(name))
         return plain_table(seen, self._details.partition_columns(name))

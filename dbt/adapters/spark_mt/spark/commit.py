@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.planning.steps import (
         ApplyChanges,
         Fill,
@@ -45,7 +45,7 @@ def fenced(
     tables: SparkTables,
     session: PrivateSession,
     name: TableName,
-    facts: CommitFacts,
+    metadata: CommitMetadata,
     write: Callable[[], object],
 ) -> int:
     """Make one fenced commit and return its version.
@@ -55,7 +55,7 @@ def fenced(
             first. The format skips a write whose number is taken, and fails one in parallel to it.
     """
     with explaining_conflicts(name):
-        version = tables.commit(session.spark, encode_commit(facts), facts.seq, write)
+        version = tables.commit(session.spark, encode_commit(metadata), metadata.seq, write)
     if version is None:
         raise CommitConflictError(table=name)
     return version
@@ -142,7 +142,7 @@ class WriteErrors:
 
     def _explained(self, step: Writing, failure: SparkFailure) -> Exception:
         table = step.definition.name
-        if self._is_overtaken(step):
+        if self._has_conflict(step):
             return CommitConflictError(table=table)
         if failure.is_schema_mismatch:
             return RefreshSchemaError(violations=[failure.message], table=table)
@@ -161,7 +161,7 @@ class WriteErrors:
             query = violations_query(attempt.content, step.definition.resolved)
             raise_if_violated(session, step.definition.name, query)
 
-    def _is_overtaken(self, step: Writing) -> bool:
+    def _has_conflict(self, step: Writing) -> bool:
         """Whether a commit of ours or a DROP came first; Spark may fail on it before any fence.
 
         An appended column, for one, makes the statement one column short.
@@ -171,5 +171,7 @@ class WriteErrors:
         if isinstance(detail, NoTable) or not detail.is_versioned:
             return isinstance(detail, NoTable) and not detail.kind and step.seq > 1
         commits = self._tables.log.backwards(detail.location)
-        seqs = (commit.facts.seq for commit in commits if commit.facts and commit.facts.seq)
+        seqs = (
+            commit.metadata.seq for commit in commits if commit.metadata and commit.metadata.seq
+        )
         return next(seqs, 0) >= step.seq

@@ -118,14 +118,14 @@ class ConnectServer:
     token: str = field(repr=False)
 
 
-def serving_confs(asked: Mapping[str, str], listening: Listening) -> dict[str, str]:
+def serving_confs(requested: Mapping[str, str], listening: Listening) -> dict[str, str]:
     """Complete the user's confs for a driver that serves Spark Connect and runs for weeks.
 
     Args:
-        asked: The user's confs; they win, but for address and port. The token is left out.
+        requested: The user's confs; they win, but for address and port. The token is left out.
         listening: Where to listen.
     """
-    own = {key: value for key, value in asked.items() if key != TOKEN_KEY}
+    own = {key: value for key, value in requested.items() if key != TOKEN_KEY}
     plugins = [each for each in own.get(_PLUGINS_KEY, "").split(",") if each and each != _PLUGIN]
     return {
         **_FOR_CLIENTS,
@@ -138,12 +138,12 @@ def serving_confs(asked: Mapping[str, str], listening: Listening) -> dict[str, s
 
 
 def start_serving(
-    asked: Mapping[str, str], home: Path, log: Path, listening: Listening | None = None
+    requested: Mapping[str, str], home: Path, log: Path, listening: Listening | None = None
 ) -> ConnectServer:
     """Start Spark in this process, and serve Spark Connect from it.
 
     Args:
-        asked: The user's confs.
+        requested: The user's confs.
         home: Where warehouse and metastore are unless the confs say otherwise.
         log: The file that gets what Spark's JVM writes to its standard error.
         listening: Where and for whom; on a free port of loopback by default.
@@ -155,14 +155,14 @@ def start_serving(
         SparkStartError: The JVM ended at once.
     """
     listening = listening or Listening()
-    token = listening.token or asked.get(TOKEN_KEY, "")
+    token = listening.token or requested.get(TOKEN_KEY, "")
     if not token and not is_loopback(listening.address):
         raise ConnectTokenNeededError(address=listening.address, loopback=LOOPBACK)
     if is_running_here():
         raise SparkRunsAlreadyError
     token = token or secrets.token_urlsafe(_TOKEN_BYTES)
     with _in_environment(token):
-        spark = classic_spark(serving_confs(asked, listening), home, log)
+        spark = classic_spark(serving_confs(requested, listening), home, log)
     # A statement that is cancelled while Hive initialises leaves the driver in a deadlock.
     spark.sql("SHOW DATABASES").collect()
     port = _bound_port(spark)

@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 LOCK_FILE = "dbex.lck"
 _ENDING_S = 20.0
-_LOOK_EVERY_S = 0.1
+_POLL_EVERY_S = 0.1
 _INIT = "1"
 """The process that takes over whose starter has ended."""
 
@@ -47,7 +47,7 @@ def check_metastore_is_free(metastore: Path) -> None:
     deadline = time.monotonic() + _ENDING_S
     holder = lock_holder(metastore / LOCK_FILE)
     while holder and _is_left_alone(holder) and time.monotonic() < deadline:
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(_POLL_EVERY_S)
         holder = lock_holder(metastore / LOCK_FILE)
     if holder is not None:
         raise MetastoreInUseError(metastore=metastore, holder=_describe(holder))

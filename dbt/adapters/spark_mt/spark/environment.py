@@ -7,7 +7,11 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.execution.context import Conduct, ThreadedHeartbeat, together
+from dbt.adapters.spark_mt.execution.context import (
+    ExecutionContext,
+    ThreadedHeartbeat,
+    run_parallel,
+)
 from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.streams.batches import Checkpoints
     from dbt.adapters.spark_mt.spark.streams.runner import StreamParts
     from dbt.adapters.spark_mt.spark.streams.sources import StreamableTables
-    from dbt.adapters.spark_mt.spark.system_table import Aside
+    from dbt.adapters.spark_mt.spark.system_table import RunInBackground
 
 
 _STORED = "a table whose definition is stored"
@@ -74,7 +78,7 @@ class SparkStoredQueryAnalyzer:
             bound = accepted_text(session.spark, definition)
             known = bound.source_columns() if definition.source_columns else None
             found = SparkQueryAnalyzer(session.spark, known=known).analyze(bound.text)
-        options = definition.asked.options
+        options = definition.declared.options
         if PROCESS_FUNCTION not in dict(options):
             return found
         return processed(found, options, self._settings().process_functions, _STORED)
@@ -90,7 +94,8 @@ class SparkEnvironment:
         spark: The session.
         owner: Returns who declares tables.
         clock: Returns the current instant, aware.
-        aside: Runs the compaction of the registry after a commit; a manager must not wait for it.
+        in_background: Runs the compaction of the registry after a commit; a manager must not wait
+            for it.
     """
 
     def __init__(
@@ -99,7 +104,7 @@ class SparkEnvironment:
         *,
         owner: Callable[[], Pairs] = tuple,
         clock: Callable[[], datetime] = utc_now,
-        aside: Aside = at_once,
+        in_background: RunInBackground = at_once,
     ) -> None:
         self._spark = spark
         self.sessions = PrivateSessions(spark)
@@ -109,7 +114,7 @@ class SparkEnvironment:
         store = SparkTableStore(spark, tables.log, self.details)
         sources = SparkSourceReader(tables, self.details, self.sessions)
         now_ms = partial(_now_ms, clock)
-        told, self.leases = self.log, _ = _system(spark, tables, files, now_ms, aside)
+        log, self.leases = self.log, _ = _system(spark, tables, files, now_ms, in_background)
         settings = partial(_settings, spark)  # no method: a part must not refer to the environment
         parts = self.parts = _parts(spark, (sources, tables, self.details), settings, now_ms)
         rows = QueryRows(sources, tables, self.details)
@@ -122,19 +127,19 @@ class SparkEnvironment:
             upstream=store,
             sources=sources,
             states=SparkSourceStates(tables.log, self.details, sources),
-            runner=SparkStepRunner(tables, self.sessions, content, told, self.details, parts),
-            registry=told,
+            runner=SparkStepRunner(tables, self.sessions, content, log, self.details, parts),
+            registry=log,
             analyzer=SparkQueryAnalyzer(spark),
             stored_analyzer=SparkStoredQueryAnalyzer(self.sessions, settings),
             settings=settings,
             confs=partial(_shown_confs, spark),
             clock=clock,
             new_id=lambda: uuid.uuid4().hex,
-            conduct=_conduct(told, now_ms),
+            execution_context=_execution_context(log, now_ms),
             observer=SparkTableObserver(spark, self.sessions, rows, tables.log, self.details),
             owner=owner,
             managers=Managers(self.leases, LocalProcesses(), now_ms),
-            handlers=told.handler,
+            handlers=log.handler,
             quiet=QuietTables(store, sources, now_ms),
             streams=SparkStreamRunner(self.sessions, parts, now_ms) if parts else None,
         )
@@ -144,7 +149,7 @@ class SparkEnvironment:
         return _set_confs(self._spark, prefix)
 
 
-class SparkUpkeep:
+class SparkMaintenance:
     """Merges files and removes what no reader needs any more.
 
     Args:
@@ -217,13 +222,13 @@ def _set_confs(spark: SparkSession, prefix: str) -> list[tuple[str, str]]:
     return [(row["key"], row["value"]) for row in rows if row["key"].startswith(prefix)]
 
 
-def _conduct(told: SparkSystemLog, now_ms: Callable[[], int]) -> Conduct:
-    return Conduct(
-        log=told,
-        deferred=DeferredRows(told.append, now_ms),
+def _execution_context(log: SparkSystemLog, now_ms: Callable[[], int]) -> ExecutionContext:
+    return ExecutionContext(
+        log=log,
+        deferred=DeferredRows(log.append, now_ms),
         processes=LocalProcesses(),
         heartbeat=ThreadedHeartbeat(),
-        beside=together,
+        run_both=run_parallel,
         is_cancellation=is_cancellation,
     )
 
@@ -233,15 +238,15 @@ def _system(
     tables: SparkTables,
     files: DriverFiles | None,
     now_ms: Callable[[], int],
-    aside: Aside,
+    in_background: RunInBackground,
 ) -> tuple[SparkSystemLog, SparkLeaseLog]:
     """The registry and the leases of a session's catalogs."""
     versions = NewestVersions(TableDetails(spark, tables), tables.log)
-    registry = SystemTable(spark, tables, PrivateSessions(spark), aside=aside)
+    registry = SystemTable(spark, tables, PrivateSessions(spark), in_background=in_background)
     leases = SystemTable(spark, tables, PrivateSessions(spark), LAYOUT)
-    told = SparkSystemLog(spark, registry, now_ms, versions)
+    log = SparkSystemLog(spark, registry, now_ms, versions)
     names = partial(listed_names, spark) if files is None else files.names
-    return told, SparkLeaseLog(leases, registry, versions, names, files)
+    return log, SparkLeaseLog(leases, registry, versions, names, files)
 
 
 def _now_ms(clock: Callable[[], datetime]) -> int:

@@ -80,7 +80,7 @@ class SparkLeaseLog:
         self._files = files
         self._seen: dict[str, tuple[int, Lease | None]] = {}
         self._old: dict[str, tuple[int, Lease | None]] = {}
-        self._last_beat: dict[str, str] = {}
+        self._last_heartbeat_ms: dict[str, str] = {}
 
     def newest(self, catalog: str) -> Lease | None:
         """Return the lease with the highest term, as its newest heartbeat renewed it."""
@@ -92,15 +92,15 @@ class SparkLeaseLog:
             self._seen[catalog] = (version, lease)
         if lease is None:
             return self._newest_of_old(catalog)
-        return lease if lease.is_released else renewed(lease, self._heard_at(lease))
+        return lease if lease.is_released else renewed(lease, self._last_heartbeat(lease))
 
     def take(self, lease: Lease) -> bool:
         """Claim a term; of several managers that claim it, one gets it."""
         return self._leases.append_once(lease.catalog, lease_row(lease), FENCE, lease.term)
 
-    def tell(self, lease: Lease) -> None:
+    def write(self, lease: Lease) -> None:
         """Write another row about a lease."""
-        self._leases.append(lease.catalog, [lease_row(lease)], lease.heard_at_ms)
+        self._leases.append(lease.catalog, [lease_row(lease)], lease.last_heartbeat_ms)
 
     def beat(self, lease: Lease) -> None:
         """Write a heartbeat, and remove the ones before it."""
@@ -108,14 +108,14 @@ class SparkLeaseLog:
             raise TypeError(self._files)
         directory, name = self._heartbeats(lease.catalog), heartbeat(lease)
         self._files.touch(f"{directory}/{name}")
-        before = self._last_beat.get(lease.catalog)
+        before = self._last_heartbeat_ms.get(lease.catalog)
         older = self._names(directory) if before is None else [before]
-        self._last_beat[lease.catalog] = name
+        self._last_heartbeat_ms[lease.catalog] = name
         for each in older:
             if _is_before(each, lease):
                 self._files.delete(f"{directory}/{each}")
 
-    def _heard_at(self, lease: Lease) -> int:
+    def _last_heartbeat(self, lease: Lease) -> int:
         names = self._names(self._heartbeats(lease.catalog))
         beats = [(int(f[1]), int(f[2])) for name in names if (f := _HEARTBEAT.search(name))]
         return max((at for term, at in beats if term == lease.term), default=0)
@@ -144,12 +144,15 @@ def _name(catalog: str) -> TableName:
 
 def heartbeat(lease: Lease) -> str:
     """Return the name of the file that says when a lease was last held."""
-    return f"{lease.term}-{lease.heard_at_ms}.beat"
+    return f"{lease.term}-{lease.last_heartbeat_ms}.beat"
 
 
 def _is_before(name: str, lease: Lease) -> bool:
     found = _HEARTBEAT.search(name)
-    return found is not None and (int(found[1]), int(found[2])) < (lease.term, lease.heard_at_ms)
+    return found is not None and (int(found[1]), int(found[2])) < (
+        lease.term,
+        lease.last_heartbeat_ms,
+    )
 
 
 def lease_row(lease: Lease) -> dict[str, Value]:
@@ -162,7 +165,7 @@ def lease_row(lease: Lease) -> dict[str, Value]:
     return {
         "kind": "MANAGER",
         "status": _RELEASED if lease.is_released else "HELD",
-        "recorded_at_ms": lease.heard_at_ms,
+        "recorded_at_ms": lease.last_heartbeat_ms,
         "seq": lease.term,
         **owner_columns(lease.owner),
         "facts": json.dumps(facts),
@@ -181,7 +184,7 @@ def lease_of(row: Row, catalog: str) -> Lease:
         catalog=catalog,
         term=row["seq"],
         owner=owner_of(row),
-        heard_at_ms=row["recorded_at_ms"],
+        last_heartbeat_ms=row["recorded_at_ms"],
         address=str(facts.get("address", "")),
         settings=tuple(sorted(settings.items())) if isinstance(settings, dict) else (),
         silence_ms=silence_ms if isinstance(silence_ms, int) else SILENCE_MS,

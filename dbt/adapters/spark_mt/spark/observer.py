@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.table_state import CatalogFacts
+from dbt.adapters.spark_mt.definition.table_state import CatalogEntry
 from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
 from dbt.adapters.spark_mt.execution.ports import (
     RowDifference,
@@ -64,12 +64,12 @@ class SparkTableObserver:
         self._log = log
         self._details = details
 
-    def facts(self, name: TableName) -> CatalogFacts:
+    def catalog_entry(self, name: TableName) -> CatalogEntry:
         """Return comments, properties and clustering of a table that is there."""
         detail = self._details.of(name)
         properties = self._details.properties(name)
         columns = columns_of(self._spark.table(name.sql).schema)
-        return CatalogFacts(
+        return CatalogEntry(
             comment="" if isinstance(detail, NoTable) else detail.comment,
             column_comments={c.name: c.comment for c in columns if c.comment},
             properties=properties,
@@ -112,7 +112,7 @@ class SparkTableObserver:
         if baseline is None:
             return self._rows.whole(session, definition, run)[0]
         kept = _kept(session, table, baseline)
-        key = definition.asked.primary_key
+        key = definition.declared.primary_key
         if key is None or not baseline.keeps_rows:
             added = self._rows.added(session, definition, run, baseline.positions)
             return "\nUNION ALL\n".join([*kept, f"SELECT * FROM (\n{added}\n)"])

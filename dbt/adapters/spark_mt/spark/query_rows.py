@@ -402,7 +402,7 @@ def raise_if_unfit(definition: StoredDefinition, columns: tuple[Column, ...]) ->
 
 def _raise_if_processed(definition: StoredDefinition) -> None:
     """The rows of the query are not those of the table, where a stream's state makes them."""
-    if PROCESS_FUNCTION in dict(definition.resolved.asked.options):
+    if PROCESS_FUNCTION in dict(definition.resolved.declared.options):
         problem = "only the stream of its process function makes its rows, and only all of them"
         raise RefreshFailedError(table=definition.name, problem=problem)
 

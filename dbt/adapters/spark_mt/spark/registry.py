@@ -91,7 +91,7 @@ class SparkSystemLog:
         )
         return self._reader.each(self._table.rows(catalog, query), catalog, known_of)
 
-    def tell_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
+    def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
         """Append a row for the refresh handler of each table, all in one commit."""
         now = self._now_ms()
         rows: list[dict[str, Value]] = [

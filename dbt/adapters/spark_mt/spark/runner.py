@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
-from dbt.adapters.spark_mt.execution.commit_metadata import facts_of
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import (
     ChangeFailedError,
     OutcomeUnknownError,
@@ -39,13 +39,13 @@ from dbt.adapters.spark_mt.planning.steps import (
     Phase,
     PrepareStorage,
     Publish,
-    RaiseFence,
     Recluster,
     RecordJob,
     Register,
     Release,
+    RemoveProperties,
+    ReserveSequence,
     Step,
-    Unpublish,
     Unregister,
     VerifyRows,
 )
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
@@ -123,8 +123,8 @@ class SparkStepRunner:
         try:
             return self._run(step)
         except Exception as error:
-            is_told = step.phase is Phase.AFTER or not is_spark_error(error)
-            if is_told or failure_of(error).is_cancelled:
+            is_reported = step.phase is Phase.AFTER or not is_spark_error(error)
+            if is_reported or failure_of(error).is_cancelled:
                 raise
             raise _explained(step, failure_of(error)) from error
         finally:
@@ -185,35 +185,35 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: Fill) -> StepResult:
-        return self._content.fill(step, _facts(step))
+        return self._content.fill(step, _metadata(step))
 
     @_run.register
     def _(self, step: FillPartitions) -> StepResult:
-        return self._content.fill_partitions(step, _facts(step))
+        return self._content.fill_partitions(step, _metadata(step))
 
     @_run.register
     def _(self, step: ApplyChanges) -> StepResult:
-        return self._content.apply(step, _facts(step))
+        return self._content.apply(step, _metadata(step))
 
     @_run.register
     def _(self, step: CommitDefinition) -> StepResult:
-        self._commit_no_rows(step.definition.name, _facts(step), step.new_columns)
+        self._commit_no_rows(step.definition.name, _metadata(step), step.new_columns)
         return StepResult(positions=step.positions)
 
-    @_run.register(RaiseFence)
+    @_run.register(ReserveSequence)
     @_run.register(Release)
-    def _(self, step: RaiseFence | Release) -> StepResult:
-        self._commit_no_rows(step.name, _facts(step))
+    def _(self, step: ReserveSequence | Release) -> StepResult:
+        self._commit_no_rows(step.name, _metadata(step))
         return StepResult()
 
     def _commit_no_rows(
-        self, name: TableName, facts: CommitFacts, new_columns: tuple[Column, ...] = ()
+        self, name: TableName, metadata: CommitMetadata, new_columns: tuple[Column, ...] = ()
     ) -> None:
         rows = f"SELECT *{_nulls(new_columns)} FROM {name.sql} WHERE false"
         with self._sessions.open() as session:
             append = partial(self._tables.append, session.spark, name, rows)
             write = partial(append, adds_columns=bool(new_columns))
-            fenced(self._tables, session, name, facts, write)
+            fenced(self._tables, session, name, metadata, write)
 
     @_run.register
     def _(self, step: Publish) -> StepResult:
@@ -239,9 +239,13 @@ class SparkStepRunner:
         Until the definition is published, the next statement sees that something is missing and
         does all of this again.
         """
-        name, asked, format_ = step.definition.name, step.definition.asked, self._tables.format
+        name, declared, format_ = (
+            step.definition.name,
+            step.definition.declared,
+            self._tables.format,
+        )
         writes = [_sql(statement) for statement in comment_statements(step, now)]
-        if clustering_columns(now.properties) != asked.clustered_by:
+        if clustering_columns(now.properties) != declared.clustered_by:
             writes.append(self._clustering(step.definition))
         if gone := obsolete_properties(step, now.properties, format_):
             writes.append(partial(self._tables.unset_properties, name=name, keys=gone))
@@ -250,7 +254,7 @@ class SparkStepRunner:
         return writes
 
     def _clustering(self, definition: StoredDefinition) -> _Write:
-        columns = definition.asked.clustered_by
+        columns = definition.declared.clustered_by
         return partial(self._tables.cluster, name=definition.name, columns=columns)
 
     def _refuses_null(self, step: Publish | PrepareStorage, column: str) -> bool:
@@ -274,7 +278,7 @@ class SparkStepRunner:
         """
         with self._sessions.open() as session, explaining_conflicts(name):
             for write in writes:
-                metadata = encode_commit(_facts(step))
+                metadata = encode_commit(_metadata(step))
                 self._tables.commit(session.spark, metadata, None, partial(write, session.spark))
 
     def _published(self, step: Publish) -> Published:
@@ -290,7 +294,7 @@ class SparkStepRunner:
         )
 
     @_run.register
-    def _(self, step: Unpublish) -> StepResult:
+    def _(self, step: RemoveProperties) -> StepResult:
         ours = [key for key in self._details.properties(step.name) if key.startswith(PREFIX)]
         if ours:
             unset = partial(self._tables.unset_properties, name=step.name, keys=sorted(ours))
@@ -349,7 +353,7 @@ def _sql(statement: str) -> _Write:
 
 def comment_statements(step: Publish, now: Published) -> list[str]:
     """Return the statements that bring the comments of a table and of its columns in line."""
-    table, comment = step.definition.name.sql, step.definition.asked.comment or ""
+    table, comment = step.definition.name.sql, step.definition.declared.comment or ""
     statements = []
     if comment != now.comment:
         statements.append(f"COMMENT ON TABLE {table} IS {quote_text(comment)}")
@@ -363,5 +367,5 @@ def _nulls(columns: tuple[Column, ...]) -> str:
     return "".join(f", {null_column(column)}" for column in columns)
 
 
-def _facts(step: Step) -> CommitFacts:
-    return facts_of(step)
+def _metadata(step: Step) -> CommitMetadata:
+    return metadata_of(step)

@@ -59,7 +59,7 @@ class SessionConfs:
     derby: Path | None
 
 
-def session_confs(asked: Mapping[str, str], home: Path) -> SessionConfs:
+def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
     """Complete the user's confs with what a session for materialized tables needs.
 
     Whatever is in `spark-defaults.conf` or PYSPARK_SUBMIT_ARGS counts as the user's, too.
@@ -67,7 +67,7 @@ def session_confs(asked: Mapping[str, str], home: Path) -> SessionConfs:
     Raises:
         UnsupportedSparkError: A table format is needed and none is known for the installed PySpark.
     """
-    known = _known(asked)
+    known = _known(requested)
     added = {
         "spark.app.name": "dbt-spark-mt",
         _IMPLEMENTATION_KEY: "hive",
@@ -82,21 +82,21 @@ def session_confs(asked: Mapping[str, str], home: Path) -> SessionConfs:
         added[_DERBY_KEY] = f"jdbc:derby:;databaseName={derby};create=true"
     needed = {key: value for key, value in added.items() if key not in known}
     merged = with_delta(known)
-    return SessionConfs({**needed, **asked, **merged}, derby)
+    return SessionConfs({**needed, **requested, **merged}, derby)
 
 
-def embedded_metastore(asked: Mapping[str, str], home: Path) -> Path | None:
+def embedded_metastore(requested: Mapping[str, str], home: Path) -> Path | None:
     """The directory of the Derby metastore that a new Spark would open; None if it would open none.
 
     Args:
-        asked: The user's confs.
+        requested: The user's confs.
         home: Where the metastore is unless the confs say otherwise.
     """
-    return _derby(_known(asked), home)
+    return _derby(_known(requested), home)
 
 
-def _known(asked: Mapping[str, str]) -> dict[str, str]:
-    return {**_defaults_of_spark(), **_submitted(), **asked}
+def _known(requested: Mapping[str, str]) -> dict[str, str]:
+    return {**_defaults_of_spark(), **_submitted(), **requested}
 
 
 def _derby(known: Mapping[str, str], home: Path) -> Path | None:
@@ -215,11 +215,11 @@ class SparkStartError(MaterializedTableError):
     )
 
 
-def classic_spark(asked: Mapping[str, str], home: Path, log: Path) -> SparkSession:
+def classic_spark(requested: Mapping[str, str], home: Path, log: Path) -> SparkSession:
     """Return the first session of the process's Spark, which is started when there is none.
 
     Args:
-        asked: The user's confs; they win over ours.
+        requested: The user's confs; they win over ours.
         home: Where warehouse and metastore are unless the user's confs say otherwise.
         log: The file that gets what Spark's JVM writes to its standard error.
 
@@ -234,7 +234,7 @@ def classic_spark(asked: Mapping[str, str], home: Path, log: Path) -> SparkSessi
     with _starting:
         quiet_python_loggers()
         if not is_running_here():
-            _start(session_confs(asked, home), log)
+            _start(session_confs(requested, home), log)
         return SparkSession.builder.getOrCreate()
 
 
@@ -244,12 +244,12 @@ def is_running_here() -> bool:
     return getattr(context, "_active_spark_context", None) is not None
 
 
-def connect_spark(url: str, asked: Mapping[str, str], *, is_near: bool = False) -> SparkSession:
+def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = False) -> SparkSession:
     """Open a session of its own on a Spark Connect server.
 
     Args:
         url: `sc://host:port/;token=...`.
-        asked: Confs to set in the session.
+        requested: Confs to set in the session.
         is_near: The server is on this machine: if it does not answer it is gone, and with it the
             session, so it is given up after seconds. PySpark tries for ten minutes by itself.
 
@@ -263,7 +263,7 @@ def connect_spark(url: str, asked: Mapping[str, str], *, is_near: bool = False) 
     spark: SparkSession = SparkSession.builder.remote(url).create()
     if is_near:
         _be_impatient(spark)
-    apply_confs(spark, asked)
+    apply_confs(spark, requested)
     return spark
 
 
@@ -286,15 +286,15 @@ def short_statements(spark: SparkSession) -> Iterator[None]:
         client.enable_reattachable_execute()
 
 
-def apply_confs(spark: SparkSession, asked: Mapping[str, str]) -> tuple[str, ...]:
+def apply_confs(spark: SparkSession, requested: Mapping[str, str]) -> tuple[str, ...]:
     """Set in a running session what can still be set.
 
     Returns:
         The keys that are fixed since Spark started and have another value than the asked one.
     """
-    known = spark.conf.getAll if asked else {}
+    known = spark.conf.getAll if requested else {}
     fixed = []
-    for key, value in asked.items():
+    for key, value in requested.items():
         if known.get(key) == value:  # over Connect each question is a call
             continue
         if spark.conf.isModifiable(key):

@@ -154,16 +154,17 @@ class SparkSourceStates:
 
     def _read_state(self, name: TableName, location: str, version: int) -> TableState | None:
         commit = self._log.commit(location, version)
-        facts = commit.facts if commit else None
+        metadata = commit.metadata if commit else None
         definition = self._definitions.get(name)
-        is_other = facts is not None and (
+        is_other = metadata is not None and (
             definition is None
-            or (definition.table_id, definition.generation) != (facts.table_id, facts.generation)
+            or (definition.table_id, definition.generation)
+            != (metadata.table_id, metadata.generation)
         )
         if is_other or name not in self._definitions:
             found = readable_definition(self._details.properties(name), name)
             definition = self._definitions.keep(name, found)
-        if facts is None and definition is None:
+        if metadata is None and definition is None:
             return None
         return state_of(name, self._log.backwards(location, version), definition)
 

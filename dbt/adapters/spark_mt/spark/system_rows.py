@@ -123,7 +123,7 @@ def known_of(row: Row, catalog: str) -> KnownTable:
         table_id=row["table_id"],
         generation=row["generation"],
         refresh_mode=RefreshMode(row["refresh_mode"]),
-        asked_refresh_mode=facts.get("asked_refresh_mode", "AUTOMATIC"),
+        declared_refresh_mode=facts.get("asked_refresh_mode", "AUTOMATIC"),
         freshness=Freshness.of_stored(row["freshness"]),
         status=RefreshStatus(row["status"]),
         status_reason=facts.get("status_reason", ""),
@@ -142,7 +142,7 @@ def known_of(row: Row, catalog: str) -> KnownTable:
 def _facts(table: KnownTable) -> dict[str, Any]:
     derived_from = table.derived_from
     return {
-        "asked_refresh_mode": table.asked_refresh_mode,
+        "asked_refresh_mode": table.declared_refresh_mode,
         "status_reason": table.status_reason,
         "zone": table.zone,
         "formatters": _pairs(table.formatters),
@@ -168,7 +168,7 @@ def entry_of(row: Row, catalog: str) -> RegistryEntry:
 def job_row(job: Job) -> dict[str, Value]:
     """Return what the log of refreshes is told of a job."""
     row: dict[str, Value] = {
-        **named("JOB", job.table, job.heard_at_ms),
+        **named("JOB", job.table, job.last_heartbeat_ms),
         "status": job.status.value,
         "refresh_mode": job.refresh_mode,
         "freshness": job.freshness,
@@ -228,7 +228,7 @@ def job_of(row: Row, catalog: str) -> Job:
         kind=JobKind(row["job_kind"]),
         status=JobStatus(row["status"]),
         started_at_ms=row["started_at_ms"],
-        heard_at_ms=row["recorded_at_ms"],
+        last_heartbeat_ms=row["recorded_at_ms"],
         owner=owner_of(row),
         trigger=row["trigger"] or "",
         creates=bool(row["creates"]),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
 
     Value = str | int | bool | None
-    Aside = Callable[[Callable[[], None]], object]
+    RunInBackground = Callable[[Callable[[], None]], object]
 
 
 SCHEMA = "materialized_table_system"
@@ -262,7 +262,7 @@ class SystemTable:
         layout: Which table.
         compact_every: After how many commits the small files are merged, and rows that no reader
             needs are deleted.
-        aside: Runs that; a manager has a thread for it, a statement does it before it ends.
+        in_background: Runs that; a manager has a thread for it, a statement does it before it ends.
     """
 
     def __init__(
@@ -272,14 +272,14 @@ class SystemTable:
         sessions: PrivateSessions,
         layout: Layout = REGISTRY_LAYOUT,
         compact_every: int = COMPACT_EVERY,
-        aside: Aside = at_once,
+        in_background: RunInBackground = at_once,
     ) -> None:
         self._spark = spark
         self._tables = tables
         self._sessions = sessions
         self._layout = layout
         self._compact_every = compact_every
-        self._aside = aside
+        self._in_background = in_background
         self._compactions = 0
 
     def append(self, catalog: str, rows: Sequence[Mapping[str, Value]], now_ms: int) -> int:
@@ -299,7 +299,7 @@ class SystemTable:
             write = partial(self._tables.commit, session.spark, "", None, insert)
             version = self._append(session, catalog, write)
         if version and version % self._compact_every == 0:
-            self._aside(partial(self._compact, catalog, version, now_ms))
+            self._in_background(partial(self._compact, catalog, version, now_ms))
         return -1 if version is None else version
 
     def append_once(self, catalog: str, row: Mapping[str, Value], fence: str, number: int) -> bool:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.table_format import TableLog
@@ -108,7 +108,7 @@ class ContentWriter:
         self._changes = ResultChanges(tables, rows)
         self._filler = filler
 
-    def fill(self, step: Fill, facts: CommitFacts) -> StepResult:
+    def fill(self, step: Fill, metadata: CommitMetadata) -> StepResult:
         """Replace all rows.
 
         Raises:
@@ -119,47 +119,47 @@ class ContentWriter:
         """
         definition = step.definition
         if step.run.choice.keeps_checkpoint:
-            version, positions = self._fill_from_stream(step, facts)
+            version, positions = self._fill_from_stream(step, metadata)
             return self._result(definition, version, positions)
         opened = self._sessions.open(definition.resolved.context)
         with opened as session, self._errors.explaining(session, step) as attempt:
             attempt.content, positions = self._content(session, step)
-            facts = replace(facts, positions=positions)
+            metadata = replace(metadata, positions=positions)
             rows = guarded(attempt.content, definition.resolved)
-            version = self._write(session, step, facts, rows)
+            version = self._write(session, step, metadata, rows)
         return self._result(definition, version, positions)
 
-    def _fill_from_stream(self, step: Fill, facts: CommitFacts) -> tuple[int, Positions]:
+    def _fill_from_stream(self, step: Fill, metadata: CommitMetadata) -> tuple[int, Positions]:
         if self._filler is None:
             reason = step.run.choice.reason
             raise StreamsOverConnectError(table=step.definition.name, reason=reason)
-        return self._filler.fill(step, facts, self._write)
+        return self._filler.fill(step, metadata, self._write)
 
-    def fill_partitions(self, step: FillPartitions, facts: CommitFacts) -> StepResult:
+    def fill_partitions(self, step: FillPartitions, metadata: CommitMetadata) -> StepResult:
         """Replace the rows of some partitions; raises as `fill` does."""
         definition = step.definition
         with self._sessions.open(definition.resolved.context) as session:
             with self._errors.explaining(session, step) as attempt:
                 content, positions = self._content(session, step)
-                facts = replace(facts, partition_positions=positions)
+                metadata = replace(metadata, partition_positions=positions)
                 attempt.content = f"SELECT * FROM (\n{content}\n) WHERE {_condition(step)}"
-                version = self._write_partitions(session, step, facts, attempt.content)
+                version = self._write_partitions(session, step, metadata, attempt.content)
             result = self._result(definition, version, positions)
             return replace(result, warnings=_empty_run(session, step, result, content))
 
-    def apply(self, step: ApplyChanges, facts: CommitFacts) -> StepResult:
+    def apply(self, step: ApplyChanges, metadata: CommitMetadata) -> StepResult:
         """Apply what changed in the sources; raises as `fill` does."""
         definition = step.definition
         opened = self._sessions.open(definition.resolved.context)
         if step.changes_rows:
             with opened as session, kept_rows(session.spark) as kept:
-                version = self._apply_change(session, step, facts, kept)
+                version = self._apply_change(session, step, metadata, kept)
             return self._result(definition, version, step.run.positions)
         with opened as session, self._errors.explaining(session, step) as attempt:
             session.configure(session_confs(definition.run_options))
             write = self._change(session, step, attempt)
             adding = partial(write, adds_columns=step.changes_definition)
-            version = fenced(self._tables, session, definition.name, facts, adding)
+            version = fenced(self._tables, session, definition.name, metadata, adding)
         return self._result(definition, version, step.run.positions)
 
     def _change(
@@ -167,7 +167,7 @@ class ContentWriter:
     ) -> Callable[..., None]:
         """Return what writes the changes, but for whether it adds columns."""
         definition, run = step.definition, step.run
-        key = definition.asked.primary_key
+        key = definition.declared.primary_key
         if not step.replaces_keys or key is None:
             attempt.content = self._rows.added(session, definition, run, step.since)
             rows = guarded(attempt.content, definition.resolved)
@@ -180,7 +180,7 @@ class ContentWriter:
         return partial(self._tables.replace_keys, session.spark, definition, rows, keys)
 
     def _apply_change(
-        self, session: PrivateSession, step: ApplyChanges, facts: CommitFacts, kept: KeptRows
+        self, session: PrivateSession, step: ApplyChanges, metadata: CommitMetadata, kept: KeptRows
     ) -> int:
         """Remove and add the rows by which the result changed; return the version."""
         name = step.definition.name
@@ -191,7 +191,7 @@ class ContentWriter:
                 attempt.content = change.added
                 self._check(session, step, change)
                 write = self._writing(session, step.definition, change)
-                return fenced(self._tables, session, name, facts, write)
+                return fenced(self._tables, session, name, metadata, write)
             except (ChangeNotSupported, RowsNotThereError) as error:
                 raise RefreshFailedError(table=name, problem=str(error)) from error
 
@@ -209,7 +209,7 @@ class ContentWriter:
             if log.first_row_change(detail.location, step.version + 1, newest) is not None:
                 raise CommitConflictError(table=name)
         resolved = step.definition.resolved
-        if change.added and not change.keeps_key(step.definition.asked.primary_key):
+        if change.added and not change.keeps_key(step.definition.declared.primary_key):
             args = (change.added, change.removed, resolved, name.sql)
             raise_if_violated(session, name, changed_duplicates_query(*args))
 
@@ -228,7 +228,7 @@ class ContentWriter:
         )
 
     def _write_partitions(
-        self, session: PrivateSession, step: FillPartitions, facts: CommitFacts, content: str
+        self, session: PrivateSession, step: FillPartitions, metadata: CommitMetadata, content: str
     ) -> int:
         definition = step.definition
         condition = _condition(step)
@@ -236,7 +236,7 @@ class ContentWriter:
         rows = guarded(content, definition.resolved)
         name = definition.name
         write = partial(self._tables.overwrite_where, session.spark, name, condition, rows)
-        return fenced(self._tables, session, name, facts, write)
+        return fenced(self._tables, session, name, metadata, write)
 
     def _check_other_partitions(
         self, session: PrivateSession, step: FillPartitions, content: str, condition: str
@@ -255,26 +255,32 @@ class ContentWriter:
         content = self._rows.added(session, step.definition, step.run, step.since)
         return content, step.run.positions
 
-    def _write(self, session: PrivateSession, step: Fill, facts: CommitFacts, rows: str) -> int:
+    def _write(
+        self, session: PrivateSession, step: Fill, metadata: CommitMetadata, rows: str
+    ) -> int:
         name = step.definition.name
         if step.mode is FillMode.CREATE:
-            return self._create(session, step.definition, facts, rows)
+            return self._create(session, step.definition, metadata, rows)
         if step.mode is FillMode.REPLACE:
-            partitioned_by = step.definition.asked.partitioned_by
+            partitioned_by = step.definition.declared.partitioned_by
             replace_ = partial(self._tables.replace, session.spark, name, rows, partitioned_by)
-            return fenced(self._tables, session, name, facts, replace_)
+            return fenced(self._tables, session, name, metadata, replace_)
         overwrite = partial(self._tables.overwrite, session.spark, name, rows)
         adding = partial(overwrite, adds_columns=step.changes_definition)
-        return fenced(self._tables, session, name, facts, adding)
+        return fenced(self._tables, session, name, metadata, adding)
 
     def _create(
-        self, session: PrivateSession, definition: StoredDefinition, facts: CommitFacts, rows: str
+        self,
+        session: PrivateSession,
+        definition: StoredDefinition,
+        metadata: CommitMetadata,
+        rows: str,
     ) -> int:
         """Create the table and its rows in one commit, taking over what a killed CREATE left."""
         name = definition.name
         create = partial(self._tables.create, session.spark, definition, rows)
         try:
-            return fenced(self._tables, session, name, facts, create)
+            return fenced(self._tables, session, name, metadata, create)
         except Exception as error:
             if not is_spark_error(error):
                 raise
@@ -285,7 +291,7 @@ class ContentWriter:
                 raise
         seq = next_seq(self._tables.log, failure.parameter("tableLocation"), definition)
         replacing = partial(create, replace=True)
-        return fenced(self._tables, session, name, replace(facts, seq=seq), replacing)
+        return fenced(self._tables, session, name, replace(metadata, seq=seq), replacing)
 
     def _result(
         self, definition: StoredDefinition, version: int, positions: Positions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.statements.advice import alter_advice
 from dbt.adapters.spark_mt.statements.body import (
     Part,
@@ -149,7 +149,7 @@ def _at_added_query(cursor: Cursor) -> bool:
 def _read_alter_query(cursor: Cursor, name: TableName) -> AlterQuery:
     values: dict[str, Any] = read_clauses(cursor, _BEFORE_QUERY)
     options = values.pop("options", ())
-    return AlterQuery(name, AskedDefinition(read_query(cursor), **values), options)
+    return AlterQuery(name, DeclaredDefinition(read_query(cursor), **values), options)
 
 
 def _read_resume(cursor: Cursor, name: TableName) -> Resume:

@@ -1,7 +1,7 @@
 """The clauses of a definition, as one table: a clause is one entry of `CLAUSES`.
 
 The entry drives parser, renderer, defaults, diff, SHOW, DESC and the config of dbt models. The
-value of a clause is a field of `AskedDefinition`, and of `ResolvedDefinition` if it is resolved.
+value of a clause is a field of `DeclaredDefinition`, and of `ResolvedDefinition` if it is resolved.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dbt.adapters.spark_mt.definition.definition import (
-        AskedDefinition,
+        DeclaredDefinition,
         Pairs,
         ResolvedDefinition,
     )
@@ -179,14 +179,14 @@ class Clause:
             return ""
         return f"{self.keyword}{' =' if self.example else ''} {self.sql(value)}"
 
-    def asked(self, definition: AskedDefinition) -> Any:  # noqa: ANN401
+    def declared(self, definition: DeclaredDefinition) -> Any:  # noqa: ANN401
         """Return what the user wrote; None or empty if the clause was left out."""
         return getattr(definition, self.field)
 
     def origin(self, definition: ResolvedDefinition) -> str:
         """Return where a resolved value comes from; empty for a value that the user wrote."""
-        asked = self.asked(definition.asked)
-        if not self.is_resolved or asked not in (None, self.implied):
+        declared = self.declared(definition.declared)
+        if not self.is_resolved or declared not in (None, self.implied):
             return ""
         return f"by {self.source if self.implied is None else self.sql(self.implied)}"
 
@@ -194,8 +194,8 @@ class Clause:
         """Return the value for a sentence about a change; None for no value."""
         shown = self.shown or self.sql
         if not self.is_resolved:
-            asked = self.asked(definition.asked)
-            return shown(asked) if asked else None
+            declared = self.declared(definition.declared)
+            return shown(declared) if declared else None
         origin = self.origin(definition)
         text = shown(getattr(definition, self.field))
         return f"{text} ({origin})" if origin else text
@@ -204,7 +204,7 @@ class Clause:
         """Return what definitions have in common in which the clause means the same."""
         if self.is_resolved:
             return self.key(getattr(definition, self.field), fold)
-        return self.key(self.asked(definition.asked), fold)
+        return self.key(self.declared(definition.declared), fold)
 
 
 def _lines(items: Iterable[str]) -> str:
@@ -256,13 +256,13 @@ def _start_effect(wanted: ResolvedDefinition) -> Effect:
 
 
 def _start_warning(wanted: ResolvedDefinition, _: bool) -> str:  # noqa: FBT001
-    if wanted.refresh_mode is RefreshMode.CONTINUOUS or wanted.asked.start_mode is None:
+    if wanted.refresh_mode is RefreshMode.CONTINUOUS or wanted.declared.start_mode is None:
         return ""
     return "START_MODE is stored and has no effect in mode FULL."
 
 
 def _retention_warning(wanted: ResolvedDefinition, new: bool) -> str:  # noqa: FBT001
-    if not (new and wanted.asked.keeps_state):
+    if not (new and wanted.declared.keeps_state):
         return ""
     sql = wanted.state_retention.sql
     return f"STATE_RETENTION = {sql} has no effect on a new table: it has no state."
@@ -395,10 +395,12 @@ CLAUSES: tuple[Clause, ...] = (
 BY_FIELD = {clause.field: clause for clause in CLAUSES}
 
 
-def defaults(asked: AskedDefinition) -> dict[str, Any]:
+def defaults(declared: DeclaredDefinition) -> dict[str, Any]:
     """Return the resolved values of the clauses that no enricher decides about, by field."""
     return {
-        clause.field: clause.default if clause.asked(asked) is None else clause.asked(asked)
+        clause.field: clause.default
+        if clause.declared(declared) is None
+        else clause.declared(declared)
         for clause in CLAUSES
         if clause.default is not None
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import AskedDefinition, Pairs
+    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, Pairs
 
 
 class CreateForm(Enum):
@@ -25,7 +25,7 @@ class CreateTable:
 
     form: CreateForm
     name: TableName
-    asked: AskedDefinition
+    declared: DeclaredDefinition
     if_not_exists: bool = False
 
 
@@ -66,7 +66,7 @@ class SetClause:
 
     Args:
         name: The table.
-        field: The field of the clause in `AskedDefinition`.
+        field: The field of the clause in `DeclaredDefinition`.
         value: Its new value.
     """
 
@@ -97,12 +97,12 @@ class AlterQuery:
 
     Args:
         name: The table.
-        asked: The query, and the clauses of the statement.
+        declared: The query, and the clauses of the statement.
         options: The run options.
     """
 
     name: TableName
-    asked: AskedDefinition
+    declared: DeclaredDefinition
     options: Pairs = ()
 
 

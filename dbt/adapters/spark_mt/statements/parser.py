@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, Constraint, PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.statements.advice import (
     computed_advice,
     constraint_advice,
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 
 _CONSTRAINT_WORDS = frozenset({"PRIMARY", "UNIQUE", "FOREIGN", "REFERENCES", "CHECK", "CONSTRAINT"})
-_BEHIND_TYPE = frozenset(
+_AFTER_TYPE = frozenset(
     {"NOT", "NULL", "COMMENT", "DEFAULT", "GENERATED", "METADATA", "MASK", *_CONSTRAINT_WORDS}
 )
 _OPENING = "(<["
@@ -212,12 +212,12 @@ def _unsupported_option(cursor: Cursor, column: str) -> UnsupportedColumnOptionE
 def _read_type(cursor: Cursor) -> str:
     """Read a type such as `STRUCT<a: INT, b: ARRAY<STRING>>`, byte for byte; Spark checks it."""
     first = cursor.peek()
-    if first.kind is not TokenKind.WORD or first.keyword in _BEHIND_TYPE:
+    if first.kind is not TokenKind.WORD or first.keyword in _AFTER_TYPE:
         raise cursor.expected(what="a column's type, a comma or a closing parenthesis")
     depth = 0
     while not (cursor.at_end() or cursor.at(";")):
         token = cursor.peek()
-        if depth == 0 and (token.text in (",", ")") or token.keyword in _BEHIND_TYPE):
+        if depth == 0 and (token.text in (",", ")") or token.keyword in _AFTER_TYPE):
             break
         if token.kind is TokenKind.SIGN:
             depth += sum((c in _OPENING) - (c in _CLOSING) for c in token.text)
@@ -257,8 +257,10 @@ def read_create(cursor: Cursor) -> CreateTable:
     values: dict[str, Any] = read_clauses(cursor, CREATE_PARTS)
     items = values.pop("items", ColumnList((), ()))
     query = read_query(cursor)
-    asked = AskedDefinition(query, columns=items.columns, constraints=items.constraints, **values)
-    return CreateTable(form, name, asked, if_not_exists)
+    declared = DeclaredDefinition(
+        query, columns=items.columns, constraints=items.constraints, **values
+    )
+    return CreateTable(form, name, declared, if_not_exists)
 
 
 def _read_form(cursor: Cursor) -> CreateForm:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dbt.adapters.spark_mt.definition.columns import ColumnSpec, Constraint
-    from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
     from dbt.adapters.spark_mt.statements.nodes import Statement
 
 
@@ -35,14 +35,13 @@ def render_create(statement: nodes.CreateTable, notes: Mapping[str, str]) -> str
     unknown = sorted(set(notes) - {clause.keyword for clause in CLAUSES})
     if unknown:
         raise ValueError(f"notes about no clause: {unknown}")  # noqa: TRY003, EM102 - for programmers
-    asked = statement.asked
-    lines = [_create_head(statement) + _column_list(asked)]
+    declared = statement.declared
+    lines = [_create_head(statement) + _column_list(declared)]
     for clause in CLAUSES:
-        line = (
-            f"{clause.text(clause.asked(asked))} {_comment(notes.get(clause.keyword, ''))}".strip()
-        )
+        note = _comment(notes.get(clause.keyword, ""))
+        line = f"{clause.text(clause.declared(declared))} {note}".strip()
         lines += [line] if line else []
-    return "\n".join([*lines, "AS", asked.query])
+    return "\n".join([*lines, "AS", declared.query])
 
 
 def _create_head(statement: nodes.CreateTable) -> str:
@@ -57,9 +56,9 @@ def _comment(note: str) -> str:
     return f"/* {inner} */"
 
 
-def _column_list(asked: AskedDefinition) -> str:
-    items = [_column(column) for column in asked.columns]
-    items += [_constraint(constraint) for constraint in asked.constraints]
+def _column_list(declared: DeclaredDefinition) -> str:
+    items = [_column(column) for column in declared.columns]
+    items += [_constraint(constraint) for constraint in declared.constraints]
     return " (\n  " + ",\n  ".join(items) + "\n)" if items else ""
 
 
@@ -89,10 +88,10 @@ def _set_clause(node: nodes.SetClause) -> str:
 
 
 def _alter_query(node: nodes.AlterQuery) -> str:
-    texts = (clause.text(clause.asked(node.asked)) for clause in CLAUSES)
+    texts = (clause.text(clause.declared(node.declared)) for clause in CLAUSES)
     given = [f"SET {text}" for text in texts if text]
     options = [f"WITH {options_text(node.options)}"] if node.options else []
-    return "\n".join([_alter(node, "").rstrip(), *options, *given, "AS", node.asked.query])
+    return "\n".join([_alter(node, "").rstrip(), *options, *given, "AS", node.declared.query])
 
 
 def _partition(node: nodes.Refresh) -> str:

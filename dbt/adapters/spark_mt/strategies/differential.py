@@ -67,8 +67,8 @@ def possible(table: TableFacts) -> Choice | Refusal:
 
 def _not_asked(table: TableFacts) -> tuple[Reason, ...]:
     """Return why the user does not want it; empty where the option asks for it."""
-    asked = table.definition.asked.logical_refresh_mode
-    if table.is_full and asked is not LogicalRefreshMode.AUTOMATIC:
+    declared = table.definition.declared.logical_refresh_mode
+    if table.is_full and declared is not LogicalRefreshMode.AUTOMATIC:
         return (FULL_MODE,)
     if table.is_incremental:
         return ()

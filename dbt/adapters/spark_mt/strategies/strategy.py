@@ -176,12 +176,12 @@ class Choice:
         A strategy for tables with a baseline is left out for a table without one, and one that an
         option asks for where the option does not.
         """
-        told = {reason.code for reason in self.reasons} | {NO_BASELINE, NOT_ASKED_FOR}
+        known = {reason.code for reason in self.reasons} | {NO_BASELINE, NOT_ASKED_FOR}
         return tuple(
             (refusal.strategy, reason)
             for refusal in self.refused
             for reason in refusal.reasons
-            if reason.code not in told
+            if reason.code not in known
         )
 
 
@@ -297,13 +297,13 @@ class TableFacts:
     @property
     def primary_key(self) -> tuple[str, ...]:
         """The columns of the declared key."""
-        key = self.definition.asked.primary_key
+        key = self.definition.declared.primary_key
         return key.columns if key is not None else ()
 
     @property
     def is_incremental(self) -> bool:
         """Whether the option `incremental` asks for it."""
-        return read_options(self.definition.asked.options).is_incremental
+        return read_options(self.definition.declared.options).is_incremental
 
     @cached_property
     def tree(self) -> Tree:
@@ -313,7 +313,7 @@ class TableFacts:
     @property
     def watermarks(self) -> tuple[Watermark, ...]:
         """Those of the option `watermark`."""
-        return read_options(self.definition.asked.options).watermarks
+        return read_options(self.definition.declared.options).watermarks
 
     @property
     def is_row_wise(self) -> bool:

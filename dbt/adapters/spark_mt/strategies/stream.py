@@ -168,13 +168,13 @@ class _Streams:
         stream = self._stream((), ())
         names = set(stream.followed)
         sources = [s for s in analyzed.sources if str(s.name) in names]
-        asked = Reason("STREAM_QUERY", "", "the query reads a STREAM")
+        cause = Reason("STREAM_QUERY", "", "the query reads a STREAM")
         times = tuple(
             Reason("TIME_OF_BATCH", f"{name}()", f"{name}() has the value of a row's batch")
             for name in analyzed.time_dependent
         )
         # Only a stream can compute the rows of such a query, also after positions without state.
-        return replace(self._choice(stream, (asked, *times), sources), keeps_checkpoint=True)
+        return replace(self._choice(stream, (cause, *times), sources), keeps_checkpoint=True)
 
     def of_process(self) -> Choice:
         """Return the stream of a table whose rows are made by a stateful processor.
@@ -190,9 +190,9 @@ class _Streams:
             text = "the query that feeds a process function groups, deduplicates or joins streams"
             raise NotAStreamError(Reason("PROCESS_INPUT", "", text))
         sources = [s for s in analyzed.sources if str(s.name) in stream.followed]
-        asked = Reason("PROCESS_FUNCTION", call.name if call else "", f"{call} keeps state")
+        cause = Reason("PROCESS_FUNCTION", call.name if call else "", f"{call} keeps state")
         kept = replace(stream, stateful=True, reasons=())
-        return self._choice(kept, (asked,), sources)
+        return self._choice(kept, (cause,), sources)
 
     def _row_wise(self, followed: Sequence[Source]) -> Choice:
         _check_streamed(followed)

@@ -110,8 +110,10 @@ def _check_modes(
         problem = "only mode CONTINUOUS can run it, and the refresh mode is FULL"
         yield _process_problem(table, query, problem)
     elif query.streaming:
-        asked = definition.asked.logical_refresh_mode is LogicalRefreshMode.FULL
-        reason = "as asked" if asked else f"its freshness of {definition.freshness} asks for that"
+        is_declared = definition.declared.logical_refresh_mode is LogicalRefreshMode.FULL
+        reason = (
+            "as asked" if is_declared else f"its freshness of {definition.freshness} asks for that"
+        )
         yield StreamInFullModeError(table=table, reason=reason)
 
 
@@ -128,7 +130,7 @@ def _check_stream(
         code = ", ".join(reason.code for reason in reasons)
         problem = ", and ".join(reason.text for reason in reasons)
         yield StreamQueryError(table=table, code=code, problem=problem)
-    if WATERMARK in dict(definition.asked.options):
+    if WATERMARK in dict(definition.declared.options):
         yield WatermarkInStreamQueryError(table=table)
 
 
@@ -166,7 +168,7 @@ def _unknown_changes(sources: tuple[str, ...]) -> str:
 
 def warnings(definition: ResolvedDefinition, query: AnalyzedQuery) -> Iterator[str]:
     """Yield which options have no effect on the strategy of a table."""
-    if WATERMARK not in dict(definition.asked.options):
+    if WATERMARK not in dict(definition.declared.options):
         return
     choice = choose(definition, query)
     if choice.strategy != STATEFUL:

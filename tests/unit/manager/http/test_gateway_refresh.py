@@ -27,24 +27,24 @@ ONE_TIME = {
 """As Flink's client sends it: NON_NULL leaves a missing scheduleTime out."""
 
 
-def asked(body, route=ROUTE):
+def requested(body, route=ROUTE):
     """What the manager is asked for."""
     client = Client()
     answer = client.post(route, body)
     assert answer.status_code == 200, answer.text
     assert answer.json()["jobID"] == "job-1"
-    ((kind, request),) = client.manager.asked
+    ((kind, request),) = client.manager.requested
     assert kind == "refresh"
     return request
 
 
 def test_as_a_schedule_asks():
     time = "2026-11-21 00:00:00"
-    assert asked(SCHEDULED) == RefreshRequest(DAILY, is_periodic=True, schedule_time=time)
+    assert requested(SCHEDULED) == RefreshRequest(DAILY, is_periodic=True, schedule_time=time)
 
 
 def test_as_somebody_asks_for_a_partition():
-    assert asked(ONE_TIME) == RefreshRequest(
+    assert requested(ONE_TIME) == RefreshRequest(
         DAILY,
         run_options=(("maxFilesPerTrigger", "5"), ("spark.sql.shuffle.partitions", "8")),
         partition=(("ds", "2026-11-21"),),
@@ -59,11 +59,11 @@ def test_both_bodies_ask_for_the_same():
         "scheduleTimeFormat": "yyyy-MM-dd HH:mm:ss",
         "config": {},
     }
-    assert asked(draft, f"{TABLES}/refresh") == asked(SCHEDULED)
+    assert requested(draft, f"{TABLES}/refresh") == requested(SCHEDULED)
 
 
 def test_as_in_flink_a_schedule_names_no_partition():
-    assert asked({**SCHEDULED, "staticPartitions": {"ds": "x"}}) == asked(SCHEDULED)
+    assert requested({**SCHEDULED, "staticPartitions": {"ds": "x"}}) == requested(SCHEDULED)
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,13 @@ def test_as_in_flink_a_schedule_names_no_partition():
     ],
 )
 def test_what_is_left_out_has_defaults(body):
-    assert asked(body) == RefreshRequest(DAILY)
+    assert requested(body) == RefreshRequest(DAILY)
 
 
 def test_a_name_in_backticks():
-    request = asked({}, f"{TABLES}/%60spark_catalog%60.%60flights%60.%60daily_report%60/refresh")
+    request = requested(
+        {}, f"{TABLES}/%60spark_catalog%60.%60flights%60.%60daily_report%60/refresh"
+    )
     assert request.table == "`spark_catalog`.`flights`.`daily_report`"
 
 
@@ -94,7 +96,7 @@ def test_a_periodic_refresh_needs_its_time(time):
         400,
         "SCHEDULE_TIME_MISSING",
     )
-    assert client.manager.asked == []
+    assert client.manager.requested == []
 
 
 @pytest.mark.parametrize(
@@ -112,4 +114,4 @@ def test_what_contradicts_itself_or_is_not_known_is_refused(body):
     answer = client.post(ROUTE, body)
     assert answer.status_code == 400
     assert answer.json()["violations"]
-    assert client.manager.asked == []
+    assert client.manager.requested == []

@@ -47,7 +47,7 @@ def test_reading_needs_the_token(rules):
         assert answer.headers["www-authenticate"].startswith("Bearer")
         wrong = client.get(path, headers={"authorization": "Bearer wrong"})
         assert (path, *problem(wrong)) == (path, 401, "UNAUTHENTICATED")
-    assert client.manager.asked == []
+    assert client.manager.requested == []
     assert [path for path in READS if refused(client.get(path, headers=BEARER))] == []
     client.sign_in()
     assert [path for path in READS if refused(client.get(path))] == []
@@ -72,7 +72,7 @@ def test_changing_needs_the_token(rules):
         for headers in ({}, OWN_PAGE, {"authorization": "Bearer wrong"}):
             answer = client.post(path, headers=headers)
             assert (path, *problem(answer)) == (path, 401, "UNAUTHENTICATED")
-    assert client.manager.asked == []
+    assert client.manager.requested == []
 
 
 def test_with_the_token_a_program_may_change():
@@ -86,7 +86,7 @@ def test_without_a_token_browsers_change_nothing():
         for headers in (OWN_PAGE, FOREIGN):
             answer = client.post(path, headers=headers)
             assert (path, *problem(answer)) == (path, 403, "FOREIGN_REQUEST")
-    assert client.manager.asked == []
+    assert client.manager.requested == []
 
 
 def test_without_a_token_programs_of_this_machine_may_change():
@@ -102,7 +102,7 @@ def test_a_session_needs_its_csrf_token_too():
     assert problem(client.post(SUSPEND, headers=wrong)) == (403, "FOREIGN_REQUEST")
     foreign = {**FOREIGN, "x-csrf-token": csrf}
     assert problem(client.post(SUSPEND, headers=foreign)) == (403, "FOREIGN_REQUEST")
-    assert client.manager.asked == []
+    assert client.manager.requested == []
     right = {**OWN_PAGE, "x-csrf-token": csrf}
     assert client.post(SUSPEND, headers=right).status_code == 200
 
@@ -144,7 +144,7 @@ def test_changes_are_asked_for_in_json():
     for headers in ({}, *({"content-type": form} for form in forms)):
         answer = client.ask("POST", SUSPEND, content=b"{}", headers=headers)
         assert problem(answer) == (415, "UNSUPPORTED_MEDIA_TYPE")
-    assert client.manager.asked == []
+    assert client.manager.requested == []
 
 
 def test_json_may_say_its_charset():
@@ -156,20 +156,20 @@ def test_every_route_is_behind_the_guard():
     """Whatever a client adds: without the token nothing answers but health and signing in."""
     client = Client(rules=ELSEWHERE)
     described = app.document(client.app)["paths"]
-    asked = {(method.upper(), path) for path, found in described.items() for method in found}
+    requested = {(method.upper(), path) for path, found in described.items() for method in found}
     more = [*client.app.routes, *pages.router(client.manager, client.access).routes]
     for route in more:
         methods = getattr(route, "methods", None) or ()
-        asked |= {(method, route.path.replace(":path", "")) for method in methods}
+        requested |= {(method, route.path.replace(":path", "")) for method in methods}
         if isinstance(route, Mount):
-            asked.add(("GET", f"{route.path}/{{path}}"))
-    answers = {(method, path): client.ask(method, path, headers=JSON) for method, path in asked}
+            requested.add(("GET", f"{route.path}/{{path}}"))
+    answers = {(method, path): client.ask(method, path, headers=JSON) for method, path in requested}
     let_in = {path for (_, path), answer in answers.items() if not refused(answer)}
     assert let_in == {*HEALTH, "/login", "/static/{path}"}
     assert {"/", "/metrics", "/openapi.json", "/tables/{name}", SUSPEND_ROUTE} <= {
-        path for _, path in asked
+        path for _, path in requested
     }
-    assert client.manager.asked == []
+    assert client.manager.requested == []
 
 
 def test_no_answer_names_the_token():

@@ -37,7 +37,7 @@ def test_a_body_as_long_as_allowed():
     client = Client(largest_body=2_000)
     answer = client.ask("POST", PLAN, content=statement(2_000), headers=JSON)
     assert problem(answer) == (400, "SYNTAX_ERROR")
-    assert client.manager.asked[0][0] == "plan"
+    assert client.manager.requested[0][0] == "plan"
 
 
 def test_a_body_that_says_that_it_is_longer():
@@ -45,7 +45,7 @@ def test_a_body_that_says_that_it_is_longer():
     answer = client.ask("POST", PLAN, content=statement(2_001), headers=JSON)
     assert problem(answer) == (413, "REQUEST_TOO_LARGE")
     assert answer.json()["parameters"] == {"limit": "2000"}
-    assert client.manager.asked == []
+    assert client.manager.requested == []
 
 
 def test_forms_of_the_page_are_limited_as_well():
@@ -85,7 +85,7 @@ def test_chunks_that_fit_are_put_together():
             return await asking.post(PLAN, content=chunks(), headers=JSON)
 
     assert problem(asyncio.run(send())) == (400, "SYNTAX_ERROR")
-    assert client.manager.asked == [("plan", "x" * (len(body) - 16))]
+    assert client.manager.requested == [("plan", "x" * (len(body) - 16))]
 
 
 def test_nothing_is_read_before_it_is_known_who_asks():

@@ -52,7 +52,7 @@ def test_everything_wrong_with_a_body_is_named_at_once(body, expected):
     found = violations(client.post(REFRESH, body))
     assert len(found) == len(expected)
     assert all(f.startswith(e) for f, e in zip(found, expected, strict=True))
-    assert client.manager.asked == []
+    assert client.manager.requested == []
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"null"])
@@ -64,7 +64,7 @@ def test_a_body_that_is_no_json(body):
 def test_a_body_where_none_is_needed_has_no_keys_either(path):
     client = Client()
     assert "is not known" in violations(client.post(path, {"reason": "x"}))[0]
-    assert client.manager.asked == []
+    assert client.manager.requested == []
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_what_nobody_foresaw_shows_no_stack():
     assert problem(answer) == (500, "INTERNAL_ERROR")
     assert "secret" not in answer.text
     assert "FileNotFoundError" not in answer.text
-    failed, told = logged
+    failed, recorded = logged
     assert (failed["event"], failed["log_level"], failed["exc_info"]) == (
         "request failed",
         "error",
         True,
     )
-    assert failed["request_id"] == told["request_id"] == answer.headers["x-request-id"]
+    assert failed["request_id"] == recorded["request_id"] == answer.headers["x-request-id"]
     assert "hidden" not in str(logged)
 
 

@@ -50,13 +50,13 @@ def test_every_field_of_a_refresh_reaches_the_manager():
         schedule_time_format="dd.MM.yyyy",
         run_options=(("maxFilesPerTrigger", "5"),),
     )
-    assert client.manager.asked == [("refresh", request)]
+    assert client.manager.requested == [("refresh", request)]
 
 
 def test_what_a_refresh_leaves_out_has_defaults():
     client = Client()
     client.post(f"{TABLES}/refresh", {"materializedTable": DAILY, "scheduleTimeFormat": None})
-    assert client.manager.asked == [("refresh", RefreshRequest(DAILY))]
+    assert client.manager.requested == [("refresh", RefreshRequest(DAILY))]
 
 
 @pytest.mark.parametrize("time", [{}, {"scheduleTime": None}, {"scheduleTime": " "}])
@@ -69,7 +69,7 @@ def test_a_periodic_refresh_needs_its_time(time):
         "The scheduler time must not be null during the periodic refresh of the materialized "
         "table flights.daily_report."
     )
-    assert client.manager.asked == []
+    assert client.manager.requested == []
 
 
 def test_every_table_is_listed():
@@ -147,7 +147,7 @@ def test_a_history_has_the_newest_first():
     refreshes = client.get(f"{TABLES}/flights.busiest_hours/refreshes?limit=5").json()["refreshes"]
     assert [r["status"] for r in refreshes] == ["FAILED"] * 4 + ["FINISHED"]
     assert refreshes[0]["started_at_ms"] > refreshes[1]["started_at_ms"]
-    assert client.manager.asked == [("history", ("flights.busiest_hours", 5))]
+    assert client.manager.requested == [("history", ("flights.busiest_hours", 5))]
 
 
 def test_a_plan_changes_nothing():
@@ -155,7 +155,7 @@ def test_a_plan_changes_nothing():
     statement = f"ALTER MATERIALIZED TABLE {DAILY} SET FRESHNESS = INTERVAL '3' MINUTE"
     answer = client.post(f"{TABLES}/plan", {"statement": statement}).json()
     assert (answer["table"], answer["action"]) == (DAILY_FULL, "ALTERED")
-    assert client.manager.asked == [("plan", statement)]
+    assert client.manager.requested == [("plan", statement)]
 
 
 def test_a_plan_that_would_be_refused_is_an_answer():
@@ -172,17 +172,17 @@ def test_a_text_that_is_no_statement():
 
 def test_a_statement_is_carried_out_where_its_names_belong():
     client = Client()
-    asked = {
+    requested = {
         "statement": "CREATE MATERIALIZED TABLE t AS SELECT 1 AS n",
         "currentSchema": "shop",
         "owner": {"dbt": "model.shop.t"},
     }
-    answer = client.post(f"{TABLES}/execute", asked)
+    answer = client.post(f"{TABLES}/execute", requested)
     result = result_of(answer.json())
     assert result.outcome.table == "spark_catalog.shop.t"
     assert result.outcome.action is Action.CREATED
     assert result.rows == (("CREATE", ["created"]),)
-    ((_, request),) = client.manager.asked
+    ((_, request),) = client.manager.requested
     assert request.owner == (("dbt", "model.shop.t"),)
 
 
@@ -197,7 +197,7 @@ def test_suspending_and_resuming():
     assert problem(client.post(f"{TABLES}/{DAILY}/suspend")) == (409, "ALREADY_SUSPENDED")
     answer = client.post(f"{TABLES}/{DAILY}/resume", {"config": {"a": "b"}})
     assert answer.json()["action"] == "RESUMED"
-    assert client.manager.asked[-1] == ("resume", (DAILY, (("a", "b"),)))
+    assert client.manager.requested[-1] == ("resume", (DAILY, (("a", "b"),)))
     assert problem(client.post(f"{TABLES}/{DAILY}/resume")) == (409, "ALREADY_RESUMED")
 
 
@@ -248,7 +248,7 @@ def test_the_manager_tells_about_itself():
 def test_the_manager_can_be_woken():
     client = Client()
     assert client.post("/v3/manager/wake").status_code == 204
-    assert client.manager.asked == [("wake", None)]
+    assert client.manager.requested == [("wake", None)]
 
 
 @pytest.mark.parametrize(

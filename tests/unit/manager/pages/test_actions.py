@@ -19,12 +19,12 @@ VERBS = ("suspend", "resume", "refresh")
 def site():
     found = Site(FakeManager())
     found.sign_in()
-    found.manager.asked.clear()
+    found.manager.requested.clear()
     return found
 
 
 def changes(site):
-    return [call for call in site.manager.asked if call[0] != "table"]
+    return [call for call in site.manager.requested if call[0] != "table"]
 
 
 def buttons(page):
@@ -113,7 +113,7 @@ def test_the_bearer_token_of_programs_does_not_press_buttons():
     headers = {"authorization": f"Bearer {TOKEN}"}
     response = site.client.post("/actions/suspend", data={"table": WIDE}, headers=headers)
     assert response.status_code == 403
-    assert site.manager.asked == []
+    assert site.manager.requested == []
 
 
 @pytest.mark.parametrize("address", ["/actions/suspend", "/plan", "/logout"])

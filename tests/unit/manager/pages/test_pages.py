@@ -168,8 +168,8 @@ def test_the_catalog_is_not_asked_by_every_open_page_every_few_seconds(site):
     for seconds in (0, 5, 10, 15, 55):
         site.clock.ms += seconds * SECOND
         site.get(address)
-    asked = [call for call in site.manager.asked if call[0] == "table"]
-    assert len(asked) == 2, "once, and once more when it was a minute old"
+    requested = [call for call in site.manager.requested if call[0] == "table"]
+    assert len(requested) == 2, "once, and once more when it was a minute old"
 
 
 def test_what_happened_shows_within_ten_seconds(site):
@@ -179,7 +179,7 @@ def test_what_happened_shows_within_ten_seconds(site):
     site.get(address)
     site.clock.ms += 10 * SECOND
     site.get(address)
-    assert len(site.manager.asked) == 2
+    assert len(site.manager.requested) == 2
 
 
 def test_what_was_done_to_a_table_shows_at_once(site):
@@ -187,7 +187,7 @@ def test_what_was_done_to_a_table_shows_at_once(site):
     site.get(address_of(full_name("flights_wide")))
     site.press("suspend", full_name("flights_wide"))
     site.get(address_of(full_name("flights_wide")))
-    assert [name for name, _ in site.manager.asked] == ["table", "suspend", "table"]
+    assert [name for name, _ in site.manager.requested] == ["table", "suspend", "table"]
 
 
 def test_a_table_whose_details_cannot_be_read_still_shows_what_is_known(site):
@@ -257,7 +257,7 @@ def test_awkward_names_lead_to_their_own_page(awkward, name):
     link = page.attributes("a", href=address_of(name))[0]
     opened = awkward.get(link["href"])
     assert '<h1 class="name">' in opened.html
-    assert awkward.manager.asked[-1][0] == "table"
+    assert awkward.manager.requested[-1][0] == "table"
     assert "The catalog cannot tell more" not in opened.text
 
 

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
 from dbt.adapters.spark_mt.execution import errors as execution
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.manager.http.schemas import Asked
+from dbt.adapters.spark_mt.manager.http.schemas import RequestBody
 from dbt.adapters.spark_mt.resolution.errors import did_you_mean
 from dbt.adapters.spark_mt.spark.types import InvalidScheduleTimeError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
@@ -209,7 +209,7 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     UnknownHostError: 421,
     execution.RefreshFailedError: 500,
     execution.ChangeFailedError: 500,
-    execution.DamagedTableError: 500,
+    execution.InconsistentTableError: 500,
     InternalError: 500,
     ManagerBusyError: 503,
     ManagerStoppingError: 503,
@@ -312,5 +312,5 @@ def _known_keys(endpoint: object) -> list[str]:
     """The keys that the model of a route has."""
     hints = get_type_hints(endpoint) if callable(endpoint) else {}
     kinds = [kind for hint in hints.values() for kind in (hint, *get_args(hint))]
-    models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Asked)]
+    models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, RequestBody)]
     return [key for model in models for key in model.model_fields]

@@ -150,7 +150,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         request = HTTPConnection(scope)
-        body = None if self._says_too_much(request) else await self._read(receive)
+        body = None if self._is_too_large(request) else await self._read(receive)
         if body is None:
             await problem_response(RequestTooLargeError(limit=self._limit), request)(
                 scope, receive, send
@@ -158,7 +158,7 @@ class BodyLimit:
             return
         await self._app(scope, _replay(body, receive), send)
 
-    def _says_too_much(self, request: HTTPConnection) -> bool:
+    def _is_too_large(self, request: HTTPConnection) -> bool:
         length = request.headers.get("content-length", "0")
         return length.isdigit() and int(length) > self._limit
 
@@ -222,11 +222,11 @@ class LongCalls:
         else:
             self._end(done, partial(done.set_result, result))
 
-    def _end(self, done: Future[T], tell: Callable[[], None]) -> None:
+    def _end(self, done: Future[T], notify: Callable[[], None]) -> None:
         with self._lock:
             self._running -= 1
         if done.set_running_or_notify_cancel():
-            tell()
+            notify()
 
 
 QUIET = HEALTH | {"/metrics"}
@@ -274,11 +274,11 @@ class RequestLog:
             problem = problem_response(InternalError(), HTTPConnection(scope))
             await problem(scope, receive, answer.send)
         finally:
-            self._tell(scope, answer, time.perf_counter() - started)
+            self._log(scope, answer, time.perf_counter() - started)
 
-    def _tell(self, scope: Scope, answer: _Answer, seconds: float) -> None:
-        tell = log.debug if scope["path"] in QUIET and answer.status < 400 else log.info
-        tell(
+    def _log(self, scope: Scope, answer: _Answer, seconds: float) -> None:
+        notify = log.debug if scope["path"] in QUIET and answer.status < 400 else log.info
+        notify(
             "request",
             request_id=answer.request_id,
             method=scope["method"],

@@ -450,11 +450,11 @@ def _upstream(row: Row) -> str:
 
 def _slow(row: Row) -> str:
     usual = _usual_seconds(row)
-    asked = row.view.freshness_seconds
-    if usual is not None and usual * 2 > asked:
+    allowed = row.view.freshness_seconds
+    if usual is not None and usual * 2 > allowed:
         return (
             f"A refresh usually takes {duration(usual)}, too long for a freshness of "
-            f"{duration(asked)}: make the query cheaper, or allow for more."
+            f"{duration(allowed)}: make the query cheaper, or allow for more."
         )
     running = row.running_since_ms
     if running is not None:

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import Self
 
 from dbt.adapters.spark_mt.manager.http.errors import ScheduleTimeMissingError
-from dbt.adapters.spark_mt.manager.http.schemas import Asked
+from dbt.adapters.spark_mt.manager.http.schemas import RequestBody
 from dbt.adapters.spark_mt.manager.views import RefreshRequest
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DIFFER = "isPeriodic and periodic differ"
 
 
-class RefreshAsked(Asked):
+class RefreshTableRequest(RequestBody):
     """A refresh, as FLIP-435 describes the request of a workflow scheduler."""
 
     materializedTable: StrictStr = Field(  # noqa: N815 - the paper's name
@@ -51,7 +51,7 @@ class RefreshAsked(Asked):
     )
 
 
-class GatewayRefreshAsked(Asked):
+class GatewayRefreshRequest(RequestBody):
     """A refresh, as workflow schedulers ask Flink's SQL Gateway for it (Flink 2.0 and later)."""
 
     isPeriodic: StrictBool = Field(  # noqa: N815 - Flink's name
@@ -107,41 +107,41 @@ class RefreshAnswer:
         return cls(submitted.job_id, dict(submitted.cluster))
 
 
-def refresh_request(asked: RefreshAsked) -> RefreshRequest:
+def refresh_request(body: RefreshTableRequest) -> RefreshRequest:
     """Check what can be checked without the table.
 
     Raises:
         ScheduleTimeMissingError: A periodic refresh without its time (seed 435).
     """
     request = RefreshRequest(
-        asked.materializedTable,
-        is_periodic=asked.isPeriodic,
-        schedule_time=_time(asked, asked.materializedTable),
-        run_options=tuple(asked.config.items()),
+        body.materializedTable,
+        is_periodic=body.isPeriodic,
+        schedule_time=_time(body, body.materializedTable),
+        run_options=tuple(body.config.items()),
     )
-    pattern = (asked.scheduleTimeFormat or "").strip()
+    pattern = (body.scheduleTimeFormat or "").strip()
     return replace(request, schedule_time_format=pattern) if pattern else request
 
 
-def gateway_request(name: str, asked: GatewayRefreshAsked) -> RefreshRequest:
+def gateway_request(name: str, body: GatewayRefreshRequest) -> RefreshRequest:
     """Check what can be checked without the table; as in Flink, a schedule names no partition.
 
     Raises:
         ScheduleTimeMissingError: A periodic refresh without its time.
     """
-    options = (*(asked.dynamicOptions or {}).items(), *(asked.executionConfig or {}).items())
-    partition = {} if asked.isPeriodic else asked.staticPartitions or {}
+    options = (*(body.dynamicOptions or {}).items(), *(body.executionConfig or {}).items())
+    partition = {} if body.isPeriodic else body.staticPartitions or {}
     return RefreshRequest(
         name,
-        is_periodic=asked.isPeriodic,
-        schedule_time=_time(asked, name),
+        is_periodic=body.isPeriodic,
+        schedule_time=_time(body, name),
         run_options=options,
         partition=tuple(partition.items()),
     )
 
 
-def _time(asked: RefreshAsked | GatewayRefreshAsked, table: str) -> str | None:
-    time = (asked.scheduleTime or "").strip() or None
-    if asked.isPeriodic and time is None:
+def _time(body: RefreshTableRequest | GatewayRefreshRequest, table: str) -> str | None:
+    time = (body.scheduleTime or "").strip() or None
+    if body.isPeriodic and time is None:
         raise ScheduleTimeMissingError(table=table)
     return time

@@ -15,21 +15,21 @@ from starlette.responses import Response  # noqa: TC002 - FastAPI reads the anno
 from dbt.adapters.spark_mt.execution.errors import JobNotFoundError
 from dbt.adapters.spark_mt.manager.http.middleware import LongCalls
 from dbt.adapters.spark_mt.manager.http.refresh_schemas import (
-    GatewayRefreshAsked,
+    GatewayRefreshRequest,
     RefreshAnswer,
-    RefreshAsked,
+    RefreshTableRequest,
     gateway_request,
     refresh_request,
 )
 from dbt.adapters.spark_mt.manager.http.schemas import (
+    EmptyRequest,
     ExecuteAnswer,
-    ExecuteAsked,
+    ExecuteRequest,
     HealthAnswer,
     JobAnswer,
     JobList,
-    NothingAsked,
-    PlanAsked,
-    ResumeAsked,
+    PlanRequest,
+    ResumeRequest,
     TableAnswer,
     TableFilter,
     TableList,
@@ -96,9 +96,9 @@ def _add_statements(routes: APIRouter, service: ManagerService, calls: LongCalls
     tables = APIRouter(prefix="/v3/materialized-tables", tags=["tables"])
 
     @tables.post("/plan", summary="Plan a statement")
-    async def plan_statement(asked: PlanAsked) -> ChangeView:
+    async def plan_statement(body: PlanRequest) -> ChangeView:
         """Tell what a CREATE or ALTER would do; a statement that would be refused is an answer."""
-        return await calls.run(lambda: service.plan(asked.statement))
+        return await calls.run(lambda: service.plan(body.statement))
 
     routes.include_router(tables)
 
@@ -107,39 +107,39 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
     tables = APIRouter(prefix="/v3/materialized-tables", tags=["tables"])
 
     @tables.post("/refresh", summary="Refresh a table")
-    async def refresh_table(asked: RefreshAsked) -> RefreshAnswer:
+    async def refresh_table(body: RefreshTableRequest) -> RefreshAnswer:
         """Begin a refresh; the answer comes at submission, and the job tells how it ends."""
-        request = refresh_request(asked)
+        request = refresh_request(body)
         return RefreshAnswer.of(await calls.run(lambda: service.refresh(request)))
 
     @tables.post("/{name}/refresh", summary="Refresh a table, as in Flink's SQL Gateway")
     async def refresh_as_gateway(
-        name: Name, asked: GatewayRefreshAsked | None = None
+        name: Name, body: GatewayRefreshRequest | None = None
     ) -> RefreshAnswer:
         """The same with the keys of released Flink; a partition can be named."""
-        request = gateway_request(name, asked or GatewayRefreshAsked())
+        request = gateway_request(name, body or GatewayRefreshRequest())
         return RefreshAnswer.of(await calls.run(lambda: service.refresh(request)))
 
     @tables.post("/execute", summary="Carry out a statement")
-    async def execute_statement(asked: ExecuteAsked) -> ExecuteAnswer:
+    async def execute_statement(body: ExecuteRequest) -> ExecuteAnswer:
         """Make, change or refresh a table in the manager's driver, where streams can run."""
         request = StatementRequest(
-            asked.statement,
-            asked.currentCatalog,
-            asked.currentSchema,
-            tuple(sorted(asked.owner.items())),
+            body.statement,
+            body.currentCatalog,
+            body.currentSchema,
+            tuple(sorted(body.owner.items())),
         )
         return ExecuteAnswer.of(await calls.run(lambda: service.execute(request)))
 
     @tables.post("/{name}/suspend", summary="Suspend a table")
-    async def suspend_table(name: Name, _asked: NothingAsked | None = None) -> ChangeView:
+    async def suspend_table(name: Name, _body: EmptyRequest | None = None) -> ChangeView:
         """Stop refreshing a table; it keeps its rows."""
         return await calls.run(lambda: service.suspend(name))
 
     @tables.post("/{name}/resume", summary="Resume a table")
-    async def resume_table(name: Name, asked: ResumeAsked | None = None) -> ChangeView:
+    async def resume_table(name: Name, body: ResumeRequest | None = None) -> ChangeView:
         """Go on refreshing a table; the answer comes when it has caught up."""
-        options = tuple((asked or ResumeAsked()).config.items())
+        options = tuple((body or ResumeRequest()).config.items())
         return await calls.run(lambda: service.resume(name, options))
 
     routes.include_router(tables)
@@ -162,7 +162,7 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         return service.about()
 
     @manager.post("/manager/wake", summary="Look now", status_code=204)
-    def wake_manager(_asked: NothingAsked | None = None) -> None:
+    def wake_manager(_body: EmptyRequest | None = None) -> None:
         """Look at every table now instead of within a few seconds."""
         service.wake()
 
@@ -177,13 +177,15 @@ def _add_health(routes: APIRouter, service: ManagerService) -> None:
     async def livez(response: Response) -> HealthAnswer:
         """503 when the manager's loop stands still: start it again. Needs no token."""
         found = service.health()
-        return _told(HealthAnswer(found.is_alive, found.problems), response)
+        return _with_status(HealthAnswer(found.is_alive, found.problems), response)
 
     @health.get("/readyz", summary="Is it ready")
     async def readyz(response: Response) -> HealthAnswer:
         """503 until every table was looked at once, or while something is wrong. Needs no token."""
         found = service.health()
-        return _told(HealthAnswer(found.is_alive and found.is_ready, found.problems), response)
+        return _with_status(
+            HealthAnswer(found.is_alive and found.is_ready, found.problems), response
+        )
 
     routes.include_router(health)
 
@@ -215,6 +217,6 @@ def _shortened(view: TableView, recent: int) -> TableView:
     return replace(view, recent=view.recent[len(view.recent) - recent :])
 
 
-def _told(answer: HealthAnswer, response: Response) -> HealthAnswer:
+def _with_status(answer: HealthAnswer, response: Response) -> HealthAnswer:
     response.status_code = 200 if answer.ok else 503
     return answer

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 RECENT = 30
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """What a request may say; a key that no field has is refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class PlanAsked(Asked):
+class PlanRequest(RequestBody):
     """A statement whose effect is asked for."""
 
     statement: StrictStr = Field(
@@ -45,7 +45,7 @@ class PlanAsked(Asked):
     )
 
 
-class ResumeAsked(Asked):
+class ResumeRequest(RequestBody):
     """How a suspended table goes on."""
 
     config: dict[StrictStr, StrictStr] = Field(
@@ -53,11 +53,11 @@ class ResumeAsked(Asked):
     )
 
 
-class NothingAsked(Asked):
+class EmptyRequest(RequestBody):
     """The body of a request that needs none."""
 
 
-class TableFilter(Asked):
+class TableFilter(RequestBody):
     """Which tables a list has."""
 
     contains: StrictStr = Field(default="", description="A part of the name, in any case.")
@@ -102,7 +102,7 @@ class JobAnswer:
         freshness: As it stands in a statement.
         owner: Who runs it, for people.
         started_at_ms: Milliseconds since the epoch, UTC, as all times here.
-        heard_at_ms: When it was last heard of.
+        last_heartbeat_ms: When it was last heard of.
         ended_at_ms: Null while it runs.
         rows: Rows written, where they were counted.
         error: Why it failed or was canceled, empty otherwise.
@@ -120,7 +120,7 @@ class JobAnswer:
     freshness: str
     owner: str
     started_at_ms: int
-    heard_at_ms: int
+    last_heartbeat_ms: int
     ended_at_ms: int | None
     rows: int | None
     error: str
@@ -141,7 +141,7 @@ class JobAnswer:
             freshness=job.freshness,
             owner=str(job.owner),
             started_at_ms=job.started_at_ms,
-            heard_at_ms=job.heard_at_ms,
+            last_heartbeat_ms=job.last_heartbeat_ms,
             ended_at_ms=job.ended_at_ms,
             rows=job.rows,
             error=job.error,
@@ -259,7 +259,7 @@ class ProblemAnswer:
     remedy: str
 
 
-class ExecuteAsked(Asked):
+class ExecuteRequest(RequestBody):
     """A statement that is to be carried out in the manager's driver."""
 
     statement: StrictStr = Field(

@@ -82,10 +82,10 @@ class RangeReader:
         if actions is None:
             return ChangeExtent(ChangeKind.GONE)
         changes = file_changes(actions, last)
-        told = self._log.commits(
+        recorded = self._log.commits(
             (range_.location, version) for version in {a.version for a in actions}
         )
-        counted = {commit.version: commit.changed for commit in told.values()}
+        counted = {commit.version: commit.changed for commit in recorded.values()}
         try:
             with unlogged():
                 rows = self._count(FORMAT.at(range_.name.sql, last))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.columns import quote_text
-from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableFactsError, decode_commit
+from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableMetadataError, decode_commit
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.delta.files import FileAction, file_action
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 
 
@@ -44,7 +44,7 @@ _AT_ONCE = 30
 """Of more than 32 paths Spark's listing is a job with a task for each."""
 _FIRST_STEP = 10
 """How many commits are read at first on the way back: most often the newest one tells."""
-_TELLING_ID = 10
+_COMMITS_WITH_ID = 10
 """In how many of the newest commits a table's metadata is looked for."""
 
 
@@ -163,7 +163,7 @@ class DeltaLog:
         newest = self.newest(location)
         if newest < 0:
             return ""
-        first = max(0, newest - _TELLING_ID + 1)
+        first = max(0, newest - _COMMITS_WITH_ID + 1)
         if not self._holds(location, first, newest):
             first = newest
         lines = self._between(location, first, newest).where(_starts_with(_METADATA_PREFIX))
@@ -205,8 +205,8 @@ class DeltaLog:
             chunk, versions = versions[-step:], versions[:-step]
             step *= 8
             lines = self._between(location, chunk[0], chunk[-1]).where(_starts_with(COMMIT_INFO))
-            told = lines.select("value", "_metadata.file_name").collect()
-            found = (parse_commit(int(row[1].partition(".")[0]), row[0]) for row in told)
+            lines_read = lines.select("value", "_metadata.file_name").collect()
+            found = (parse_commit(int(row[1].partition(".")[0]), row[0]) for row in lines_read)
             yield from sorted(found, key=lambda commit: -commit.version)
 
     def _holds(self, location: str, first: int, last: int) -> bool:
@@ -257,7 +257,7 @@ def _starts_with(prefix: str) -> str:
 def parse_commit(version: int, line: str) -> Commit:
     """Return the commit of a `commitInfo` line."""
     info = json.loads(line)["commitInfo"]
-    facts, problem = _facts(info.get("userMetadata"))
+    metadata, problem = _metadata(info.get("userMetadata"))
     operation = str(info.get("operation", ""))
     restored = (info.get("operationParameters") or {}).get("version")
     effect = FORMAT.effect_of(operation)
@@ -265,7 +265,7 @@ def parse_commit(version: int, line: str) -> Commit:
         version=version,
         timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
         operation=operation,
-        facts=facts,
+        metadata=metadata,
         rows=_rows(info.get("operationMetrics") or {}),
         identity=str(info.get("txnId") or info.get("timestamp")),
         problem=problem,
@@ -275,10 +275,10 @@ def parse_commit(version: int, line: str) -> Commit:
     )
 
 
-def _facts(metadata: str | None) -> tuple[CommitFacts | None, str]:
+def _metadata(metadata: str | None) -> tuple[CommitMetadata | None, str]:
     try:
         return decode_commit(metadata), ""
-    except UnreadableFactsError as error:
+    except UnreadableMetadataError as error:
         return None, str(error)
 
 
@@ -355,9 +355,11 @@ class DriverLog(DeltaLog):
         if line is None or line.startswith(COMMIT_INFO):
             return None if line is None else parse_commit(version, line)
         text = self._files.read(path)
-        told = next((each for each in text.splitlines() if each.startswith(COMMIT_INFO)), None)
-        if told is not None:
-            return parse_commit(version, told)
+        lines_read = next(
+            (each for each in text.splitlines() if each.startswith(COMMIT_INFO)), None
+        )
+        if lines_read is not None:
+            return parse_commit(version, lines_read)
         identity = hashlib.sha256(text.encode()).hexdigest()[:32]
         return Commit(version, self._files.modified_ms(path) or 0, "", None, None, identity)
 

@@ -29,7 +29,7 @@ _NOT_YET_WRITTEN = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.en
 """Without it a stream cannot begin at the version that the next commit will have."""
 _WHOLE_COMMITS = {"maxFilesPerTrigger": str(2**31 - 1)}
 """A batch with a limit may end inside a commit, which is no version to compare anything with."""
-_BEHIND_COMMIT = -1
+_AFTER_COMMIT = -1
 
 
 class DeltaSource:
@@ -139,7 +139,7 @@ def version_read(source: TableName | str, offset: Mapping[str, Any]) -> int:
         OffsetInsideCommitError: It means a part of a commit, or of the table that a stream began
             with.
     """
-    if offset["index"] != _BEHIND_COMMIT or offset["isStartingVersion"]:
+    if offset["index"] != _AFTER_COMMIT or offset["isStartingVersion"]:
         raise OffsetInsideCommitError(source=source, offset=json.dumps(offset))
     return int(offset["reservoirVersion"]) - 1
 

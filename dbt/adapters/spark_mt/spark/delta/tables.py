@@ -216,16 +216,16 @@ class DeltaTables:
 
 def create_statement(definition: StoredDefinition, rows: str) -> str:
     """Return `TABLE … AS rows` with everything that the table has from its first commit on."""
-    asked = definition.asked
+    declared = definition.declared
     clauses = [f"TABLE {definition.name.sql} USING {FORMAT.name}"]
-    if asked.partitioned_by:
-        clauses.append(f"PARTITIONED BY ({', '.join(map(quote, asked.partitioned_by))})")
-    if asked.clustered_by:
-        clauses.append(f"CLUSTER BY ({', '.join(map(quote, asked.clustered_by))})")
+    if declared.partitioned_by:
+        clauses.append(f"PARTITIONED BY ({', '.join(map(quote, declared.partitioned_by))})")
+    if declared.clustered_by:
+        clauses.append(f"CLUSTER BY ({', '.join(map(quote, declared.clustered_by))})")
     if (location := location_of(definition)) is not None:
         clauses.append(f"LOCATION {quote_text(location)}")
-    if asked.comment is not None:
-        clauses.append(f"COMMENT {quote_text(asked.comment)}")
+    if declared.comment is not None:
+        clauses.append(f"COMMENT {quote_text(declared.comment)}")
     clauses.append(f"TBLPROPERTIES ({listed(properties_of(definition, FORMAT))})")
     return "\n".join(clauses) + f"\nAS {rows}"
 
@@ -246,8 +246,8 @@ def merge_statement(
         keys: Each touched key once.
         adds_columns: Whether the table may still lack columns of the definition.
     """
-    asked_key = definition.asked.primary_key
-    key = asked_key.columns if asked_key else ()
+    declared_key = definition.declared.primary_key
+    key = declared_key.columns if declared_key else ()
     named = ", ".join(f"k.{quote(c)} AS {quote(f'{_KEY}{n}')}" for n, c in enumerate(key))
     same = " AND ".join(f"k.{quote(c)} <=> r.{quote(c)}" for c in key)
     match = " AND ".join(f"t.{quote(c)} <=> s.{quote(f'{_KEY}{n}')}" for n, c in enumerate(key))

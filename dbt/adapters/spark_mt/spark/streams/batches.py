@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.commit_metadata import StreamFacts
+from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
 from dbt.adapters.spark_mt.definition.table_state import LastRefresh
-from dbt.adapters.spark_mt.execution.commit_metadata import facts_of
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import CheckpointLostError
 from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
 from dbt.adapters.spark_mt.planning.constraints import guarded
@@ -61,9 +61,9 @@ class Checkpoint:
     name: str
     is_kept: bool
 
-    def facts(self, batch: int) -> StreamFacts:
+    def metadata(self, batch: int) -> StreamMetadata:
         """Return how a commit calls a batch."""
-        return StreamFacts(self.name, batch)
+        return StreamMetadata(self.name, batch)
 
 
 class Checkpoints:
@@ -86,7 +86,7 @@ class Checkpoints:
         """Return a table's checkpoint, whether it is there or not."""
         return Checkpoint(f"{self._of_table(table_id)}/{name}", name, is_kept)
 
-    def can_resume(self, table_id: str, stream: StreamFacts) -> bool:
+    def can_resume(self, table_id: str, stream: StreamMetadata) -> bool:
         """Whether a checkpoint has a batch, and no later one that is complete."""
         path = self.of(table_id, stream.checkpoint, is_kept=True).path
         if stream.batch < 0:
@@ -135,9 +135,9 @@ class Checkpoints:
         return max((at for at in found if at is not None), default=0)
 
     def _of_table(self, table_id: str) -> str:
-        asked = self._settings().checkpoint_location
+        configured = self._settings().checkpoint_location
         warehouse = self._spark.conf.get("spark.sql.warehouse.dir") or "spark-warehouse"
-        return f"{(asked or f'{warehouse}/{_DIRECTORY}').rstrip('/')}/{table_id}"
+        return f"{(configured or f'{warehouse}/{_DIRECTORY}').rstrip('/')}/{table_id}"
 
 
 def _numbers(names: list[str]) -> set[int]:
@@ -266,21 +266,21 @@ class BatchWriter:
     def _commit(
         self, frame: DataFrame, number: int, context: BatchContext, table: StoredTable
     ) -> BatchDone:
-        self._raise_if_made_anew(table)
+        self._raise_if_recreated(table)
         if not context.ends.are_of(table.positions or {}):
             raise CommitConflictError(table=table.name)
         positions = self.positions(context, number)
         run = replace(context.run, positions=positions, started_at_ms=self._now_ms())
-        facts = context.checkpoint.facts(number)
-        step = WriteBatch(table.definition, table.seq + 1, run, facts, table.foreign)
+        metadata = context.checkpoint.metadata(number)
+        step = WriteBatch(table.definition, table.seq + 1, run, metadata, table.foreign)
         session = PrivateSession(frame.sparkSession)
         frame.createOrReplaceTempView(_BATCH)
         with self._errors.explaining(session, step) as attempt:
             attempt.content = f"SELECT * FROM {_BATCH}"
             moved = positions != table.positions
             write = self._write(session, step, attempt.content, moved=moved)
-            told = facts_of(step)
-            version = fenced(self._tables, session, table.name, told, write)
+            commit_metadata = metadata_of(step)
+            version = fenced(self._tables, session, table.name, commit_metadata, write)
         return self._done(table, step, version)
 
     def _write(
@@ -314,7 +314,7 @@ class BatchWriter:
         commit = self._read(table, version)
         return commit.rows if commit else None
 
-    def _raise_if_made_anew(self, table: StoredTable) -> None:
+    def _raise_if_recreated(self, table: StoredTable) -> None:
         """A table that was dropped and created has a fence that knows nothing of our numbers.
 
         Raises:
@@ -322,7 +322,7 @@ class BatchWriter:
         """
         commit = self._read(table, table.version)
         known = {"", table.definition.table_id}
-        if commit is None or (commit.facts and commit.facts.table_id not in known):
+        if commit is None or (commit.metadata and commit.metadata.table_id not in known):
             raise CommitConflictError(table=table.name)
 
     def _read(self, table: StoredTable, version: int) -> Commit | None:

@@ -221,10 +221,10 @@ class KafkaSource:
         Raises:
             SourceNotFoundError: The table, a topic or the broker cannot be reached.
         """
-        asked = self._ends(
+        ends = self._ends(
             startingTimestamp=str(instant_ms), startingOffsetsByTimestampStrategy="latest"
         )
-        start, oldest = parse(asked.start), offsets_of(self.earliest())
+        start, oldest = parse(ends.start), offsets_of(self.earliest())
         return StartPosition(position_of(start), is_complete=reaches_back(start, oldest))
 
     def identity(self) -> str:

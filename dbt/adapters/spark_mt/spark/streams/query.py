@@ -123,7 +123,7 @@ class StreamQueries:
 
     def _made(self, session: PrivateSession, definition: StoredDefinition, query: str) -> str:
         """The rows of a query, or what the table's process function makes of them."""
-        options = definition.resolved.asked.options
+        options = definition.resolved.declared.options
         if PROCESS_FUNCTION not in dict(options):
             return query
         registered = self._settings().process_functions
@@ -156,7 +156,7 @@ def _over(
     pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
     if pinned.text is None:
         raise StreamNotStartedError(table=definition.name, problem=pinned.reason)
-    if PROCESS_FUNCTION not in dict(resolved.asked.options):
+    if PROCESS_FUNCTION not in dict(resolved.declared.options):
         raise_if_unfit(definition, pinned.columns)
     return pinned.text
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, StreamFacts
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata, StreamMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.definition.table_state import StoredTable
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.streams.sources import StreamableTables
 
     OnBatch = Callable[[DataFrame, int], None]
-    Write = Callable[[PrivateSession, Fill, CommitFacts, str], int]
+    Write = Callable[[PrivateSession, Fill, CommitMetadata, str], int]
 
 
 _WAITING_S = 1
@@ -231,7 +231,7 @@ class SparkStreamRunner:
         self._sessions = sessions
         self._parts = parts
 
-    def can_resume(self, table_id: str, stream: StreamFacts) -> bool:
+    def can_resume(self, table_id: str, stream: StreamMetadata) -> bool:
         """Whether a checkpoint is there and has the batch, and no later one is complete in it."""
         return self._parts.checkpoints.can_resume(table_id, stream)
 
@@ -343,14 +343,14 @@ class StreamFiller:
         self._parts = parts
         self.errors = errors
 
-    def fill(self, step: Fill, facts: CommitFacts, write: Write) -> tuple[int, Positions]:
+    def fill(self, step: Fill, metadata: CommitMetadata, write: Write) -> tuple[int, Positions]:
         """Fill a table from the beginning of its sources, or from where the step counts them.
 
         The checkpoint is new; the one before is removed once the commit stands.
 
         Args:
             step: What to fill.
-            facts: What the commit says, but for positions and batch.
+            metadata: What the commit says, but for positions and batch.
             write: Makes the commit from a query in a session.
 
         Returns:
@@ -362,7 +362,7 @@ class StreamFiller:
         definition = step.definition
         name = f"{step.seq:06}-{step.run.refresh_id[:8]}"
         checkpoint = self._parts.checkpoints.of(definition.table_id, name, is_kept=True)
-        first = _FirstBatch(self, step, facts, write, checkpoint)
+        first = _FirstBatch(self, step, metadata, write, checkpoint)
         try:
             version, positions = first.committed(self._sessions, self._parts)
         except BaseException:
@@ -371,21 +371,23 @@ class StreamFiller:
         self._parts.checkpoints.remove_others(definition.table_id, name)
         return version, positions
 
-    def write_first(self, frame: DataFrame, step: Fill, facts: CommitFacts, write: Write) -> int:
+    def write_first(
+        self, frame: DataFrame, step: Fill, metadata: CommitMetadata, write: Write
+    ) -> int:
         """Make the commit from the rows of a batch."""
         session = PrivateSession(frame.sparkSession)
         frame.createOrReplaceTempView(_BATCH)
         with self.errors.explaining(session, step) as attempt:
             attempt.content = f"SELECT * FROM {_BATCH}"
             rows = guarded(attempt.content, step.definition.resolved)
-            return write(session, step, facts, rows)
+            return write(session, step, metadata, rows)
 
     def write_none(
-        self, session: PrivateSession, step: Fill, facts: CommitFacts, write: Write
+        self, session: PrivateSession, step: Fill, metadata: CommitMetadata, write: Write
     ) -> int:
         """Make the commit where the sources have nothing yet."""
         with self.errors.explaining(session, step):
-            return write(session, step, facts, _no_rows(step.definition))
+            return write(session, step, metadata, _no_rows(step.definition))
 
 
 class _FirstBatch:
@@ -393,13 +395,13 @@ class _FirstBatch:
         self,
         filler: StreamFiller,
         step: Fill,
-        facts: CommitFacts,
+        metadata: CommitMetadata,
         write: Write,
         checkpoint: Checkpoint,
     ) -> None:
         self._filler = filler
         self._step = step
-        self._facts = facts
+        self._metadata = metadata
         self._write = write
         self._checkpoint = checkpoint
         self._done: tuple[int, Positions] | None = None
@@ -418,8 +420,8 @@ class _FirstBatch:
                 if self._done is not None:
                     raise _FilledError
                 positions = parts.writer.positions(context, number)
-                facts = self._told(positions, number)
-                version = self._filler.write_first(rows, step, facts, self._write)
+                metadata = self._batch_metadata(positions, number)
+                version = self._filler.write_first(rows, step, metadata, self._write)
                 self._done = version, positions
 
             query = BatchQuery(on_batch, _mode(run), ExitStack())
@@ -431,12 +433,12 @@ class _FirstBatch:
                     raise query.failure
             if self._done is not None:
                 return self._done
-            facts = self._told(run.positions, _NO_BATCH)
-            return self._filler.write_none(session, step, facts, self._write), run.positions
+            metadata = self._batch_metadata(run.positions, _NO_BATCH)
+            return self._filler.write_none(session, step, metadata, self._write), run.positions
 
-    def _told(self, positions: Positions, number: int) -> CommitFacts:
-        stream = self._checkpoint.facts(number)
-        return replace(self._facts, positions=positions, stream=stream)
+    def _batch_metadata(self, positions: Positions, number: int) -> CommitMetadata:
+        stream = self._checkpoint.metadata(number)
+        return replace(self._metadata, positions=positions, stream=stream)
 
 
 def _no_rows(definition: StoredDefinition) -> str:

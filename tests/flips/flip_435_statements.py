@@ -22,8 +22,9 @@ from dbt.adapters.spark_mt.statements.values import (
     FreshnessSyntaxError,
     FreshnessUnitSyntaxError,
 )
-from tests.behaviour.harness import Beaten
-from tests.seeds.shop_435 import (
+from tests.behaviour.harness import ConflictingRunner
+from tests.flips.journeys import journey
+from tests.flips.shop_435 import (
     DAY,
     DEALS,
     DWS_DEALS,
@@ -35,10 +36,9 @@ from tests.seeds.shop_435 import (
     shop,
     wide,
 )
-from tests.seeds.told import journey
 
 
-class Seed435Statements:
+class Flip435Statements:
     """Statements, clauses and settings."""
 
     @journey(
@@ -51,10 +51,14 @@ class Seed435Statements:
             "WITH ('a' = 'b') FRESHNESS = INTERVAL '10' SECOND REFRESH_MODE = FULL"
         )
         assert plain(world, clauses).refresh_mode == "FULL"
-        asked = world.stored("t").definition.asked
-        assert (asked.primary_key.name, asked.comment, asked.options) == ("pk", "c", (("a", "b"),))
+        declared = world.stored("t").definition.declared
+        assert (declared.primary_key.name, declared.comment, declared.options) == (
+            "pk",
+            "c",
+            (("a", "b"),),
+        )
         ((text,),) = world.rows("SHOW CREATE MATERIALIZED TABLE t")
-        assert parse_statement(text).asked == asked
+        assert parse_statement(text).declared == declared
 
     @journey(
         "SQL Statements, Create, Limitations",
@@ -112,8 +116,8 @@ class Seed435Statements:
         with pytest.raises(FreshnessSyntaxError) as error:
             world.run(PLAIN.format(clauses=f"FRESHNESS = INTERVAL {value}"))
         number = value.split("'")[1]
-        told = "The freshness interval currently only supports positive integer type values."
-        assert f"{told} But was: {number}" in str(error.value)
+        shown = "The freshness interval currently only supports positive integer type values."
+        assert f"{shown} But was: {number}" in str(error.value)
 
     @journey(
         "FRESHNESS Clause",
@@ -123,8 +127,8 @@ class Seed435Statements:
     def test_freshness_has_few_units(self, world):
         with pytest.raises(FreshnessUnitSyntaxError) as error:
             world.run(PLAIN.format(clauses="FRESHNESS = INTERVAL '1' MONTH"))
-        told = "Materialized table freshness only supports SECOND, MINUTE, HOUR, DAY"
-        assert told in str(error.value)
+        shown = "Materialized table freshness only supports SECOND, MINUTE, HOUR, DAY"
+        assert shown in str(error.value)
         plain(world, "FRESHNESS = INTERVAL '1' WEEK")
         assert mode(world) is RefreshMode.FULL
 
@@ -160,7 +164,7 @@ class Seed435Statements:
         resume = "ALTER MATERIALIZED TABLE dwd_orders RESUME"
         world.run(f"{resume} WITH('continuous.trigger-interval' = '1 min')")
         assert world.stored("dws_deals").definition.status is RefreshStatus.SUSPENDED
-        assert world.stored("dwd_orders").definition.asked.options == ()
+        assert world.stored("dwd_orders").definition.declared.options == ()
         with pytest.raises(AlreadyResumedError):
             world.run(resume)
 
@@ -184,8 +188,10 @@ class Seed435Statements:
     def test_refreshes_beside_a_refresh(self, world):
         plain(world)
         world.tables.append("orders", [(NEXT, 3, 300, 9, 1)])
-        beside = Beaten(world.tables.environment.runner, Fill, lambda: world.refresh("t"))
-        world.tables.execute("ALTER MATERIALIZED TABLE t REFRESH", beside)
+        conflicting = ConflictingRunner(
+            world.tables.environment.runner, Fill, lambda: world.refresh("t")
+        )
+        world.tables.execute("ALTER MATERIALIZED TABLE t REFRESH", conflicting)
         assert world.tables.rows("t") == [(1, 7), (2, 8), (3, 9)]
 
     @journey(
@@ -196,8 +202,8 @@ class Seed435Statements:
         wide(world)
         with pytest.raises(UnknownPartitionKeyError) as error:
             world.run("ALTER MATERIALIZED TABLE dwd_orders REFRESH PARTITION (user_id = 7)")
-        told = "The partition spec contains unknown partition keys: user_id."
-        assert told in str(error.value)
+        shown = "The partition spec contains unknown partition keys: user_id."
+        assert shown in str(error.value)
 
     @journey(
         "ALTER, Set Freshness",
@@ -224,8 +230,8 @@ class Seed435Statements:
         assert world.run(statement + "FULL").refresh_mode == "FULL"
         assert world.run(statement + "CONTINUOUS").refresh_mode == "CONTINUOUS"
         world.run(statement + "AUTOMATIC")
-        asked = world.stored("t").definition.asked
-        assert asked.logical_refresh_mode is LogicalRefreshMode.AUTOMATIC
+        declared = world.stored("t").definition.declared
+        assert declared.logical_refresh_mode is LogicalRefreshMode.AUTOMATIC
 
     @journey("ALTER, Set options and Reset", "`SET ('key' = 'val')`, `RESET ('key')`")
     def test_sets_and_resets_options(self, world):

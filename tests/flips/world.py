@@ -82,7 +82,7 @@ class World:
         parsed = parse_statement(statement)
         query = statement
         if isinstance(parsed, CreateTable | AlterQuery):
-            query = parsed.asked.query
+            query = parsed.declared.query
             self._ddl[parsed.name.name] = ddl
         self.tables.learn(query, ddl, evaluate or (lambda rows: self._evaluate(query, ddl, rows)))
 

@@ -4,25 +4,25 @@ from threading import Event, get_ident
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.context import ThreadedHeartbeat, in_turn, together
+from dbt.adapters.spark_mt.execution.context import ThreadedHeartbeat, run_parallel, run_sequential
 
 FOREVER = 3600.0
 
 
 def test_a_heartbeat_goes_on_until_it_is_stopped():
-    beaten = Event()
+    called = Event()
     beats = []
 
     def beat():
         beats.append(get_ident())
         if len(beats) == 3:
-            beaten.set()
+            called.set()
 
-    beating = ThreadedHeartbeat(0, 0)(beat)
-    assert beaten.wait(10)
-    beating.stop()
+    heartbeat = ThreadedHeartbeat(0, 0)(beat)
+    assert called.wait(10)
+    heartbeat.stop()
     seen = len(beats)
-    beating.stop()
+    heartbeat.stop()
     assert len(beats) == seen
     assert get_ident() not in beats
 
@@ -41,20 +41,20 @@ def test_stopping_waits_for_the_beat_that_is_under_way():
         assert go_on.wait(10)
         done.append(1)
 
-    beating = ThreadedHeartbeat(0, FOREVER)(beat)
+    heartbeat = ThreadedHeartbeat(0, FOREVER)(beat)
     assert started.wait(10)
     go_on.set()
-    beating.stop()
+    heartbeat.stop()
     assert done == [1]
 
 
-@pytest.mark.parametrize("beside", [in_turn, together])
-def test_both_end_although_one_fails(beside):
+@pytest.mark.parametrize("run_both", [run_sequential, run_parallel])
+def test_both_end_although_one_fails(run_both):
     done = []
 
     def fail():
         raise KeyError
 
     with pytest.raises(KeyError):
-        beside(lambda: done.append(1), fail)
+        run_both(lambda: done.append(1), fail)
     assert done == [1]

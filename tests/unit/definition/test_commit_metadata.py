@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.definition.commit_metadata import (
     MARK,
-    CommitFacts,
     CommitKind,
-    RefreshFacts,
-    StreamFacts,
+    CommitMetadata,
+    RefreshMetadata,
+    StreamMetadata,
     decode_commit,
     encode_commit,
 )
@@ -31,8 +31,8 @@ positions = st.dictionaries(
     | st.just(UnknownPosition()),
     max_size=3,
 )
-facts = st.builds(
-    CommitFacts,
+metadata = st.builds(
+    CommitMetadata,
     table_id=texts,
     kind=st.sampled_from(CommitKind),
     seq=st.integers(0),
@@ -41,13 +41,13 @@ facts = st.builds(
     definition=texts,
     positions=st.none() | positions,
     partition_positions=st.none() | positions,
-    refresh=st.none() | st.builds(RefreshFacts, texts, texts, texts, st.integers()),
-    stream=st.none() | st.builds(StreamFacts, texts, st.integers(0)),
+    refresh=st.none() | st.builds(RefreshMetadata, texts, texts, texts, st.integers()),
+    stream=st.none() | st.builds(StreamMetadata, texts, st.integers(0)),
     foreign=st.lists(st.tuples(st.integers(0), texts), max_size=20).map(tuple),
 )
 
 
-@given(facts)
+@given(metadata)
 def test_facts_come_back_as_they_were(found):
     text = encode_commit(found)
     assert decode_commit(text) == found

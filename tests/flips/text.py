@@ -26,7 +26,7 @@ class Text:
         error: Why it is refused.
     """
 
-    seed: int
+    flip: int
     section: str
     what: str
     sql: str
@@ -36,13 +36,13 @@ class Text:
     differs: str = ""
 
 
-def created(seed: int, section: str, clauses: str, differs: str = "", **asked: object) -> Text:
-    """A CREATE that is read; `asked` are attributes of the definition."""
-    facts = {f"asked.{name}": value for name, value in asked.items()}
+def created(flip: int, section: str, clauses: str, differs: str = "", **declared: object) -> Text:
+    """A CREATE that is read; `declared` are attributes of the definition."""
+    facts = {f"declared.{name}": value for name, value in declared.items()}
     what = f"`{clauses}`" if clauses else "no clause at all"
-    return Text(seed, section, what, CREATE.format(clauses), CreateTable, facts, differs=differs)
+    return Text(flip, section, what, CREATE.format(clauses), CreateTable, facts, differs=differs)
 
 
-def altered(seed: int, section: str, form: str, node: type, **facts: object) -> Text:
+def altered(flip: int, section: str, form: str, node: type, **facts: object) -> Text:
     """An ALTER that is read."""
-    return Text(seed, section, f"`ALTER … {form}`", ALTER.format(form), node, facts)
+    return Text(flip, section, f"`ALTER … {form}`", ALTER.format(form), node, facts)

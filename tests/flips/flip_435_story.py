@@ -17,7 +17,8 @@ from dbt.adapters.spark_mt.statements.errors import (
     MissingCommaError,
 )
 from dbt.adapters.spark_mt.statements.parser import parse_statement
-from tests.seeds.shop_435 import (
+from tests.flips.journeys import journey
+from tests.flips.shop_435 import (
     ADD_DEALS,
     DAY,
     DEALS,
@@ -36,10 +37,9 @@ from tests.seeds.shop_435 import (
     shop,
     wide,
 )
-from tests.seeds.told import journey
 
 
-class Seed435Story:
+class Flip435Story:
     """The user story, partitioned refreshes and future improvements."""
 
     @journey(
@@ -237,7 +237,7 @@ class Seed435Story:
         outcome = world.run(SINK, ddl)
         assert outcome.refresh_mode == "CONTINUOUS"
         assert world.tables.rows("sink") == [(1, 1, "1970-01-02", 11, 2)]
-        assert world.stored("sink").definition.asked.query.startswith("-- use cte\nWITH")
+        assert world.stored("sink").definition.declared.query.startswith("-- use cte\nWITH")
 
     @journey(
         "Future Improvements, Modify Select Statement Limitation",

@@ -6,11 +6,11 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.codec import decode_definition, encode_definition
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import OffsetPosition
 from dbt.adapters.spark_mt.definition.table_state import StoredTable
-from dbt.adapters.spark_mt.execution.baseline import losing_nothing, loss_of, with_origin
+from dbt.adapters.spark_mt.execution.baseline import loss_of, with_origin, without_data_loss
 from dbt.adapters.spark_mt.execution.errors import LogHistoryLostError
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
@@ -45,7 +45,7 @@ def world(beginning):
 
 
 def table(origin, mode=LogicalRefreshMode.CONTINUOUS):
-    definition = stored(resolve(AskedDefinition(QUERY, refresh_mode=mode)))
+    definition = stored(resolve(DeclaredDefinition(QUERY, refresh_mode=mode)))
     definition = replace(definition, origin=origin)
     return StoredTable(definition, 1, 1, (), None)
 
@@ -60,13 +60,15 @@ def test_the_beginnings_of_logs_are_noted_where_all_rows_are_computed():
 @pytest.mark.parametrize("beginning", [0, 3])
 def test_a_log_that_dropped_nothing_is_read_again(beginning):
     known = table(((str(TOPIC), begins(3)),))
-    assert losing_nothing(world(beginning), known, RUN).origin == ((str(TOPIC), begins(beginning)),)
+    assert without_data_loss(world(beginning), known, RUN).origin == (
+        (str(TOPIC), begins(beginning)),
+    )
 
 
 def test_a_log_that_dropped_rows_is_not():
     known = table(((str(TOPIC), begins(3)),))
     with pytest.raises(LogHistoryLostError) as caught:
-        losing_nothing(world(4), known, RUN)
+        without_data_loss(world(4), known, RUN)
     assert caught.value.condition == "MATERIALIZED_TABLE_LOG_HISTORY_LOST"
     assert caught.value.parameters["loss"] == (
         f"{TOPIC} begins at {begins(4)}, and the table was filled from {begins(3)}"

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.resolution.enrichers import UnknownEnricherError
-from tests.seeds.told import journey
+from tests.flips.journeys import journey
 
 ORDERS = "user_id INT; product_id INT; price INT; description STRING"
 PREFIX = "spark.materialized-table."
@@ -60,7 +60,7 @@ def resolved(world, name):
     return str(found.freshness), found.refresh_mode
 
 
-class Seed551:
+class Flip551:
     """Optional freshness and the enricher."""
 
     @journey("4.1", "no clause at all: 3 minutes by default, continuous")

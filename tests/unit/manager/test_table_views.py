@@ -277,8 +277,8 @@ def test_a_table_whose_lag_cannot_be_measured_is_unknown_and_holds_up_no_other(l
     life.live(30)
     assert manager.view_of("t").freshness_status is FreshnessStatus.UNKNOWN
     assert manager.view_of("u").freshness_status is FreshnessStatus.MET
-    told = [r for r in caplog.records if "cannot be measured" in r.getMessage()]
-    assert len(told) == 1
+    recorded = [r for r in caplog.records if "cannot be measured" in r.getMessage()]
+    assert len(recorded) == 1
     del states.newest
     life.live(5)
     assert manager.view_of("t").freshness_status is FreshnessStatus.MET

@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetention
 from dbt.adapters.spark_mt.definition.modes import StartModeType, StateRetentionType
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.resolution.start_modes import FutureStartError
-from tests.seeds.told import journey
+from tests.flips.journeys import journey
 
 ORDERS = "user_id INT; amount INT; note STRING"
 PAIR = "user_id INT; amount INT"
@@ -47,7 +47,7 @@ def epoch_ms(*parts):
     return int(datetime(*parts, tzinfo=timezone.utc).timestamp() * 1000)
 
 
-class Seed557:
+class Flip557:
     """START_MODE and STATE_RETENTION."""
 
     @journey(
@@ -86,7 +86,7 @@ class Seed557:
         orders(world)
         outcome = deploy(world, f"STATE_RETENTION = {retention}")
         assert outcome.action is Action.CREATED
-        assert world.stored(T).definition.asked.state_retention.sql == retention
+        assert world.stored(T).definition.declared.state_retention.sql == retention
         assert bool(outcome.warnings) == (retention != "NONE")
         assert deploy(world, f"STATE_RETENTION = {retention}").action is Action.UNCHANGED
 
@@ -149,7 +149,7 @@ class Seed557:
         orders(world)
         outcome = deploy(world, "REFRESH_MODE = FULL START_MODE = FROM_NOW")
         assert (outcome.refresh.rows, len(outcome.warnings)) == (1, 1)
-        assert world.stored(T).definition.asked.start_mode.sql == "FROM_NOW"
+        assert world.stored(T).definition.declared.start_mode.sql == "FROM_NOW"
 
     @journey(
         "2.5",

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
     _F = TypeVar("_F", bound=Callable[..., None])
 
-IN_MEMORY = "tests/unit/seeds/test_journeys.py"
-TEXTS = "tests/unit/seeds/test_texts.py"
-ON_SPARK = "tests/functional/seeds/test_journeys.py"
+IN_MEMORY = "tests/unit/flips/test_journeys.py"
+TEXTS = "tests/unit/flips/test_texts.py"
+ON_SPARK = "tests/functional/flips/test_journeys.py"
 
 
-class Told(NamedTuple):
+class ConformanceRow(NamedTuple):
     """A row of the page.
 
     Args:
-        seed: The number of the design document.
+        flip: The number of the design document.
         section: Its section, by number or heading.
         what: What a user does.
         test: Where it is tested; empty where it is not.
@@ -27,7 +27,7 @@ class Told(NamedTuple):
         spark: Whether the test runs on Spark and Delta too.
     """
 
-    seed: int
+    flip: int
     section: str
     what: str
     test: str
@@ -71,28 +71,28 @@ def journey(
     return mark
 
 
-def only(seed: type, where: str) -> type:
+def only(flip: type, where: str) -> type:
     """A test class with those journeys of a FLIP that run in memory, or on Spark.
 
     Args:
-        seed: The FLIP's class.
+        flip: The FLIP's class.
         where: `memory` or `spark`.
     """
-    hidden = {name: None for name, j in journeys(seed) if not getattr(j, where)}
-    return type(f"Test{seed.__name__}", (seed,), {"__doc__": seed.__doc__, **hidden})
+    hidden = {name: None for name, j in journeys(flip) if not getattr(j, where)}
+    return type(f"Test{flip.__name__}", (flip,), {"__doc__": flip.__doc__, **hidden})
 
 
-def journeys(seed: type) -> Iterator[tuple[str, Journey]]:
+def journeys(flip: type) -> Iterator[tuple[str, Journey]]:
     """The test methods of a FLIP's class in the order of its text, each with its example."""
-    for name, test in vars(seed).items():
+    for name, test in vars(flip).items():
         if name.startswith("test_"):
             yield name, test.journey
 
 
-def rows(seed: type) -> Iterator[Told]:
+def rows(flip: type) -> Iterator[ConformanceRow]:
     """The rows of the page for a FLIP's journeys."""
-    number = int(seed.__name__[len("Seed") :][:3])
-    for name, j in journeys(seed):
+    number = int(flip.__name__[len("Seed") :][:3])
+    for name, j in journeys(flip):
         file = IN_MEMORY if j.memory else ON_SPARK
-        test = f"{file}::Test{seed.__name__}::{name}"
-        yield Told(number, j.section, j.what, test, j.differs, j.spark)
+        test = f"{file}::Test{flip.__name__}::{name}"
+        yield ConformanceRow(number, j.section, j.what, test, j.differs, j.spark)

@@ -6,15 +6,15 @@ import pytest
 
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 from dbt.adapters.spark_mt.statements.renderer import render
-from tests.seeds.texts import TEXTS_TOLD
+from tests.flips.texts import ALL_TEXTS
 
-READ = [text for text in TEXTS_TOLD if text.node]
-REFUSED = [text for text in TEXTS_TOLD if text.error]
-PASSED_ON = [text for text in TEXTS_TOLD if not text.node and not text.error]
+READ = [text for text in ALL_TEXTS if text.node]
+REFUSED = [text for text in ALL_TEXTS if text.error]
+PASSED_ON = [text for text in ALL_TEXTS if not text.node and not text.error]
 
 
 def name(text):
-    return f"{text.seed} {text.section} {text.what}"
+    return f"{text.flip} {text.section} {text.what}"
 
 
 @pytest.mark.parametrize("text", READ, ids=name)

@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
     DescribeTable,
     ShowCreate,
 )
-from tests.seeds.text import ALTER, CREATE, Text, created
+from tests.flips.text import ALTER, CREATE, Text, created
 
 
 def started(form: str) -> Text:
@@ -46,7 +46,7 @@ TEXTS_LATER: tuple[Text, ...] = (
         "`ALTER … AS query`",
         ALTER.format("AS\nSELECT a, b, c\nFROM s;"),
         AlterQuery,
-        {"asked.query": "SELECT a, b, c\nFROM s"},
+        {"declared.query": "SELECT a, b, c\nFROM s"},
     ),
     *(
         Text(
@@ -168,8 +168,8 @@ TEXTS_LATER: tuple[Text, ...] = (
         AlterQuery,
         {
             "options": (("a", "b"),),
-            "asked.start_mode.sql": "FROM_NOW",
-            "asked.state_retention.sql": "ALL",
+            "declared.start_mode.sql": "FROM_NOW",
+            "declared.state_retention.sql": "ALL",
         },
     ),
     Text(
@@ -224,7 +224,7 @@ TEXTS_LATER: tuple[Text, ...] = (
             "'2025-10-28 10:00:00') at execution */"
         ),
         CreateTable,
-        {"asked.start_mode.sql": "FROM_NOW(INTERVAL '7' DAY)"},
+        {"declared.start_mode.sql": "FROM_NOW(INTERVAL '7' DAY)"},
     ),
     Text(
         557,

@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.statements.errors import (
     UnsupportedAlterError,
 )
 from dbt.adapters.spark_mt.statements.parser import parse_statement
-from tests.seeds.told import journey
+from tests.flips.journeys import journey
 
 SOURCE = "col1 INT; col2 STRING; col3 INT"
 TWO, THREE = "col1 INT; col2 STRING", SOURCE
@@ -51,7 +51,7 @@ def alter(columns=ALL, hint="", clauses=""):
     return ALTER.format(columns=columns, hint=hint, clauses=clauses)
 
 
-class Seed492:
+class Flip492:
     """ALTER … AS query and OR REPLACE."""
 
     @journey(
@@ -245,12 +245,12 @@ class Seed492:
     def test_describes(self, world):
         created(world)
         assert parse_statement("desc extended my_materialized_table") is None
-        told = world.described(T)
-        assert told["Original query"] == "SELECT col1, col2\nFROM paimon_source_table"
-        assert told["Refresh mode"].startswith("CONTINUOUS")
-        assert told["Refresh"] == "whole table"
-        assert told["Freshness"] == "INTERVAL '1' MINUTE"
-        assert "Refresh handler" in told
+        shown = world.described(T)
+        assert shown["Original query"] == "SELECT col1, col2\nFROM paimon_source_table"
+        assert shown["Refresh mode"].startswith("CONTINUOUS")
+        assert shown["Refresh"] == "whole table"
+        assert shown["Freshness"] == "INTERVAL '1' MINUTE"
+        assert "Refresh handler" in shown
 
     @journey(
         "Rejected Alternatives, 3",

@@ -8,10 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.planning.properties import properties_of
-from dbt.adapters.spark_mt.planning.steps import PrepareStorage, Publish, Recluster, Unpublish
+from dbt.adapters.spark_mt.planning.steps import (
+    PrepareStorage,
+    Publish,
+    Recluster,
+    RemoveProperties,
+)
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
@@ -89,7 +94,7 @@ def strict(generation):
     return replace(BEFORE, generation=generation, resolved=resolved)
 
 
-BEFORE = stored(resolve(AskedDefinition(QUERY)))
+BEFORE = stored(resolve(DeclaredDefinition(QUERY)))
 AFTER = replace(BEFORE, generation=BEFORE.generation + 1)
 NEWER = replace(BEFORE, generation=BEFORE.generation + 2)
 
@@ -110,7 +115,7 @@ def test_who_published_something_newer_meanwhile_is_not_overwritten():
     assert len(table.statements) == 1
 
 
-@pytest.mark.parametrize("step", [Recluster(AFTER), Unpublish(AFTER.name)])
+@pytest.mark.parametrize("step", [Recluster(AFTER), RemoveProperties(AFTER.name)])
 def test_whatever_follows_a_commit_is_done_again(step):
     table = Table(AFTER, failures=1)
     run(table, step)

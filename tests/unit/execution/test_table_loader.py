@@ -6,9 +6,14 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitFacts, CommitKind
-from dbt.adapters.spark_mt.definition.definition import AskedDefinition
-from dbt.adapters.spark_mt.definition.table_state import Damaged, StoredTable, Stranger, Unreadable
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, CommitMetadata
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.table_state import (
+    InconsistentTable,
+    StoredTable,
+    UnmanagedTable,
+    Unreadable,
+)
 from dbt.adapters.spark_mt.execution.table_loader import (
     Table,
     identify,
@@ -19,12 +24,12 @@ from dbt.adapters.spark_mt.planning.properties import DEFINITION
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from tests.unit.builders import QUERY, TABLE, commit, resolve, stored
 
-DEFINITION_1 = stored(resolve(AskedDefinition(QUERY)))
-DEFINITION_2 = replace(stored(resolve(AskedDefinition(QUERY, comment="new"))), generation=2)
+DEFINITION_1 = stored(resolve(DeclaredDefinition(QUERY)))
+DEFINITION_2 = replace(stored(resolve(DeclaredDefinition(QUERY, comment="new"))), generation=2)
 
 
 def content(version, seq, definition):
-    facts = CommitFacts(
+    metadata = CommitMetadata(
         definition.table_id,
         CommitKind.CONTENT,
         seq,
@@ -32,7 +37,7 @@ def content(version, seq, definition):
         encode_definition(definition),
         positions={},
     )
-    return commit(version, facts=facts, rows=1)
+    return commit(version, metadata=metadata, rows=1)
 
 
 def table(*commits, published=DEFINITION_1, **given):
@@ -72,7 +77,7 @@ def test_a_create_that_was_cut_short_is_not_published():
 
 
 @pytest.mark.parametrize(
-    ("asked", "real", "unpublished"),
+    ("declared", "real", "unpublished"),
     [
         (("user_id",), ("user_id",), False),
         (("user_id",), (), True),
@@ -81,10 +86,11 @@ def test_a_create_that_was_cut_short_is_not_published():
         (("a b",), ("`a b`",), False),
     ],
 )
-def test_clustering_that_is_not_as_asked_must_be_set(asked, real, unpublished):
+def test_clustering_that_is_not_as_asked_must_be_set(declared, real, unpublished):
     resolved = DEFINITION_1.resolved
     clustered = replace(
-        DEFINITION_1, resolved=replace(resolved, asked=replace(resolved.asked, clustered_by=asked))
+        DEFINITION_1,
+        resolved=replace(resolved, declared=replace(resolved.declared, clustered_by=declared)),
     )
     found = identify(table(content(0, 1, clustered), published=clustered, clustered_by=real))
     assert found.unpublished is unpublished
@@ -98,17 +104,17 @@ def test_a_renamed_table_keeps_its_definition_under_the_new_name():
 
 def test_a_clone_is_a_stranger():
     found = identify(table(commit(0, "CLONE"), identity=lambda: "delta-2"))
-    assert isinstance(found, Stranger)
+    assert isinstance(found, UnmanagedTable)
 
 
 def test_a_table_that_was_never_ours():
     found = identify(table(commit(0), published=None))
-    assert found == Stranger(TABLE, "delta table")
+    assert found == UnmanagedTable(TABLE, "delta table")
 
 
 def test_a_table_whose_properties_were_removed():
     found = identify(table(content(0, 1, DEFINITION_1), published=None))
-    assert isinstance(found, Damaged)
+    assert isinstance(found, InconsistentTable)
     assert (found.seq, found.definition) == (1, DEFINITION_1)
 
 
@@ -129,7 +135,7 @@ def test_a_cleaned_log_leaves_the_definition_and_no_positions():
 def test_other_columns_are_damage(real, word):
     columns = real(DEFINITION_1.resolved.columns)
     found = identify(table(content(0, 1, DEFINITION_1), columns=lambda: columns))
-    assert isinstance(found, Damaged)
+    assert isinstance(found, InconsistentTable)
     assert word in found.problem
 
 
@@ -223,8 +229,8 @@ def mark(version, kind, seq, definition=None, operation="WRITE"):
     """A commit of ours without rows."""
     encoded = encode_definition(definition) if definition else ""
     generation = definition.generation if definition else 0
-    facts = CommitFacts("id-1", kind, seq, generation, encoded, positions={})
-    return commit(version, operation, facts, 0)
+    metadata = CommitMetadata("id-1", kind, seq, generation, encoded, positions={})
+    return commit(version, operation, metadata, 0)
 
 
 def foreign(version, operation="WRITE"):
@@ -252,19 +258,21 @@ def test_commits_before_the_adoption_are_nobodys_business():
 
 def test_an_adopted_table_that_somebody_replaced_is_damaged():
     replaced = foreign(2, "CREATE OR REPLACE TABLE AS SELECT")
-    assert isinstance(identify(table(foreign(0), ADOPTED, replaced, published=None)), Damaged)
+    assert isinstance(
+        identify(table(foreign(0), ADOPTED, replaced, published=None)), InconsistentTable
+    )
 
 
 def test_a_table_whose_properties_are_removed_after_a_refresh_is_damaged():
     commits = (foreign(0), ADOPTED, content(2, 2, DEFINITION_1))
-    assert isinstance(identify(table(*commits, published=None)), Damaged)
+    assert isinstance(identify(table(*commits, published=None)), InconsistentTable)
 
 
 @pytest.mark.parametrize("published", [DEFINITION_1, None])
 def test_a_released_table_is_plain_whether_its_properties_are_gone_or_not(published):
     released = mark(1, CommitKind.RELEASE, 2)
     found = table(content(0, 1, DEFINITION_1), released, foreign(2), published=published)
-    assert identify(found) == Stranger(TABLE, "delta table")
+    assert identify(found) == UnmanagedTable(TABLE, "delta table")
     seen = plain_table(found, ("a",))
     assert (seen.seq, seen.is_fence_known, seen.version) == (2, True, 2)
     assert (seen.leftover, seen.partitioned_by) == (published, ("a",))
@@ -272,7 +280,7 @@ def test_a_released_table_is_plain_whether_its_properties_are_gone_or_not(publis
 
 def test_a_fence_makes_no_table_of_ours():
     clone = table(foreign(0, "CLONE"), mark(1, CommitKind.FENCE, 40), identity=lambda: "delta-2")
-    assert identify(clone) == Stranger(TABLE, "clone of a materialized table")
+    assert identify(clone) == UnmanagedTable(TABLE, "clone of a materialized table")
     assert (plain_table(clone, ()).seq, plain_table(clone, ()).is_fence_known) == (40, True)
 
 

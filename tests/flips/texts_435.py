@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
     SetOptions,
     Suspend,
 )
-from tests.seeds.text import ALTER, CREATE, Text, altered, created
+from tests.flips.text import ALTER, CREATE, Text, altered, created
 
 TEXTS_435: tuple[Text, ...] = (
     created(

@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.execution.errors import TableExistsError
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.parser import parse_statement
-from tests.seeds.told import journey
+from tests.flips.journeys import journey
 
 ORDERS = "user_id INT; product_id INT; price DECIMAL(10,2); description STRING"
 FIRST = "user_id INT; product_id INT; price DECIMAL(10,2)"
@@ -60,7 +60,7 @@ def evolved(world):
     return world.run(sql(FOUR, 500), ORDERS)
 
 
-class Seed546:
+class Flip546:
     """CREATE OR ALTER."""
 
     @journey(
@@ -173,7 +173,7 @@ class Seed546:
             ("REFRESH_MODE = FULL", lambda w: w.resolved("t").refresh_mode.value == "FULL"),
             (
                 "(PRIMARY KEY (user_id) NOT ENFORCED)",
-                lambda w: w.stored("t").definition.asked.primary_key is not None,
+                lambda w: w.stored("t").definition.declared.primary_key is not None,
             ),
         ],
         ids=["comment", "properties", "freshness", "mode", "constraint"],
@@ -219,10 +219,10 @@ class Seed546:
     @journey("3.2", "the original query as it was written, and the expanded query with full names")
     def test_keeps_the_query_as_written(self, world):
         deployed(world)
-        told = world.described(T)
+        shown = world.described(T)
         query = sql().partition("AS\n")[2].rstrip(";")
-        assert told["Original query"] == query
-        assert "`spark_catalog`." in told["Expanded query"]
+        assert shown["Original query"] == query
+        assert "`spark_catalog`." in shown["Expanded query"]
 
     @journey(
         "1; 7.2",

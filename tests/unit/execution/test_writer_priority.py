@@ -39,7 +39,7 @@ class SlowFills:
 
 
 @dataclass
-class Looked:
+class CountingStore:
     """A store that counts how often a reader asked whether a table has changed."""
 
     inner: object
@@ -89,12 +89,21 @@ def test_it_loses_once_and_then_the_host_waits(world, statement):
     assert all(row[3] == 2 * row[2] for row in tables.rows("t"))
 
 
-def tell_of_a_job(tables, kind, silent_s=0):
+def record_job(tables, kind, silent_s=0):
     ports = tables.environment
-    heard_at_ms = ports.now_ms() - 1000 * silent_s
-    table, owner = tables.name("t"), ports.conduct.processes.owner()
-    ports.conduct.log.append(
-        Job("j", table, kind, JobStatus.RUNNING, heard_at_ms, heard_at_ms, owner, "ALTER")
+    last_heartbeat_ms = ports.now_ms() - 1000 * silent_s
+    table, owner = tables.name("t"), ports.execution_context.processes.owner()
+    ports.execution_context.log.append(
+        Job(
+            "j",
+            table,
+            kind,
+            JobStatus.RUNNING,
+            last_heartbeat_ms,
+            last_heartbeat_ms,
+            owner,
+            "ALTER",
+        )
     )
 
 
@@ -103,7 +112,7 @@ def test_a_host_that_was_beaten_waits_for_whoever_is_heard_of(world, kind, silen
     tables = world.tables
     host = world.host()
     host.fresh()
-    tell_of_a_job(tables, kind, silent_s)
+    record_job(tables, kind, silent_s)
     host.tick()
     assert host.progress.phase is HostPhase.STREAMING, "nobody has beaten it"
     tables.execute("ALTER MATERIALIZED TABLE t SET COMMENT 'c'")
@@ -120,7 +129,7 @@ def test_a_host_that_saw_a_change_asks_for_nobody(world):
     tables = world.tables
     host = world.host()
     host.fresh()
-    tell_of_a_job(tables, JobKind.MANUAL)
+    record_job(tables, JobKind.MANUAL)
     tables.execute(f"ALTER MATERIALIZED TABLE t AS {WIDER}")
     host.table.notice()
     host.tick()
@@ -136,7 +145,7 @@ def test_a_host_that_saw_others_write_asks_whose_turn_it_is(world):
     tables = world.tables
     host = world.host()
     host.fresh()
-    tell_of_a_job(tables, JobKind.MANUAL)
+    record_job(tables, JobKind.MANUAL)
     tables.append("events", [(7, 7, 7)])
     tables.execute("ALTER MATERIALIZED TABLE t REFRESH")
     host.table.notice()
@@ -151,7 +160,7 @@ def test_nobody_looks_at_the_table_while_a_batch_is_written(world):
     host = world.host()
     host.fresh()
     looks, is_newest = [], tables.environment.store.is_newest
-    host.table._env = replace(host.table._env, store=Looked(host.table._env.store, looks))
+    host.table._env = replace(host.table._env, store=CountingStore(host.table._env.store, looks))
     host.table._stream._env = host.table._env
     tables.append("events", [(7, 7, 7)])
     during = []
