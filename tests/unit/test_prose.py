@@ -25,14 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOT_CONVERTED = {
-    "adapter",
-    "cli",
-    "client",
     "execution",
-    "hosting",
-    "integrations",
-    "manager",
-    "manager.http",
     "query",
     "resolution",
     "spark",

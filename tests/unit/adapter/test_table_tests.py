@@ -44,7 +44,7 @@ def measured_lag(seconds):
 def test_a_stale_table_says_where_the_time_was_lost():
     late = Lag("t", 30, 35, 100_000, since_ms=50_000, path=(("up", 50_000), ("t", 89_000)))
     (row,) = stale_rows(says(lag=late), "t", None)
-    assert row.details.startswith("it is 50 seconds behind its base tables, and 35 are allowed")
+    assert row.details.startswith("it lags its base tables by 50 seconds, and 35 are allowed")
     assert row.details.endswith("up 39 s → t 11 s")
 
 

@@ -1,1 +1,1 @@
-"""What the dbt adapter does for models, seeds, catalogs and run-operations."""
+"""The dbt adapter: models, seeds, catalogs and run-operations."""

@@ -95,7 +95,7 @@ def relation_of(
 
 
 def read_description(rows: Iterable[Row]) -> Description:
-    """Take the rows of DESCRIBE TABLE EXTENDED apart: columns, a blank or a heading, facts."""
+    """Split the rows of DESCRIBE TABLE EXTENDED: columns, a blank or a heading, facts."""
     columns: list[tuple[str, str, str | None]] = []
     facts: dict[str, str] = {}
     in_columns = True

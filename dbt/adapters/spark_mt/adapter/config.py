@@ -447,7 +447,7 @@ def _options(reader: _Reader) -> Pairs:
     for key, read in _OF_OPTIONS.items():
         value = reader.read(key, read, "")
         if value and key in dict(options):
-            reader.violations.append(f"{key} is given by itself and among the options.")
+            reader.violations.append(f"{key} is given as a config and among the options.")
         options = (*options, (key, value)) if value else options
     return options
 

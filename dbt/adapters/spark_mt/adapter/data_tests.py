@@ -42,7 +42,7 @@ def stale_rows(tables: MaterializedTables, name: str, within: str | None) -> Ite
     Args:
         tables: The tables of a session.
         name: The table's name, in backticks where it needs them.
-        within: How far it may be behind, as a model's freshness; None for what its own allows.
+        within: The lag that is allowed, as a model's freshness; None for that of its own freshness.
 
     Raises:
         InvalidValueError: `within` is no duration.
@@ -56,9 +56,9 @@ def stale_rows(tables: MaterializedTables, name: str, within: str | None) -> Ite
     limit = lag.allowed_seconds if allowed is None else allowed
     lagging = lag.seconds_at(lag.measured_at_ms)
     if lagging is None:
-        yield FailingRow(lag.table, "unknown lag", "its commits do not tell what its rows reflect")
+        yield FailingRow(lag.table, "unknown lag", "its commits have no positions of the sources")
     elif lagging > limit:
-        text = f"it is {lag.seconds} seconds behind its base tables, and {limit:g} are allowed"
+        text = f"it lags its base tables by {lag.seconds} seconds, and {limit:g} are allowed"
         way = f"; the oldest missing change waited for {path_text(lag.stages)}"
         yield FailingRow(lag.table, "not fresh", text + way)
 

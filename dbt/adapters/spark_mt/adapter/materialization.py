@@ -180,7 +180,7 @@ def plan_decision(
     settings: ModelSettings,
     query: str,
 ) -> tuple[PlanSummary, tuple[str, ...]]:
-    """Tell what carrying a decision out would do; nothing is changed.
+    """Plan a decision, and change nothing.
 
     Args:
         tables: The tables of the connection.

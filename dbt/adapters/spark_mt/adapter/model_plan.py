@@ -279,7 +279,7 @@ def plan_models(
     *,
     full_refresh: bool,
 ) -> PlanReport:
-    """Tell what a run would do for models, in their order; arguments as for `plan_model`."""
+    """Plan a run of models, in their order; arguments as for `plan_model`."""
     plans: list[ModelPlan] = []
     changing: list[TableName] = []
     for model in models:
@@ -297,7 +297,7 @@ def plan_model(
     full_refresh: bool,
     changing: Collection[TableName] = (),
 ) -> ModelPlan:
-    """Tell what a run would do for a model.
+    """Plan a run of a model.
 
     Args:
         adapter: The adapter, with a connection.

@@ -156,7 +156,7 @@ def serve(
     Starts Spark in this process, with the confs of the dbt profile; `dbt run` in the same project
     then works through it. Serves the status page and the REST interface, on loopback only unless
     there is a token (--token-file, or the environment variable SPARK_MT_TOKEN). A second manager of
-    the same catalog stands by.
+    the same catalog is a standby.
     """
     secret = token_of(token_file)
     place = place_of(spark)

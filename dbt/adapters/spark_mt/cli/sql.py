@@ -87,13 +87,13 @@ def sql(text: TextChoice, limit: int, spark: SparkChoice, as_json: bool) -> None
             _print(session.execute(statement, limit), as_json=as_json)
 
 
-@click.command(short_help="Tell what statements would change.")
+@click.command(short_help="Show what statements would change.")
 @_text_options
 @spark_options
 @manager_options
 @json_option
 def plan(text: TextChoice, spark: SparkChoice, manager: ManagerChoice, as_json: bool) -> None:  # noqa: FBT001 - click gives flags by name
-    """Tell what CREATE or ALTER statements would do; nothing is changed.
+    """Show what CREATE or ALTER statements would do; nothing is changed.
 
     Prints the rows of EXPLAIN, and fails where a statement would be refused. A manager that was
     named with --url is asked; otherwise the statement is planned in a session, in the manager's

@@ -65,7 +65,7 @@ _choice_options = grouped(
     "choice",
     StatusChoice,
     click.argument("names", nargs=-1),
-    click.option("--watch/--once", default=None, help="Go on until Ctrl-C, or look once."),
+    click.option("--watch/--once", default=None, help="Repeat until Ctrl-C, or show it once."),
     click.option(
         "--every",
         type=click.FloatRange(min=0.2),

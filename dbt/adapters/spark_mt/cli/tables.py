@@ -43,7 +43,7 @@ _GOOD = frozenset({JobStatus.FINISHED, JobStatus.SKIPPED})
 def view_of(table: KnownTable, jobs: Sequence[Job]) -> TableView:
     """Return what is known of a table without looking at it.
 
-    Its freshness needs a look at its sources: see `measured`.
+    Its freshness needs the state of its sources: see `measured`.
 
     Args:
         table: Its row in the registry.

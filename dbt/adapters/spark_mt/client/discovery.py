@@ -1,7 +1,7 @@
 """Discovery file of the refresh manager that serves a warehouse on this machine.
 
-The manager writes the file beside the embedded metastore, which it locks while it runs. Whoever can
-read the file has all rights of the manager's user, so only that user may read it.
+The manager writes the file next to the embedded metastore, which it locks while it runs. A process
+that can read the file has all rights of the manager's user, so only that user may read it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HTTP2_SETTINGS = 4
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """A manager as its file tells.
+    """A manager, from its file.
 
     Args:
         owner: Its process.
@@ -77,7 +77,7 @@ def place(metastore: Path) -> Path:
 
 
 def write(path: Path, manager: Discovered) -> None:
-    """Write a manager's file, in place of an older one; nobody sees half of it.
+    """Write a manager's file, in place of an older one, in one step.
 
     Raises:
         OSError: The directory cannot be written.
@@ -106,7 +106,7 @@ def read(path: Path) -> Discovered | NotFound:
 
     Returns:
         The manager, which may hang or be about to start; or why there is none: no file, one that
-        others could have written or read, one that nobody understands, or a process that is gone
+        others could have written or read, one of another format, or a process that is gone
         or of another machine.
     """
     found = _read(path)
@@ -167,7 +167,7 @@ def _trusted_text(path: Path) -> bytes:
         PermissionError: Somebody else may have written or read it.
         OSError: It is not there, or cannot be read.
     """
-    # Neither a link to somebody else's file, nor a pipe that keeps us waiting.
+    # Neither a link to the file of another user, nor a pipe, which would block.
     flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as stream:
         faults = _faults(os.fstat(stream.fileno()))

@@ -43,7 +43,7 @@ Json = dict[str, Any]
 
 
 class ManagerUnreachableError(MaterializedTableError):
-    """Nobody answers where a manager should be."""
+    """No manager answers at the URL."""
 
     condition = "MATERIALIZED_TABLE_MANAGER_UNREACHABLE"
     text = "No manager answers at {url}: {problem}."
@@ -88,7 +88,7 @@ class ManagerClient:
     timeout_s: float = _TIMEOUT_S
 
     def about(self) -> Json:
-        """Return what it tells about itself."""
+        """Return the manager's own state."""
         return self._object("GET", "/v3/manager")
 
     def tables(self) -> list[Json]:
@@ -113,7 +113,7 @@ class ManagerClient:
         return self._object("GET", f"/v3/jobs/{quote(job_id, safe='')}")
 
     def plan(self, statement: str) -> Json:
-        """Tell what a CREATE or ALTER statement would do."""
+        """Plan a CREATE or ALTER statement."""
         return self._object("POST", f"{_TABLES}/plan", {"statement": statement})
 
     def execute(self, statement: str, catalog: str, schema: str, owner: Mapping[str, str]) -> Json:
@@ -167,7 +167,7 @@ class ManagerClient:
     def _object(self, method: str, path: str, body: Json | None = None) -> Json:
         answer = self._ask(method, path, body)
         if not isinstance(answer, dict):
-            raise ManagerUnreachableError(url=self.url, problem="it does not speak as a manager")
+            raise ManagerUnreachableError(url=self.url, problem="the answer is not a manager's")
         return answer
 
     def _ask(self, method: str, path: str, body: Json | None = None) -> Any:  # noqa: ANN401 - JSON
@@ -218,7 +218,7 @@ def _advice(status: int, problem: Json) -> str:
 
 
 def _opener(url: str) -> OpenerDirector:
-    """Speaks HTTP and nothing else, and follows no redirects: a token stays with the manager.
+    """Return an opener for HTTP alone. It follows no redirects: a token stays with the manager.
 
     A proxy is never asked for this machine's own addresses.
 

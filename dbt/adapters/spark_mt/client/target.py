@@ -64,7 +64,7 @@ def automatic_target(
         return SparkTarget("Spark runs in this process already")
     metastore = embedded_metastore(requested, home)
     if metastore is None:
-        return SparkTarget("there is no embedded metastore, beside which a manager could be found")
+        return SparkTarget("there is no embedded metastore, and so no file of a manager")
     found = _started(discovery.place(metastore), waiting, wait_s)
     return SparkTarget(found.reason) if isinstance(found, NotFound) else _manager_target(found)
 
@@ -79,7 +79,7 @@ def server_url(host: str, port: int, token: str | None, *, use_ssl: bool) -> str
         host: As a name, an address or `sc://name`.
         port: The port.
         token: What the server asks for, if it does.
-        use_ssl: Whether the server speaks TLS.
+        use_ssl: Whether the server uses TLS.
     """
     host = host.removeprefix("sc://").rstrip("/")
     if token and not use_ssl and host in _LOOPBACK:

@@ -26,14 +26,14 @@ _POLLS_PER_SECOND = int(1 / _WAITING_S)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A state of the sources that somebody waits for.
+    """A state of the sources that a caller waits for.
 
     Args:
         positions: Positions that the table's rows must reach.
         are_comparable: Whether positions are those of the same sources as the wanted ones: the
-            versions of a table that was made anew count from zero again.
+            versions of a table that was created again count from zero again.
         since_ms: The instant at or after which the host must have looked at the sources, for those
-            that tell no positions; milliseconds since the epoch, UTC.
+            that have no positions; milliseconds since the epoch, UTC.
     """
 
     positions: Positions
@@ -82,7 +82,7 @@ class Host:
             return frozenset(n for n, hosting in self._threads.items() if hosting.is_alive)
 
     def notice(self, name: TableName) -> None:
-        """Look at a table at once that somebody says was changed; nothing if it is not hosted."""
+        """Check at once whether a table was changed; do nothing if it is not hosted."""
         with self._lock:
             hosting = self._threads.get(name)
         if hosting is not None:
@@ -236,7 +236,7 @@ class _Hosting:
         self.table.end()
 
     def _ends(self) -> bool:
-        """Whether nobody has asked for the table since the tick began that found it gone."""
+        """Whether no caller has asked for the table since the tick began that found it gone."""
         with self._ending:
             self._has_ended = not self._must_check
             return self._has_ended

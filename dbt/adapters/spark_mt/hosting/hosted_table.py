@@ -58,7 +58,7 @@ class HostPhase(Enum):
     FAILING = "failing"
     """The last attempt failed; the host tries again after a pause."""
     ENDED = "ended"
-    """The host was told to stop, or the table is gone."""
+    """The host was stopped, or the table is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class HostPolicy:
     """How a host spends its time; all in milliseconds.
 
     Args:
-        look: The longest pause between two looks at the table's log and at a source that stands
-            still. Whoever is told of changes can afford a longer one: see `HostedTable.notice`.
+        look: The longest pause between two checks of the table's log and of a source without new
+            rows. A host that gets notices can have a longer one: see `HostedTable.notice`.
         first_pause: After a second failure in a row; doubled with each further one.
         longest_pause: The most that becomes.
         spread: By which part of itself a pause is shortened at most, at random, so that tables
@@ -125,7 +125,7 @@ class HostPolicy:
 
 
 PATIENT = HostPolicy()
-"""Looks every second and never gives up: for a host in somebody's own driver."""
+"""Checks every second, without a limit of failures: for a host in a user's driver."""
 
 
 LONGEST_REASON = 600
@@ -167,7 +167,7 @@ def cause_of(error: BaseException) -> str:
 
 
 def suspend_failing(environment: Environment, name: TableName, failures: Failures) -> None:
-    """Suspend a table with the reason; RESUME or a changed definition ends that (semantics 8).
+    """Suspend a table with the reason; RESUME or a changed definition ends that.
 
     Raises:
         MaterializedTableError: The table could not be suspended.
@@ -196,7 +196,7 @@ _LONGEST_WATCH_MS = 5_000
 
 
 class HostedTable:
-    """The refresh of one CONTINUOUS table, as steps that somebody else times.
+    """The refresh of one CONTINUOUS table, as steps that the host times.
 
     Args:
         name: The table's full name.
@@ -226,7 +226,7 @@ class HostedTable:
         self.progress = HostProgress(str(name))
 
     def notice(self) -> None:
-        """Look at the table's log in the next tick: somebody says that it was changed."""
+        """Check the table's log in the next tick."""
         self._looked_at_log_ms = 0
         self._env.quiet.forget(self._name)
 
@@ -245,7 +245,7 @@ class HostedTable:
         except CommitConflictError:
             self._had_conflict = True
             return 0
-        except Exception as error:  # noqa: BLE001 - a host outlives whatever a refresh may raise
+        except Exception as error:  # noqa: BLE001 - no error of a refresh ends a host
             return self._failed(error)
 
     def end(self) -> None:
@@ -339,7 +339,7 @@ class HostedTable:
         return found.positions if isinstance(found, StoredTable) else None
 
     def _watched(self, stream: HostedStream) -> int:
-        """Look after a stream that goes on, and say what follows from its end."""
+        """Watch a running stream; return the pause until the next tick."""
         if (batch := stream.take()) is not None:
             done = self.progress
             self.progress = replace(
@@ -391,7 +391,7 @@ class HostedTable:
         """Suspend the table; where that fails as well, the next failure tries it again."""
         try:
             suspend_failing(self._env, self._name, failures)
-        except Exception as error:  # noqa: BLE001 - a host outlives that, too
+        except Exception as error:  # noqa: BLE001 - no error of it ends a host
             _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(error))
 
     def _stop_stream(self) -> None:
@@ -400,7 +400,7 @@ class HostedTable:
             self._stream = None
 
     def _trigger_ms(self, definition: StoredDefinition) -> int:
-        """Half of the freshness, unless table, session or run options say so (semantics 4)."""
+        """Half of the freshness, unless table, session or run options have another value."""
         resolved = definition.resolved
         options = {**dict(resolved.declared.options), **dict(definition.run_options)}
         own = read_options(tuple(options.items())).trigger_interval

@@ -75,7 +75,7 @@ class FreshnessTimetable(Timetable):  # type: ignore[misc]
         return cls(data["seconds"], data["zone"])
 
     def infer_manual_data_interval(self, *, run_after: datetime) -> DataInterval:
-        """A run that somebody starts stands for the newest scheduled time."""
+        """A manual run is for the newest scheduled time."""
         return DataInterval.exact(coerce_datetime(self._schedule.newest(_plain(run_after))))
 
     def next_dagrun_info(
@@ -192,15 +192,15 @@ def materialized_table_dags(
         start_date: From when on tables are scheduled, aware. A fixed instant, not the present one.
         token: What the manager asks for.
         config: Run options of every refresh.
-        default_args: For every task, over three retries a minute apart: `retries`, `owner` …
+        default_args: For every task, over three retries, one a minute: `retries`, `owner` …
 
     Returns:
         The DAGs by their ids.
 
     Raises:
-        ManagerUnreachableError: Nobody answers; Airflow keeps the DAGs that it has, shows the
-            error, and begins no run before somebody answers.
-        ManagerRefusedError: The manager does not tell.
+        ManagerUnreachableError: No manager answers; Airflow keeps the DAGs that it has, shows the
+            error, and begins no run before a manager answers.
+        ManagerRefusedError: The manager refuses the request.
     """
     manager = ManagerClient(url, token)
     arguments = {

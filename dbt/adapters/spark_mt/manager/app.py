@@ -267,7 +267,7 @@ class _Assembly:
         )
 
     def _derive_again(self) -> None:
-        """Derive freshness and mode again under this manager's settings, aside (semantics 3)."""
+        """Derive freshness and mode again under this manager's settings, in a thread."""
         Thread(target=self._derive, name="materialized-table-settings", daemon=True).start()
 
     def _derive(self) -> None:

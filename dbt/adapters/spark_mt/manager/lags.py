@@ -22,14 +22,14 @@ _PAUSE = 49
 """How many times the duration of a measurement passes before the next one: 2 % of a core."""
 _LONGEST_PAUSE_MS = 60_000
 _FORGET_EVERY_MS = 3_600_000
-"""How often the catalog is asked again where tables live, which it tells of no other way."""
+"""How often the locations of tables are read again: nothing reports that they changed."""
 
 
 class TableLags:
     """Measures in a thread of its own; one measurement of all tables at a time.
 
     Args:
-        states: Reads what sources have; used by nobody else.
+        states: Reads what sources have; for this object alone.
         complete: Returns up to which instant the refresh of a table knows that nothing is missing.
         now_ms: The current instant, milliseconds since the epoch, UTC.
         in_background: Runs an action somewhere else, soon.
@@ -57,7 +57,7 @@ class TableLags:
         return self._lags.get(name)
 
     def tick(self, tables: Mapping[TableName, KnownTable]) -> None:
-        """Begin a measurement of every table, unless one goes on or the last one was costly."""
+        """Begin a measurement of every table, unless one runs or the last one was costly."""
         if not self._is_busy and self._now_ms() >= self._next_ms:
             self._is_busy = True
             self._in_background(lambda: self._measure_all(tables))

@@ -30,7 +30,7 @@ _NOT_SECRET = frozenset({"has_token"})
 _BEARER = re.compile(r"(?i)\b(bearer\s+)[^\s,;\"']+")
 _IN_URL = re.compile(r"(?i)([?&;](?:[\w.-]*(?:token|secret|password)[\w.-]*)=)[^&;\s\"']+")
 _LOUD = ("py4j", "asyncio", "urllib3")
-"""Libraries that tell much at level INFO."""
+"""Libraries that log much at level INFO."""
 
 
 _SHARED: list[Processor] = [
@@ -55,7 +55,7 @@ class Redaction:
     """Takes secrets out of events: by their names, by what surrounds them, and by their values.
 
     Args:
-        secrets: Values that must not be seen, whatever they stand in.
+        secrets: Values that must not be logged, in whatever text they are.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -96,7 +96,7 @@ def configure(
 
     Args:
         log_format: JSON for machines, console for people.
-        level: The least level that is told: `debug`, `info`, `warning` or `error`, in any case.
+        level: The least level that is logged: `debug`, `info`, `warning` or `error`, in any case.
         secrets: Values that must never be written, such as tokens.
         stream: Where to; standard error if left out.
     """
@@ -127,7 +127,7 @@ def configure(
 
 def _log_thread_error(failed: threading.ExceptHookArgs) -> None:
     """A thread that ends by an error says so in the log, as everything else does."""
-    if failed.exc_type is SystemExit:  # it was told to end
+    if failed.exc_type is SystemExit:  # it was ended on purpose
         return
     name = failed.thread.name if failed.thread else ""
     log = structlog.get_logger(__name__)

@@ -44,7 +44,7 @@ class Storage(Protocol):
         ...
 
     def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
-        """Remove the checkpoints in which no stream of these tables went on for a week.
+        """Remove the checkpoints in which no stream of these tables ran for a week.
 
         Never those of other tables: several catalogs may keep theirs in the same place.
         """
@@ -81,7 +81,7 @@ class TableMaintenance:
         self._is_busy = False
 
     def tick(self, tables: Mapping[TableName, KnownTable]) -> None:
-        """Begin the next thing that is due, unless the one before goes on."""
+        """Begin the next thing that is due, unless the one before still runs."""
         if self._is_busy:
             return
         self._compacted = {n: count for n, count in self._compacted.items() if n in tables}
@@ -124,7 +124,7 @@ class TableMaintenance:
         return rests and now - progress.committed_at_ms >= IDLE_MS
 
     def _is_due(self, name: TableName) -> bool:
-        """Whether enough batches came since the last time; a host that began anew counts anew."""
+        """Whether enough batches came since the last time; a new host counts from zero."""
         progress = self._progress(name)
         batches = progress.batches if progress else 0
         before = self._compacted.get(name, 0)
@@ -140,7 +140,7 @@ class TableMaintenance:
 def kept_for(name: TableName, tables: Mapping[TableName, KnownTable], now_ms: int) -> int:
     """Return for how long a table's replaced files must be kept, in milliseconds.
 
-    A reader that stopped at an old version goes on from there: its files stay until a day behind
+    A reader that stopped at an old version continues from there: its files stay until a day after
     its newest refresh.
     """
     readers = [t for t in tables.values() if str(name) in t.reads]

@@ -36,8 +36,8 @@ class ServeOptions:
             takes over.
         give_up_after: After how many failures of the same cause in a row a table is suspended; 0
             for never.
-        stop_within_seconds: How long running refreshes have to end when the manager is told to
-            stop.
+        stop_within_seconds: How long running refreshes have to end when the manager is
+            stopped.
     """
 
     home: Path

@@ -39,14 +39,14 @@ class ManagerPolicy:
     """All times in milliseconds.
 
     Args:
-        tick: From one look at the registry to the next.
+        tick: From one read of the registry to the next.
         sweep: In which time every definition is compared with its row in the registry.
         takeover: After how long without a word another manager may take over.
         runs: How many refreshes of FULL tables, and such that were asked for, run at a time.
         patience: How long a run waits at most for upstream tables that are due at the same time.
         give_up_after: After how many failures of the same cause a table is suspended; 0 for never.
-        look: How often a host looks at its table's log by itself; the registry tells of changes
-            long before.
+        look: How often a host checks its table's log; the registry shows most changes long
+            before.
         compact_after: After how many batches an idle table's small files are merged; 0 for never.
     """
 
@@ -86,7 +86,7 @@ class Workers:
         handlers: Tells who refreshes what.
         maintenance: Compaction and removal of what is dead.
         lags: Of all tables.
-        flush: Writes what was told and may wait.
+        flush: Writes the rows that may wait.
         take_over: What a new leader does once, aside: deriving modes again.
     """
 
@@ -104,7 +104,7 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class Reconciler:
-    """One look at everything after the other.
+    """Reconciliation of tables, hosts and schedules with the registry, tick by tick.
 
     Args:
         leadership: Of the catalog.
@@ -142,7 +142,7 @@ class Reconciler:
         """Look at everything once.
 
         Raises:
-            Exception: The registry could not be read or written; what runs goes on.
+            Exception: The registry could not be read or written; what runs continues.
         """
         if self._is_closed:
             return
@@ -169,7 +169,7 @@ class Reconciler:
         """Stop everything, without waiting: another manager does it now, or may."""
         if not self._leads:
             return
-        _LOGGER.warning("this manager does not hold the lease any more; it stands by")
+        _LOGGER.warning("this manager does not hold the lease any more; it is a standby now")
         self._stop_all()
 
     def close(self) -> None:
@@ -249,7 +249,7 @@ class Reconciler:
         return True
 
     def _watch(self) -> None:
-        """Take in what hosts did, and see after those that ended by themselves."""
+        """Take in what hosts did, and check those that ended without being stopped."""
         hosting = self._workers.hosting
         hosted = hosting.hosted()
         for table in self._view.tables.values():
@@ -261,7 +261,7 @@ class Reconciler:
                 self._repair_ended(table.name)
 
     def _repair_ended(self, name: TableName) -> None:
-        """A host ended by itself: its table is gone, or is not what its row says."""
+        """Correct the row of a table whose host ended: the table is gone, or was changed."""
         try:
             repaired = self._view.repair(name)
         except Exception as error:  # noqa: BLE001 - the next tick tries it again
@@ -344,7 +344,7 @@ class Loop:
         self._woken.set()
 
     def stop(self, within_s: float) -> bool:
-        """End after the tick that is under way.
+        """End after the tick in progress.
 
         Returns:
             Whether it has ended within the time, in seconds.
@@ -363,14 +363,14 @@ class Loop:
         return self._thread.is_alive() and self._now_ms() - since_ms <= bound_ms
 
     def tick(self) -> None:
-        """Tick once; what goes wrong is told, not raised."""
+        """Tick once; errors are logged, not raised."""
         began_ms, problem = self._now_ms(), ""
         try:
             self._reconciler.tick()
         except Exception as error:
             problem = problem_of(error)
             if problem != self.state.problem:
-                _LOGGER.warning("a look at the catalog failed: %s", problem, exc_info=True)
+                _LOGGER.warning("the catalog could not be checked: %s", problem, exc_info=True)
         ended_ms = self._now_ms()
         ticks = self.state.ticks + (0 if problem else 1)
         self.state = TickState(ticks, (ended_ms - began_ms) / 1000, ended_ms, problem)

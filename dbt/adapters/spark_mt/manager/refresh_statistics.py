@@ -77,8 +77,8 @@ class RefreshStatistics:
 
         Args:
             jobs: The rows.
-            with_effective_status: Says how a job really stands that has not ended: it is shown so,
-                and counts only when the log says that it has ended.
+            with_effective_status: Returns a job that has not ended with its effective status, which
+                is shown. It counts only when the log has its end.
         """
         with self._lock:
             for job in sorted(jobs, key=lambda job: job.started_at_ms):
@@ -176,7 +176,7 @@ class RefreshStatistics:
         return False
 
     def _show(self, job: Job) -> None:
-        """Show a job as it stands; one whose owner is gone is judged no more."""
+        """Show a job with its status; one whose owner is gone keeps the effective status."""
         statistics, ended = self._of(job.table), job.ended_at_ms
         duration = None if ended is None else max(0, ended - job.started_at_ms)
         statistics.points[job.job_id] = RefreshPoint(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def upstream_first(tables: Iterable[KnownTable]) -> tuple[KnownTable, ...]:
-    """Return tables so that each comes behind those that it reads; otherwise in the given order.
+    """Return tables so that each comes after those that it reads; otherwise in the given order.
 
     Tables that read each other, which only rows of different times can say, keep their order.
     """
@@ -81,8 +81,8 @@ class BufferedJobLog:
     """The log of refreshes of a manager: rows that may wait are written together.
 
     A thousand tables that are looked at each hour would otherwise cost a thousand commits. What is
-    lost when the process is killed is told again: such a run is then still due. Until then whoever
-    asks here reads kept rows as if they were written.
+    lost when the process is killed is written again: such a run is then still due. Until then a
+    caller of this object reads kept rows as if they were written.
 
     Args:
         log: Where rows go.
@@ -130,7 +130,7 @@ class BufferedJobLog:
         return version in self._of_jobs_alone
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
-        """Return the jobs that were heard of since an instant."""
+        """Return the jobs with a heartbeat since an instant."""
         return self._log.jobs(catalog, since_ms)
 
     def job(self, catalog: str, job_id: str) -> Job | None:
@@ -176,7 +176,7 @@ _DONE = frozenset({JobStatus.FINISHED, JobStatus.SKIPPED})
 _PER_TABLE = 30
 _REMEMBERED_MS = 7 * 24 * 3600 * 1000
 _LONGEST_PAUSE_MS = 60_000
-"""What a sweep makes up for at most: it must not hold up a look after a pause."""
+"""What a sweep makes up for at most: it must not delay the first tick after a pause."""
 _MOST_KNOWN = 1_000
 _SKEW_MS = 60_000
 """How much clocks of processes that write the log may differ, for what is read again."""
@@ -322,7 +322,7 @@ class CatalogView:
 
 
 def _agrees(known: KnownTable, found: StoredTable) -> bool:
-    """Whether a row tells what concerns hosts and schedules as it is."""
+    """Whether a row agrees with the table in what concerns hosts and schedules."""
     definition = found.definition
     there = (definition.table_id, definition.generation, definition.status)
     return (known.table_id, known.generation, known.status) == there and (

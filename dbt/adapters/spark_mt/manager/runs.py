@@ -53,10 +53,10 @@ class Run:
         table: Of which table.
         requested: What was asked for.
         ready_at_ms: Before when it must not begin, milliseconds since the epoch, UTC.
-        patience_ms: How long behind that it waits for upstream tables at most.
+        patience_ms: How long after that it waits for upstream tables at most.
         replaces: Whether it makes up for every run of the table that is pending: a run over the
             newest state of the sources does, one for certain partitions does not.
-        is_submitted: Whether somebody asked for this very run and knows its name, who is told when
+        is_submitted: Whether a user submitted this run and has its id: its job is written also when
             it does not begin.
     """
 
@@ -122,16 +122,16 @@ class Dispatcher:
 
     @property
     def running(self) -> int:
-        """How many runs are under way."""
+        """How many runs are in progress."""
         return self._running
 
     def is_running(self, table: TableName) -> bool:
-        """Whether a run of the table is under way."""
+        """Whether a run of the table is in progress."""
         queue = self._queues.get(table)
         return queue is not None and queue.is_running
 
     def order_by(self, upstream: Mapping[TableName, frozenset[TableName]]) -> None:
-        """Tell which tables come before which."""
+        """Set which tables come before which."""
         with self._changed:
             self._upstream = upstream
 
@@ -145,7 +145,7 @@ class Dispatcher:
             self._withdrawn(run)
 
     def withdraw(self, table: TableName) -> None:
-        """Take every pending run of a table back; one that is under way goes on."""
+        """Withdraw every pending run of a table; a running one continues."""
         self._take_back(table, lambda _: True)
 
     def withdraw_scheduled(self, table: TableName) -> None:
@@ -184,7 +184,7 @@ class Dispatcher:
                 self._changed.wait(max(self.dispatch(), 1) / 1000)
 
     def close(self, within_s: float) -> bool:
-        """Begin nothing more, and wait for what is under way.
+        """Begin nothing more, and wait for what runs.
 
         Args:
             within_s: The longest time to wait, in seconds.
@@ -307,7 +307,7 @@ class Refreshing:
         self._waiting_runs: dict[str, _WaitingRun] = {}
 
     def record(self, job: Job) -> None:
-        """Tell of a run before it begins, and go on doing so while it waits for its turn."""
+        """Write the row of a run before it begins, with heartbeats while it waits."""
         environment = self._environment()
         recorder = JobRecorder(environment, job)
         recorder.write(job)
@@ -316,7 +316,7 @@ class Refreshing:
         )
 
     def cancel(self, run: Run) -> None:
-        """Tell that a run will not begin."""
+        """Write that a run will not begin."""
         waiting = self._stopped_waiting(run)
         if waiting is not None:
             error = "it was taken back before it began: the table or its manager is no more"
@@ -327,7 +327,7 @@ class Refreshing:
         return self._failures.get(table, Failures())
 
     def perform(self, run: Run) -> Run | None:
-        """Carry out a run; whatever goes wrong is told, not raised.
+        """Carry out a run; errors are written to its job, not raised.
 
         Returns:
             The run that tries it again; None where nothing is to be tried again.
@@ -372,7 +372,7 @@ class Refreshing:
     def _refused(
         self, run: Run, recorder: JobRecorder, status: JobStatus, error: Exception
     ) -> None:
-        """A schedule may ask a moment too late; whoever submitted the run is told."""
+        """Write the failure if a user submitted the run; a schedule may be a moment too late."""
         if run.is_submitted:
             _settle(recorder, status, error=problem_of(error))
 
@@ -408,7 +408,7 @@ class Refreshing:
         return replace(run, requested=requested, ready_at_ms=self._now_ms() + pause_ms)
 
     def _suspend_failing(self, table: TableName, failures: Failures) -> None:
-        """Suspend the table; its runs are withdrawn by whoever sees that, or end by themselves."""
+        """Suspend the table; its pending runs are withdrawn in the next tick, or are refused."""
         try:
             suspend_failing(self._environment(), table, failures)
         except Exception as error:  # noqa: BLE001 - the next failure tries it again
@@ -424,7 +424,7 @@ def _settle(
     job, log = recorder.job, recorder.environment.execution_context.log
     try:
         found = log.job(job.table.catalog or "", job.job_id)
-    except Exception as problem:  # noqa: BLE001 - to tell the end twice is better than never
+    except Exception as problem:  # noqa: BLE001 - to write the end twice is better than never
         _LOGGER.warning("the log of refreshes could not be read: %s", problem_of(problem))
         found = None
     if found is None or found.status is JobStatus.RUNNING:
@@ -432,7 +432,7 @@ def _settle(
 
 
 def _job(environment: Environment, run: Run, began_ms: int) -> Job:
-    """The row of a scheduled run that failed before anything else told of it."""
+    """Return the row of a scheduled run that failed before it had one."""
     at = run.requested.scheduled_at
     return Job(
         job_id=run.requested.refresh_id,

@@ -74,10 +74,10 @@ def serve(
     Args:
         options: How.
         until: Waits for the end; by default for a signal.
-        ready: Is told when everything answers.
+        ready: Is called when everything answers.
 
     Returns:
-        0, or 1 where refreshes under way did not end within the time and were left; each of them
+        0, or 1 where running refreshes did not end within the time and were left; each of them
         commits as a whole or not at all.
 
     Raises:
@@ -173,7 +173,7 @@ class _Server:
     def _await_end_of_a_killed_one(self) -> None:
         """Wait for the JVM of a manager that was killed: it ends seconds after its process.
 
-        It holds the embedded metastore until then, and nobody should have to start again for it.
+        It holds the embedded metastore until then, so that the next start does not fail.
         """
         metastore = embedded_metastore(self._options.confs, self._options.home)
         if self._file is None or metastore is None or not self._file.exists():
@@ -237,8 +237,9 @@ def wait_collecting(signalled: Event, every_s: float = _COLLECT_EVERY_S) -> None
     """Wait for an event; collect Python's garbage every `every_s` seconds meanwhile.
 
     Python counts its own objects to decide when to collect. A wrapper of some bytes keeps a
-    session or a query of the JVM alive, and a manager makes so few of them that full collections
-    are hours apart. What a process has once it serves stays, so later collections leave it out.
+    session or a query of the JVM alive, and a manager makes so few of them that there are
+    hours between full collections. What a process has once it serves stays, so later collections
+    leave it out.
     """
     gc.collect()
     gc.freeze()

@@ -94,12 +94,12 @@ class Parts:
         catalog: Whose tables it keeps fresh.
         place: Where it runs.
         environment: Makes ports.
-        environment_for: Makes ports that stand where a statement's names belong.
+        environment_for: Makes ports with the current catalog and schema of a statement.
         log: The log of refreshes.
         leadership: Of the catalog.
         view: What the registry says.
         statistics: What became of refreshes.
-        lags: How far tables are behind.
+        lags: The lags of tables.
         hosting: Of CONTINUOUS tables.
         workflows: Of FULL tables.
         handlers: Tells who refreshes what.
@@ -196,7 +196,7 @@ _SHOWN = 200
 
 
 def plan_statement(environment: Environment, statement: str) -> ChangeView:
-    """Tell what a CREATE or ALTER statement would do; nothing is changed.
+    """Plan a CREATE or ALTER statement, and change nothing.
 
     Raises:
         NotPlannableError: The text is another statement.
@@ -241,7 +241,7 @@ class Manager:
         self._is_stopping = False
 
     def about(self) -> ManagerView:
-        """Tell about the manager itself, from memory."""
+        """Describe the manager itself, from memory."""
         parts, place = self._parts, self._parts.place
         lease, tick = parts.leadership.lease, parts.loop.state
         running = (self._progress(name) for name in parts.hosting.hosted())
@@ -264,12 +264,12 @@ class Manager:
         )
 
     def health(self) -> Health:
-        """Tell whether it works, from memory."""
+        """Return whether it works, from memory."""
         loop, problems = self._parts.loop, []
         if not loop.is_alive:
-            problems.append("the loop that looks at the catalog has not ended a look lately")
+            problems.append("the loop that checks the catalog has not ended a tick lately")
         if loop.state.problem:
-            problems.append(f"the newest look at the catalog failed: {loop.state.problem}")
+            problems.append(f"the newest check of the catalog failed: {loop.state.problem}")
         role = self._role()
         if role is Role.STARTING:
             problems.append("the catalog was not looked at yet")
@@ -322,7 +322,7 @@ class Manager:
         return found and with_effective_status(found, self._parts.environment())
 
     def plan(self, statement: str) -> ChangeView:
-        """Tell what a CREATE or ALTER statement would do; nothing is changed.
+        """Plan a CREATE or ALTER statement, and change nothing.
 
         Raises:
             MaterializedTableError: The text is no such statement.
@@ -366,7 +366,7 @@ class Manager:
         return self._changed(TableOperations(self._parts.environment()).suspend(name))
 
     def resume(self, name: str, run_options: Pairs = ()) -> ChangeView:
-        """Let a suspended table go on; returns when it has caught up.
+        """Resume a suspended table; returns when it has caught up.
 
         Raises:
             MaterializedTableError: It cannot; it stays suspended.
@@ -379,10 +379,10 @@ class Manager:
         self._parts.loop.wake()
 
     def stop(self, within_s: float) -> bool:
-        """Stop in good order: nothing new begins, batches and refreshes under way end.
+        """Stop in good order: nothing new begins, running batches and refreshes end.
 
         Args:
-            within_s: The longest time that refreshes under way have, in seconds.
+            within_s: The longest time that running refreshes have, in seconds.
 
         Returns:
             Whether everything ended within it. What did not is safe: its commit happens or not.
@@ -448,7 +448,7 @@ def _succeeds(action: Callable[[], None]) -> bool:
     """Whether an action succeeds; its failure must not keep others from being stopped."""
     try:
         action()
-    except Exception as error:  # noqa: BLE001 - told, and the rest is stopped all the same
+    except Exception as error:  # noqa: BLE001 - logged, and the rest is stopped all the same
         _LOGGER.warning("while stopping: %s", problem_of(error))
         return False
     return True

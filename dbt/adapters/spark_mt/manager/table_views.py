@@ -43,7 +43,7 @@ class Observed:
         points: The newest of them, the oldest first.
         handler: Who refreshes it, for people.
         next_run_ms: When it is scheduled next.
-        is_refreshing: Whether a run of it is under way here.
+        is_refreshing: Whether a run of it is in progress here.
         problem: Why its runs fail now; empty if they do not.
         failures: How often in a row.
         lag: As it was measured last; None before that.

@@ -32,7 +32,7 @@ class NotExecutableError(MaterializedTableError):
 
 @dataclass(frozen=True, slots=True)
 class StatementRequest:
-    """A statement that somebody asks the manager to carry out in its driver.
+    """A statement that the manager is to carry out in its driver.
 
     Args:
         statement: CREATE, ALTER of any kind, or REFRESH of a materialized table.
@@ -103,7 +103,7 @@ class TableView:
 
     Args:
         name: The full name, `catalog.schema.table`.
-        freshness: As it stands in a statement, `INTERVAL '3' MINUTE`.
+        freshness: As in a statement, `INTERVAL '3' MINUTE`.
         freshness_seconds: The same in seconds.
         refresh_mode: CONTINUOUS or FULL.
         declared_refresh_mode: AUTOMATIC, CONTINUOUS or FULL.
@@ -120,7 +120,7 @@ class TableView:
             through all materialized tables on the way; 0 if none is missing, None when unknown.
         own_lag_seconds: The same for the tables that it reads directly.
         allowed_lag_seconds: The largest lag at which it is MET: its freshness, and in mode FULL the
-            duration of its last refresh as well, as such a table is that far behind by design.
+            duration of its last refresh as well, as such a table lags by that much by design.
         lag_stages: For which tables the oldest missing change has waited, or waits, and for how
             long; they add up to `lag_seconds`.
         lag_measured_at_ms: When missing changes were looked for; one that is missing since then
@@ -167,12 +167,12 @@ class TableView:
 
 @dataclass(frozen=True, slots=True)
 class SourcePosition:
-    """How far a table has read a source, beside where the source stands.
+    """How far a table has read a source, and the newest position of the source.
 
     Args:
         source: The full name.
-        reflected: Where the table's rows stand, for people; empty when unknown.
-        newest: Where the source stands, for people; empty when unknown.
+        reflected: The position that the table's rows reflect, for people; empty when unknown.
+        newest: The newest position of the source, for people; empty when unknown.
     """
 
     source: str
@@ -226,7 +226,7 @@ class ChangeView:
 
 @dataclass(frozen=True, slots=True)
 class RefreshRequest:
-    """A refresh as the REST interface of seed 435 asks for it.
+    """A request of FLIP-435's REST interface for a refresh.
 
     Args:
         table: The table's name, in backticks where it needs them.
@@ -234,7 +234,7 @@ class RefreshRequest:
             table with date formatters. False refreshes the whole table.
         schedule_time: The scheduled time as text in the table's stored zone.
         schedule_time_format: The Spark datetime pattern of that text.
-        run_options: Options of this refresh only (semantics 8).
+        run_options: Options of this refresh only.
         partition: The value of each partition column to refresh, as text that is cast to the
             column's type; empty for the whole table. A refresh that a schedule asks for has none.
     """
@@ -302,7 +302,7 @@ class Health:
 
     Args:
         is_alive: Its loop has ticked lately.
-        is_ready: It has looked at everything once, or stands by.
+        is_ready: It has checked every table once, or is a standby.
         problems: Why not, one sentence each.
     """
 
@@ -334,11 +334,11 @@ class ManagerService(Protocol):
     """A running manager."""
 
     def about(self) -> ManagerView:
-        """Tell about the manager itself, from memory."""
+        """Describe the manager itself, from memory."""
         ...
 
     def health(self) -> Health:
-        """Tell whether it works, from memory."""
+        """Return whether it works, from memory."""
         ...
 
     def tables(self) -> tuple[TableView, ...]:
@@ -370,7 +370,7 @@ class ManagerService(Protocol):
         ...
 
     def plan(self, statement: str) -> ChangeView:
-        """Tell what a CREATE or ALTER statement would do; nothing is changed.
+        """Plan a CREATE or ALTER statement, and change nothing.
 
         A statement that would be refused is an answer, too: its violations are named.
 
@@ -406,7 +406,7 @@ class ManagerService(Protocol):
         ...
 
     def resume(self, name: str, run_options: Pairs = ()) -> ChangeView:
-        """Let a suspended table go on; returns when it has caught up.
+        """Resume a suspended table; returns when it has caught up.
 
         Raises:
             MaterializedTableError: It cannot; it stays suspended.

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 
 class RefreshHandlers:
-    """Tells them once, and again where they change; one commit for all that changed.
+    """Each is written once, and again where it changes; one commit for all that changed.
 
-    A handler names the term of the lease under which it was told: it counts as long as that holds.
+    A handler names the term of the lease under which it was written, and is valid while it is held.
 
     Args:
         catalog: Whose tables.
-        registry: Where they are told.
+        registry: Where they are written.
         owner: The manager's process.
         term: Returns the term of the lease that it holds.
         workflows: Of FULL tables.
@@ -66,13 +66,13 @@ class RefreshHandlers:
         self._recorded: dict[TableName, bytes] = {}
 
     def take_over(self) -> None:
-        """Read what the manager before this one told, and let its workflows be known."""
+        """Read the handlers of the manager before this one, and take over its workflows."""
         self._recorded = dict(self._registry.handlers(self._catalog))
         stored = {name: _stored(text) for name, text in self._recorded.items()}
         self._workflows.restore({name: each for name, each in stored.items() if each is not None})
 
     def record(self, tables: Sequence[KnownTable]) -> None:
-        """Tell who refreshes these tables, and that nobody does those that were told before."""
+        """Write who refreshes these tables, and that no manager refreshes the others any more."""
         wanted = {table.name: self._text(table) for table in tables}
         changed = {n: h for n, h in wanted.items() if self._recorded.get(n) != h}
         changed |= dict.fromkeys(self._recorded.keys() - wanted.keys(), b"")
@@ -172,7 +172,7 @@ class TableWorkflows:
     def _took(self, change: Callable[..., None], *what: object) -> bool:
         try:
             change(*what)
-        except Exception as error:  # noqa: BLE001 - the next look tries it again
+        except Exception as error:  # noqa: BLE001 - the next tick tries it again
             _LOGGER.warning("a workflow was not changed: %s", problem_of(error))
             return False
         return True
@@ -224,7 +224,7 @@ class TableWorkflows:
     def _to_store(
         self, workflow: CreatePeriodicRefreshWorkflow, handler: RefreshHandler
     ) -> StoredHandler:
-        """Serialize a handler; one that cannot be is told, and its workflow goes on."""
+        """Serialize a handler; a failure is logged, and the workflow is kept."""
         description, serialized = type(handler).__name__, b""
         try:
             description = handler.describe()
@@ -295,7 +295,7 @@ def _made_up_to(table: KnownTable, last_scheduled_ms: int | None) -> int:
     """Return up to when no scheduled time is missed.
 
     A table that was computed whole needs no run for a time before that, and a run for a time long
-    past, which somebody asked for, says nothing of those since.
+    past, which a user requested, says nothing of those since.
     """
     known = (last_scheduled_ms, table.last_refresh_at_ms)
     return max((at for at in known if at is not None), default=table.recorded_at_ms)

@@ -81,7 +81,7 @@ def test_a_refresh_that_runs_is_named_when_nothing_else_explains_the_lag():
 
 def test_a_lag_that_is_not_known_gives_no_instant():
     found = advice_of("hourly_departures", lag_seconds=None, recent=())
-    assert found.facts == ("It is further behind its base tables than its freshness allows.",)
+    assert found.facts == ("Its lag to its base tables is larger than its freshness allows.",)
     assert "No refresh has failed" in found.remedy
 
 

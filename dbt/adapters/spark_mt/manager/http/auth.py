@@ -82,7 +82,7 @@ class Sessions:
 
 
 class Attempts:
-    """Counts wrong tokens that were typed, so that nobody tries thousands.
+    """Limit of wrong tokens that are typed, against guessing.
 
     Programs, who send the token themselves, are not held up by it.
 
@@ -124,20 +124,20 @@ class Visitor(Enum):
     SESSION = "SESSION"
     """A browser whose user has signed in."""
     LOCAL = "LOCAL"
-    """Somebody on this machine, where no token is needed for what is asked."""
+    """A user of this machine, where the request needs no token."""
     NOBODY = "NOBODY"
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """What a manager is told about who may reach it.
+    """Configuration of who may reach a manager.
 
     Args:
         host: The address that it listens at.
         token: What programs and people must know; None where nothing is asked for.
         names: Further names under which it answers, as behind a proxy.
-        open_reads: Only changes need the token, as long as nobody but this machine's processes
-            reaches the manager.
+        open_reads: Only changes need the token, as long as only processes of this machine reach
+            the manager.
     """
 
     host: str = "127.0.0.1"
@@ -154,7 +154,7 @@ class Access:
     """The rules, applied to requests.
 
     Args:
-        rules: What the manager was told.
+        rules: The configuration.
         now: Seconds since the epoch.
 
     Raises:
@@ -171,7 +171,7 @@ class Access:
 
     @property
     def has_token(self) -> bool:
-        """Whether the manager has a token at all; without one nobody can sign in."""
+        """Whether the manager has a token at all; without one no user can sign in."""
         return self._token is not None
 
     @property
@@ -194,7 +194,7 @@ class Access:
         return _hostname(host) in LOOPBACK_NAMES | names
 
     def visitor(self, request: HTTPConnection) -> Visitor:
-        """Tell who asks, by token, cookie or place."""
+        """Return who sends a request, by token, cookie or address."""
         if self._token is None:
             return Visitor.LOCAL
         if self._has_token(request):
@@ -242,7 +242,7 @@ class Access:
         return True
 
     def sign_out(self, request: Request, response: Response) -> None:
-        """End the session: its cookie is taken away, and is worth nothing if somebody has it."""
+        """End the session: its cookie is deleted, and a copy of it is not valid."""
         self._sessions.end(request.cookies.get(self._sessions.cookie, ""))
         response.delete_cookie(self._sessions.cookie, path="/", httponly=True, samesite="strict")
 
@@ -261,12 +261,12 @@ class Access:
 
 
 def is_browser(request: HTTPConnection) -> bool:
-    """Whether a browser sent it; every browser tells with a change where it came from."""
+    """Whether a browser sent it; every browser sends the origin of a change."""
     return "origin" in request.headers or "sec-fetch-site" in request.headers
 
 
 def is_own_page(request: HTTPConnection) -> bool:
-    """Whether nothing shows that the request began on a page of somebody else."""
+    """Whether no header shows that the request began on a page of another origin."""
     site = request.headers.get("sec-fetch-site", "none")
     origin = request.headers.get("origin")
     if site not in {"same-origin", "none"}:
@@ -295,7 +295,7 @@ def _hostname(host: str) -> str:
 
 
 def _key(token: bytes | None) -> bytes:
-    """What signs sessions: they outlive the manager's process, and end with its token."""
+    """What signs sessions: they are valid after a restart, until the token changes."""
     return hmac.new(token or b"", b"spark-mt session", hashlib.sha256).digest()
 
 

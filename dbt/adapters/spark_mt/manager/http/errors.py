@@ -59,7 +59,7 @@ class ServerNotStartedError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_HTTP_SERVER_NOT_STARTED"
     text = "The HTTP server at {host}, port {port} did not start: {problem}."
-    remedy = "The manager's log tells more. No table was touched; start the manager again."
+    remedy = "The manager's log has the details. No table was touched; start the manager again."
 
 
 class UnauthenticatedError(MaterializedTableError):
@@ -132,7 +132,7 @@ class WrongMethodError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_METHOD_NOT_ALLOWED"
     text = "{path} does not take {method}; nothing was done."
-    remedy = "It takes {allowed}; /openapi.json tells what for."
+    remedy = "It takes {allowed}; /openapi.json has what for."
 
 
 class ManagerBusyError(MaterializedTableError):
@@ -149,7 +149,7 @@ class ManagerStoppingError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_MANAGER_STOPPING"
     text = "The manager stops; whether the request is carried out is not known."
     remedy = (
-        "Ask again when it runs: SHOW JOBS and the page of the table tell what was done. Repeating "
+        "Ask again when it runs: SHOW JOBS and the page of the table show what was done. Repeating "
         "a request does no harm."
     )
 
@@ -160,7 +160,7 @@ class InternalError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_INTERNAL_ERROR"
     text = "The manager failed at this request; whether anything was done is not known."
     remedy = (
-        "Its log has the details under the request's id; SHOW JOBS and the page of the table tell "
+        "Its log has the details under the request's id; SHOW JOBS and the page of the table show "
         "what was done. Repeating a request does no harm."
     )
 

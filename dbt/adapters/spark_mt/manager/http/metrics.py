@@ -38,7 +38,7 @@ _Values = dict[str, float | None]
 class ManagerCollector(Collector):
     """Reads tables, counters and the manager itself from memory, at each scrape.
 
-    Values that nobody knows are left out: there is no lag of a table that was never looked at.
+    Unknown values are left out: a table that was never measured has no lag.
     """
 
     def __init__(self, service: ManagerService) -> None:
@@ -51,11 +51,11 @@ class ManagerCollector(Collector):
         yield from _of_manager(self._service.about())
         health = self._service.health()
         yield _one("alive", "Whether the manager's loop ticks.", health.is_alive)
-        yield _one("ready", "Whether it looked at everything or stands by.", health.is_ready)
+        yield _one("ready", "Whether it has checked every table, or is a standby.", health.is_ready)
 
 
 def registry(service: ManagerService) -> CollectorRegistry:
-    """Return a registry of its own, with the manager's process beside its tables."""
+    """Return a registry of its own, with figures of the manager's process and of its tables."""
     found = CollectorRegistry()
     found.register(ManagerCollector(service))
     ProcessCollector(registry=found)

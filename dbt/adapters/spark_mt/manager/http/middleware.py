@@ -77,7 +77,7 @@ class Guard:
             await problem_response(problem, request)(scope, receive, send)
 
     def refusal(self, request: HTTPConnection) -> MaterializedTableError | None:
-        """Tell why a request may not pass; None if it may."""
+        """Return why a request is refused; None if it is not."""
         path = request.url.path
         if not self._access.answers_to(request.headers.get("host", "")):
             return UnknownHostError()
@@ -98,7 +98,7 @@ class Guard:
         if visitor is Visitor.NOBODY and path != SIGN_IN:
             return UnauthenticatedError()
         if visitor is Visitor.LOCAL and is_browser(request):
-            return ForeignRequestError(reason="it has no token, so that nobody can sign in")
+            return ForeignRequestError(reason="it has no token, so that no user can sign in")
         return self._refused_rest(request, visitor) if path.startswith(REST) else None
 
     def _refused_rest(
@@ -137,7 +137,7 @@ class BodyLimit:
 
     Args:
         app: Gets the whole body as one message.
-        limit: Bytes, whether the client told the length or not.
+        limit: Bytes, whether the client sent the length or not.
     """
 
     def __init__(self, app: ASGIApp, limit: int = LARGEST_BODY) -> None:
@@ -199,7 +199,7 @@ class LongCalls:
         self._lock = threading.Lock()
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Run a call in a thread, and wait for it without holding up anybody.
+        """Run a call in a thread, and wait for it without blocking other requests.
 
         Raises:
             ManagerBusyError: Too many run already; nothing was called.
@@ -230,7 +230,7 @@ class LongCalls:
 
 
 QUIET = HEALTH | {"/metrics"}
-"""What machines ask for every few seconds; told only at level DEBUG."""
+"""Paths that machines read every few seconds; logged at level DEBUG only."""
 HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -244,7 +244,7 @@ log = structlog.get_logger("dbt.adapters.spark_mt.http")
 
 
 class RequestLog:
-    """Gives each request an id, logs it, and answers with a problem where nobody else could.
+    """Gives each request an id, logs it, and answers with a problem after an unexpected error.
 
     The query of a URL is not logged, and no header but the length is: there may be secrets in them.
     """

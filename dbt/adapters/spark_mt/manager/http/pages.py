@@ -137,7 +137,7 @@ class DetailsReader:
             view: What the list shows of it now.
 
         Raises:
-            MaterializedTableError: The catalog cannot tell them.
+            MaterializedTableError: The catalog cannot be read.
         """
         with self._lock:
             kept = self._kept.get(view.name)
@@ -153,7 +153,7 @@ class DetailsReader:
         return details
 
     def forget(self, name: str) -> None:
-        """Read a table anew at the next occasion: something was done to it."""
+        """Read a table again for the next page: it was changed."""
         with self._lock:
             self._kept.pop(name, None)
 
@@ -243,7 +243,7 @@ class Actions:
         return await self._on_form(request, "table", partial(self._act, verb))
 
     async def plan(self, request: Request) -> Response:
-        """Tell what an edited statement would do."""
+        """Plan an edited statement."""
         return await self._on_form(request, "statement", self._service.plan)
 
     async def _on_form(

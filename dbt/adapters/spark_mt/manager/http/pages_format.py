@@ -28,7 +28,7 @@ def duration(seconds: float | None) -> str:
     """Write a length of time in its two largest units: `4.2 s`, `3 min`, `2 h 44 min`.
 
     Args:
-        seconds: None when nobody knows.
+        seconds: None when unknown.
     """
     if seconds is None:
         return UNKNOWN
@@ -58,7 +58,7 @@ def machine_instant(at_ms: int | None) -> str:
 
 
 def clock_time(at_ms: int, now_ms: int) -> str:
-    """Write an instant as short as it can be told: `14:50`, on another day `11-20 14:50`."""
+    """Write an instant in its shortest form: `14:50`, on another day `11-20 14:50`."""
     at, now = _utc(at_ms), _utc(now_ms)
     return f"{at:%H:%M} UTC" if at.date() == now.date() else f"{at:%m-%d %H:%M} UTC"
 
@@ -74,7 +74,7 @@ def distance(at_ms: int | None, now_ms: int) -> str:
 
 
 def count(number: int | None) -> str:
-    """Write a number with its thousands apart; a dash for none."""
+    """Write a number with separated thousands; a dash for none."""
     return "\u2013" if number is None else f"{number:,}"
 
 
@@ -84,7 +84,7 @@ def short_name(name: str, catalog: str) -> str:
 
 
 def gist(problem: str, name: str) -> str:
-    """Leave out of the text of a failure what stands beside it anyway: condition and table."""
+    """Shorten the text of a failure by what the page shows next to it: condition and table."""
     text = re.sub(r"^\[[A-Z0-9_.]+\] ", "", problem)
     return text.removeprefix(f"Materialized table {name}: ").strip()
 
@@ -151,7 +151,7 @@ def _mark(status: str, x: int, height: float) -> str:
     if status == "SKIPPED":
         return f"M{x} {HEIGHT}v-2h{_BAR}v2z"
     if status == "FAILED":
-        # A cross: told from the others without its colour.
+        # A cross: its shape differs too, not its colour alone.
         top = HEIGHT - 9
         return f"M{x - 0.5} {top}l4 4m0-4l-4 4M{x + 1.5} {HEIGHT}v-3"
     if status == "RUNNING":

@@ -48,13 +48,13 @@ def address_of(name: str) -> str:
 
 
 def breakable(name: str) -> Markup:
-    """A name that may go on in the next line behind a dot or an underscore."""
+    """A name that may break into lines after a dot or an underscore."""
     return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped
 
 
 @cache
 def environment() -> Environment:
-    """Templates that escape everything, and fail on names that nobody gave them."""
+    """Templates that escape everything, and fail on undefined names."""
     found = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -85,7 +85,7 @@ class Renderer:
     """Writes pages.
 
     Args:
-        service: What the frame of each page tells of.
+        service: The manager that the frame of each page shows.
         access: Who may do what.
         now: The clock, milliseconds.
     """
@@ -119,7 +119,7 @@ class Renderer:
     def sign_in_page(
         self, request: Request, *, status: int = 200, problem: str = "", leads_to: str = "/"
     ) -> Response:
-        """Write the page that asks for the token; it tells nothing about the manager."""
+        """Write the page that asks for the token; it shows nothing of the manager."""
         text = self._environment.get_template("login.html").render(
             problem=problem,
             leads_to=leads_to,

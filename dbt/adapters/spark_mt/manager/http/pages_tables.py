@@ -42,8 +42,8 @@ _RANKS = (
     frozenset({State.UNKNOWN}),
     frozenset({State.MET}),
 )
-"""The first that a table's states contain says how far up it stands; those the user suspended
-come last."""
+"""The first that a table's states contain is its place in the order; those the user suspended come
+last."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Row:
     """One table of the list.
 
     Args:
-        view: What the manager tells.
+        view: The manager's view of the table.
         now_ms: The instant that ages and distances count from.
     """
 
@@ -70,7 +70,7 @@ class Row:
 
     @property
     def needs_attention(self) -> bool:
-        """Whether somebody should look at it."""
+        """Whether a user should check it."""
         return State.ATTENTION in self.states
 
     @property
@@ -82,7 +82,7 @@ class Row:
 
     @cached_property
     def rank(self) -> int:
-        """How far up it stands when what needs attention comes first."""
+        """Its place in the order by attention."""
         fitting = (n for n, wanted in enumerate(_RANKS) if wanted <= self.states)
         return next(fitting, len(_RANKS))
 
@@ -369,7 +369,7 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Why a table stands among those that need attention.
+    """Why a table needs attention.
 
     Args:
         facts: What is wrong and since when, one sentence each.
@@ -384,7 +384,7 @@ class Advice:
 
 
 def advise(row: Row, rows: Mapping[str, Row]) -> Advice:
-    """Work out what to tell about a table.
+    """Return causes and remedy of a table.
 
     Args:
         row: The table.
@@ -410,7 +410,7 @@ def _facts(row: Row) -> tuple[str, ...]:
         at = clock_time(since, row.now_ms)
         found.append(f"It has been late for {late}, since {at}.")
     elif row.view.freshness_status is FreshnessStatus.LATE:
-        found.append("It is further behind its base tables than its freshness allows.")
+        found.append("Its lag to its base tables is larger than its freshness allows.")
     if row.view.failures:
         found.append(_failed(row))
     if row.view.status == SUSPENDED:
@@ -431,7 +431,7 @@ def _remedy(row: Row, causes: tuple[str, ...]) -> str:
     if row.view.status == SUSPENDED:
         return "Remove the cause, then resume it."
     if row.view.failures:
-        return "Remove the cause; the manager tries again by itself, Refresh now tries at once."
+        return "Remove the cause; the manager tries again, and Refresh now does so at once."
     if causes:
         return "It will catch up once what it reads has."
     return _upstream(row) or _slow(row)

@@ -91,7 +91,7 @@ class GatewayRefreshRequest(RequestBody):
 
 @dataclass(frozen=True, slots=True)
 class RefreshAnswer:
-    """A refresh that was accepted, with the names of seed 435.
+    """A refresh that was accepted, with the names of FLIP-435.
 
     Args:
         jobID: Works in `GET /v3/jobs/{jobID}` and in DESC JOB.
@@ -111,7 +111,7 @@ def refresh_request(body: RefreshTableRequest) -> RefreshRequest:
     """Check what can be checked without the table.
 
     Raises:
-        ScheduleTimeMissingError: A periodic refresh without its time (seed 435).
+        ScheduleTimeMissingError: A periodic refresh without its time (FLIP-435).
     """
     request = RefreshRequest(
         body.materializedTable,

@@ -60,7 +60,7 @@ Filter = Annotated[TableFilter, Query()]
 
 def router(service: ManagerService) -> APIRouter:
     """Return the REST interface of a manager."""
-    reads, changes = LongCalls(), LongCalls()  # so that nobody who waits keeps others from looking
+    reads, changes = LongCalls(), LongCalls()  # so that changes do not block reads
     routes = APIRouter(responses=_PROBLEMS)
     _add_tables(routes, service, reads)
     _add_statements(routes, service, reads)
@@ -97,7 +97,7 @@ def _add_statements(routes: APIRouter, service: ManagerService, calls: LongCalls
 
     @tables.post("/plan", summary="Plan a statement")
     async def plan_statement(body: PlanRequest) -> ChangeView:
-        """Tell what a CREATE or ALTER would do; a statement that would be refused is an answer."""
+        """Return what a CREATE or ALTER would do, or why it would be refused."""
         return await calls.run(lambda: service.plan(body.statement))
 
     routes.include_router(tables)
@@ -108,7 +108,7 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
 
     @tables.post("/refresh", summary="Refresh a table")
     async def refresh_table(body: RefreshTableRequest) -> RefreshAnswer:
-        """Begin a refresh; the answer comes at submission, and the job tells how it ends."""
+        """Begin a refresh; the answer comes at submission, and the job has the result."""
         request = refresh_request(body)
         return RefreshAnswer.of(await calls.run(lambda: service.refresh(request)))
 
@@ -138,7 +138,7 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
 
     @tables.post("/{name}/resume", summary="Resume a table")
     async def resume_table(name: Name, body: ResumeRequest | None = None) -> ChangeView:
-        """Go on refreshing a table; the answer comes when it has caught up."""
+        """Resume the refresh of a table; the answer comes when it has caught up."""
         options = tuple((body or ResumeRequest()).config.items())
         return await calls.run(lambda: service.resume(name, options))
 
@@ -148,7 +148,7 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
 def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -> None:
     manager = APIRouter(prefix="/v3", tags=["manager"])
 
-    @manager.get("/jobs/{jobID}", summary="Tell about a refresh")
+    @manager.get("/jobs/{jobID}", summary="Describe a refresh")
     async def describe_job(job_id: JobId) -> JobAnswer:
         """How far a refresh has come."""
         found = await calls.run(lambda: service.job(job_id))
@@ -156,7 +156,7 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
             raise JobNotFoundError(job_id=job_id, catalog=service.about().catalog)
         return JobAnswer.of(found)
 
-    @manager.get("/manager", summary="Tell about the manager")
+    @manager.get("/manager", summary="Describe the manager")
     def describe_manager() -> ManagerView:
         """Versions, role, lease and what runs now; from memory."""
         return service.about()
@@ -175,7 +175,7 @@ def _add_health(routes: APIRouter, service: ManagerService) -> None:
 
     @health.get("/livez", summary="Is it alive")
     async def livez(response: Response) -> HealthAnswer:
-        """503 when the manager's loop stands still: start it again. Needs no token."""
+        """503 when the manager's loop does not tick: start it again. Needs no token."""
         found = service.health()
         return _with_status(HealthAnswer(found.is_alive, found.problems), response)
 

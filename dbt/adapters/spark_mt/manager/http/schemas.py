@@ -46,10 +46,10 @@ class PlanRequest(RequestBody):
 
 
 class ResumeRequest(RequestBody):
-    """How a suspended table goes on."""
+    """Options with which a suspended table is resumed."""
 
     config: dict[StrictStr, StrictStr] = Field(
-        default_factory=dict, description="Run options of the refresh that goes on."
+        default_factory=dict, description="Run options of the refresh."
     )
 
 
@@ -99,10 +99,10 @@ class JobAnswer:
         trigger: The statement that it is a part of: CREATE, REFRESH …
         creates: Whether the table did not exist when it began.
         refresh_mode: Of the definition that it computes.
-        freshness: As it stands in a statement.
+        freshness: As in a statement.
         owner: Who runs it, for people.
         started_at_ms: Milliseconds since the epoch, UTC, as all times here.
-        last_heartbeat_ms: When it was last heard of.
+        last_heartbeat_ms: When its owner last wrote that it runs.
         ended_at_ms: Null while it runs.
         rows: Rows written, where they were counted.
         error: Why it failed or was canceled, empty otherwise.

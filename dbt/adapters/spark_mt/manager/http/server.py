@@ -92,13 +92,13 @@ class HttpServer:
         log.info("listening", url=self.url)
 
     def stop(self, within: float = STOP_SECONDS) -> bool:
-        """Take no more requests, let those under way end, and close.
+        """Take no more requests, let those in progress end, and close.
 
         Args:
             within: Seconds; connections that are still open after them are cut.
 
         Returns:
-            Whether all of it ended; a call of the service that goes on in its thread is left alone.
+            Whether all of it ended; a call of the service that still runs in its thread continues.
         """
         if self._server is None or self._thread is None:
             return True
