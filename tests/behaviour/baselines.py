@@ -309,7 +309,7 @@ class Baselines:
         assert tables.stored("t").definition.baseline is None
         tables.source("events", EVENTS, [(1, 1, 11)])
         outcome = or_alter(tables, BIG_ROWS, "START_MODE = RESUME_OR_FROM_NOW")
-        assert any("made anew" in warning for warning in outcome.warnings)
+        assert any("created again" in warning for warning in outcome.warnings)
         assert len(tables.rows("t")) == 4
         tables.append("events", [(2, 1, 22)])
         refresh(tables)

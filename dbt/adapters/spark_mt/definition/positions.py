@@ -157,7 +157,7 @@ class ChangeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeExtent:
-    """How much happened to a source between two of its positions, as its log tells.
+    """How much happened to a source between two of its positions, from its log.
 
     Args:
         kind: What happened. Rows that were removed and added again count as removed.
