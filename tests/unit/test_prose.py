@@ -29,8 +29,6 @@ NOT_CONVERTED = {
     "query",
     "resolution",
     "spark",
-    "spark.delta",
-    "spark.streams",
 }
 """Packages whose prose still has terms of the list. May only shrink."""
 
