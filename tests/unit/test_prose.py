@@ -28,7 +28,6 @@ NOT_CONVERTED = {
     "execution",
     "query",
     "resolution",
-    "spark",
 }
 """Packages whose prose still has terms of the list. May only shrink."""
 

@@ -357,7 +357,7 @@ def match_names(text: str, plan: Plan, via: tuple[Parts, ...], context: QueryCon
     )
     hidden = _hidden(plan, via, matched)
     if not shape.readable:
-        hidden = "the query's text cannot be taken apart"
+        hidden = "the query's text cannot be parsed"
     gap = "the query reads a stream" if shape.readable and plan.streaming else hidden
     return Inspection(text, plan, shape, matched, gap, hidden)
 

@@ -198,8 +198,8 @@ class ConnectMissingError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_CONNECT_MISSING"
     text = "Spark Connect needs Python packages that are not installed: {packages}."
     remedy = (
-        "pip install 'dbt-spark-mt[connect]' beside dbt. A Spark of dbt's own (`method: session`) "
-        "needs none of them."
+        "pip install 'dbt-spark-mt[connect]' in dbt's environment. A Spark of dbt's own "
+        "(`method: session`) needs none of them."
     )
 
 
