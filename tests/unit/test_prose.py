@@ -28,9 +28,6 @@ NOT_CONVERTED = {
     "execution",
     "query",
     "resolution",
-    "spark",
-    "spark.delta",
-    "spark.streams",
 }
 """Packages whose prose still has terms of the list. May only shrink."""
 

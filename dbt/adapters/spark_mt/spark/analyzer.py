@@ -1,9 +1,13 @@
 """Analysis of queries with Spark, in the user's session, without running anything.
 
-Four statements for a query without views, about 0.1 s: a CREATE VIEW in a schema that does not
-exist (names temporary objects), EXPLAIN of the same (shows relations, through views), the schema of
-the query as a subquery, and the formats of its tables. Only the public DataFrame API is used, so
-that it works over Spark Connect as well.
+A query without views takes four statements, about 0.1 s:
+
+- a CREATE VIEW in a schema that does not exist, which names temporary objects;
+- EXPLAIN of the same, which shows relations, through views;
+- the schema of the query as a subquery;
+- the formats of its tables.
+
+Only the public DataFrame API is used, so that it works over Spark Connect as well.
 """
 
 from __future__ import annotations
@@ -77,7 +81,7 @@ _SYSTEM_SCHEMAS = frozenset({"builtin", "session", "system"})
 
 
 class QueryObjects:
-    """Views and functions behind a query, and what follows from all their texts together."""
+    """Views and functions that a query uses, and what follows from all their texts together."""
 
     def __init__(
         self,
@@ -99,7 +103,7 @@ class QueryObjects:
             self._read(view.text, view.context.catalog, view.context.schema)
 
     def sources(self) -> Iterator[Source]:
-        """Every source, as often as the plan shows it."""
+        """Yield every source, as often as the plan shows it."""
         plan = self._inspection.plan
         tables = {table_name(r.name) for r in plan.relations if r.kind == "table"}
         providers = providers_of(self._spark, sorted(tables, key=str))
@@ -118,7 +122,7 @@ class QueryObjects:
         yield from self._unnamed(plan)
 
     def views(self) -> tuple[ViewQuery, ...]:
-        """Every view behind the query."""
+        """Return every view that the query reads, also through other views."""
         return tuple(
             ViewQuery(
                 table_name(name),
@@ -142,13 +146,13 @@ class QueryObjects:
         )
 
     def nondeterministic(self) -> tuple[str, ...]:
-        """Functions whose value differs for the same rows, in the query or behind it."""
+        """Return functions whose value differs for the same rows, of the query and its objects."""
         names = [n for use in self._uses for n in use.nondeterministic if self._is_called(n, use)]
         names += [str(f.name) for f in self._functions.values() if not f.is_deterministic]
         return tuple(dict.fromkeys(names))
 
     def time_dependent(self) -> tuple[str, ...]:
-        """Functions with one value per execution, in the query or behind it."""
+        """Return functions with one value per execution, of the query and its objects."""
         names = (n for use in self._uses for n in use.time_dependent if self._is_called(n, use))
         return tuple(dict.fromkeys(names))
 
@@ -284,7 +288,7 @@ class SparkQueryAnalyzer:
         context: QueryContext,
         recorded: tuple[SourceColumns, ...],
     ) -> tuple[tuple[SourceColumns, ...], str]:
-        """The columns of the relations, recorded ones first, and the query over just these."""
+        """Return the columns of the relations, recorded ones first, and the query over these."""
         views = {str(each.name): each.view for each in self._stand_ins.views}
         relations = direct_relations(inspection, context)
         places = {name: views.get(name, sql) for name, sql in relations.items()}
@@ -307,7 +311,7 @@ class SparkQueryAnalyzer:
         known: tuple[SourceColumns, ...],
         views: tuple[ViewQuery, ...],
     ) -> tuple[SourceColumns, ...]:
-        """The columns of relations that views name, and of those at a version of the user's."""
+        """Return the columns of relations of views, and of relations at a version of the user's."""
         tree = operator_tree(expanded, context, sources=known, views=views)
         places = {
             f"{scan.relation} {scan.version}".strip(): table_sql(replace(scan, stream=False))
@@ -345,10 +349,10 @@ class SparkQueryAnalyzer:
     def _expanded(
         self, inspection: Inspection, context: QueryContext
     ) -> tuple[str, StructType, bool]:
-        """The query with full names, its result, and whether all names could be made full.
+        """Return the query with full names, its result, and whether all names could be made full.
 
-        Where Spark does not take the query with full names (a column qualified in a way that only
-        fits the short name), the text stays: the stored context gives the names their meaning.
+        If Spark does not take the query with full names, the text stays: the stored context gives
+        the names their meaning. A column may be qualified in a way that only fits a short name.
         """
         text = inspection.rewritten(lambda _, name: name.sql)
         try:
@@ -361,7 +365,7 @@ class SparkQueryAnalyzer:
         return text, schema, not inspection.gap
 
     def _refuse_substitutions(self, query: str) -> None:
-        """`${key}` is replaced by Spark before it reads a statement, by this session's value."""
+        """Refuse `${key}`, which Spark replaces by this session's value before it parses."""
         found = dict.fromkeys(_SUBSTITUTION.findall(query))
         if not found or str(self._spark.conf.get(_SUBSTITUTES, "true")).lower() != "true":
             return
@@ -402,13 +406,13 @@ _KINDS = {
 
 
 def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError:
-    """Make our error of Spark's.
+    """Return the error of a query that Spark refused.
 
     Args:
-        failure: What Spark said about a statement that holds `query`.
+        failure: What Spark reported of a statement that contains `query`.
         query: The query.
-        offset: How many characters of the statement stand before the query, the last of them the
-            only line end.
+        offset: How many characters of the statement come before the query. The last of them is
+            the only line end.
     """
     line, column = _place(failure, query, offset)
     return QueryError(
@@ -422,7 +426,7 @@ def query_error(failure: SparkFailure, query: str, offset: int) -> QueryError:
 
 
 def _place(failure: SparkFailure, query: str, offset: int) -> tuple[int, int]:
-    """Line and column in the query, both from 1; zeros where unknown or outside."""
+    """Return line and column in the query, both from 1; zeros where unknown or outside."""
     if failure.offset is not None:
         start = failure.offset - offset
         if not 0 <= start <= len(query):
@@ -436,7 +440,7 @@ def _place(failure: SparkFailure, query: str, offset: int) -> tuple[int, int]:
 
 
 def _distinct(sources: Iterable[Source]) -> Iterator[Source]:
-    """Each source once, the direct one where there is one."""
+    """Yield each source once, the direct one where there is one."""
     found: dict[TableName, Source] = {}
     for source in sources:
         if source.name not in found or (found[source.name].via and not source.via):

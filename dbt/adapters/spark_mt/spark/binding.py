@@ -185,7 +185,7 @@ def current_columns(spark: SparkSession, places: Mapping[str, str]) -> Now:
 def _relations(
     query: str, context: QueryContext, recorded: tuple[SourceColumns, ...]
 ) -> dict[str, str]:
-    """The SQL of each recorded relation by its full name, as the query names it."""
+    """Return the SQL of each recorded relation by its full name, as the query names it."""
     if not recorded:
         return {}
     named = {

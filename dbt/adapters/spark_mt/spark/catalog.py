@@ -64,7 +64,7 @@ class TableDetail:
 
 @dataclass(frozen=True, slots=True)
 class NoTable:
-    """There is no table of this name.
+    """Absence of a table of this name.
 
     Args:
         kind: What there is instead (`view`, `table whose files are gone`); empty for nothing.
@@ -75,7 +75,7 @@ class NoTable:
 
 
 class TableDetails:
-    """Asks `DESCRIBE TABLE EXTENDED`, and remembers the answer until told to forget it.
+    """Details of tables by `DESCRIBE TABLE EXTENDED`, kept until they are forgotten.
 
     The statements of table formats are slower: after each commit they may need the whole state of
     the table, which took 2 s where this took 0.1 s.
@@ -87,7 +87,7 @@ class TableDetails:
         self._known: dict[TableName, TableDetail | NoTable] = {}
 
     def forget(self, name: TableName | None = None) -> None:
-        """Ask again from now on, of one table or of all: the catalog may have changed."""
+        """Read details again from now on, of one table or of all: the catalog may have changed."""
         if name is None:
             self._known.clear()
         else:
@@ -162,7 +162,7 @@ class TableDetails:
 
 
 def _detailed(rows: list[Row]) -> dict[str, str]:
-    """The rows behind the columns, whatever the columns are called."""
+    """Return the rows after the columns, whatever the columns are called."""
     names = [row["col_name"] for row in rows]
     start = len(names) - names[::-1].index(_DETAILED) if _DETAILED in names else len(names)
     return {row["col_name"]: row["data_type"] for row in rows[start:]}
@@ -175,11 +175,11 @@ def clustering_columns(properties: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class NewestVersions:
-    """Remembers where tables live and how far they were, so that a look without news is cheap.
+    """Newest versions of tables, kept with their locations: a read without a new one is cheap.
 
     Args:
-        details: What the catalog says about tables; nobody else's, as it is forgotten only where a
-            table is no longer where it was.
+        details: What the catalog says about tables, for this object alone: it is forgotten only
+            where a table is no longer at its location.
         log: Reads logs.
     """
 
@@ -224,7 +224,7 @@ _SHOWING_ALL = {
     "spark.redaction.regex": "(?!)",
     "spark.sql.redaction.options.regex": "(?!)",
 }
-"""Spark hides the values of passwords and addresses otherwise, which a source cannot do without."""
+"""Confs under which Spark shows the values of passwords and addresses, which a source needs."""
 
 
 def table_options(private: SparkSession, name: TableName) -> dict[str, str]:
@@ -250,13 +250,13 @@ def table_options(private: SparkSession, name: TableName) -> dict[str, str]:
 
 
 def without(options: Options, keys: Collection[str]) -> dict[str, str]:
-    """Return the options less some, whose names count without case as they do for Spark."""
+    """Return the options without some, by names without regard to case, as in Spark."""
     dropped = {key.lower() for key in keys}
     return {key: value for key, value in options.items() if key.lower() not in dropped}
 
 
 def only(options: Options, keys: Collection[str]) -> dict[str, str]:
-    """Return some of the options, whose names count without case as they do for Spark."""
+    """Return some of the options, by names without regard to case, as in Spark."""
     kept = {key.lower() for key in keys}
     return {key: value for key, value in options.items() if key.lower() in kept}
 
@@ -286,7 +286,7 @@ _CASE_SENSITIVE = "spark.sql.caseSensitive"
 
 
 class SparkTableStore:
-    """Looks at tables themselves, never at the registry."""
+    """Store of tables, read from the tables themselves and never from the registry."""
 
     def __init__(self, spark: SparkSession, log: TableLog, details: TableDetails) -> None:
         self._spark = spark
@@ -307,23 +307,23 @@ class SparkTableStore:
         return TableName(name.name.lower(), schema.lower(), _SPARK_CATALOG)
 
     def find(self, name: TableName) -> FoundTable:
-        """Return what stands under the full name `name`."""
+        """Return what the catalog has under the full name `name`."""
         try:
             with unlogged():
                 return self._look(name)
         except Exception as error:
             if not (is_spark_error(error) and failure_of(error).is_missing_table):
                 raise
-        self._details.forget()  # somebody dropped it while we looked
+        self._details.forget()  # another session dropped it during the read
         return self._look(name)
 
     def is_newest(self, name: TableName, version: int) -> bool:
-        """Whether a version of a table is its newest: a look at two files where Spark runs here."""
+        """Whether a version of a table is its newest; a check of two files if Spark runs here."""
         detail = self._details.of(name)
         return not isinstance(detail, NoTable) and self._log.is_newest(detail.location, version)
 
     def forget(self) -> None:
-        """Look at everything anew from now on."""
+        """Read everything again from now on."""
         self._details.forget()
 
     def _look(self, name: TableName) -> FoundTable:
@@ -357,7 +357,7 @@ class SparkTableStore:
         )
 
     def _columns(self, name: TableName) -> tuple[Column, ...]:
-        """The columns with their nullability and comments."""
+        """Return the columns with their nullability and comments."""
         schema = self._spark.table(name.sql).schema
         return tuple(
             replace(column, nullable=field.nullable, comment=field.metadata.get("comment"))

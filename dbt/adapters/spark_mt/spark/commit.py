@@ -121,7 +121,7 @@ class Attempt:
 
 
 class WriteErrors:
-    """Explains failures of writes by the commits that the table's log has now."""
+    """Explanation of failures of writes by the commits that the table's log has now."""
 
     def __init__(self, tables: SparkTables, details: TableDetails) -> None:
         self._tables = tables

@@ -40,7 +40,7 @@ _FOR_CLIENTS = {
     # A dbt thread may wait for hours until another one's model is done; Spark forgets its session,
     # temporary views included, after one.
     "spark.connect.session.manager.defaultSessionTimeout": "6h",
-    # What a killed client had begun goes on for five minutes otherwise.
+    # By default, statements of a killed client run for five more minutes.
     "spark.connect.execute.manager.detachedTimeout": "1m",
     "spark.connect.execute.manager.maintenanceInterval": "10s",
 }
@@ -55,7 +55,7 @@ _FOR_LONG_RUNS = {
     "spark.sql.streaming.ui.retainedProgressUpdates": "20",
     "spark.sql.connect.ui.retainedStatements": "20",
     "spark.sql.connect.ui.retainedSessions": "20",
-    # Spark's page asks nobody who they are, listens on every address, and can kill jobs.
+    # Spark's page needs no login, listens on every address, and can kill jobs.
     "spark.ui.enabled": "false",
     **FORMAT.confs.server,
     # Each query over files leaves its listing in a cache of 250 MB, in which no later session finds
@@ -65,7 +65,7 @@ _FOR_LONG_RUNS = {
 
 
 class ConnectTokenNeededError(MaterializedTableError):
-    """Spark Connect would be open to everybody."""
+    """Spark Connect would be open to every process that reaches its address."""
 
     condition = "MATERIALIZED_TABLE_CONNECT_TOKEN_NEEDED"
     text = (
@@ -88,8 +88,8 @@ class Listening:
     """Where Spark Connect shall be served, and for whom.
 
     Args:
-        address: Where to listen. Spark does not speak TLS and its Python client shows a token
-            to other machines over TLS only, so anything but loopback needs a proxy in front.
+        address: Where to listen. Spark does not support TLS, and its Python client sends a token
+            to other machines over TLS only. So all but loopback needs a proxy in front.
         port: The port; 0 for a free one.
         token: What clients must show; without one, one is made up on loopback.
     """
@@ -191,6 +191,6 @@ def _in_environment(token: str) -> Iterator[None]:
 
 
 def _bound_port(spark: SparkSession) -> int:
-    """Ask the JVM, as PySpark's own tests do: no conf tells a port that was chosen."""
+    """Ask the JVM, as PySpark's own tests do: no conf has a port that was chosen."""
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no public way to ask
     return int(getattr(getattr(jvm, _SERVICE), "MODULE$").localPort())

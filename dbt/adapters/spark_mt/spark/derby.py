@@ -19,7 +19,7 @@ LOCK_FILE = "dbex.lck"
 _ENDING_S = 20.0
 _POLL_EVERY_S = 0.1
 _INIT = "1"
-"""The process that takes over whose starter has ended."""
+"""The process that becomes the parent of a process whose own parent has ended."""
 
 
 class MetastoreInUseError(MaterializedTableError):
@@ -38,8 +38,8 @@ class MetastoreInUseError(MaterializedTableError):
 def check_metastore_is_free(metastore: Path) -> None:
     """Make sure that no other process has the Derby database `metastore` open.
 
-    A JVM lives a little longer than the command that started it, so one that was left alone is
-    waited for: the next command of a shell comes sooner.
+    A JVM ends a little later than the command that started it, and the next command of a shell
+    comes sooner. So the end of a JVM without this parent is waited for.
 
     Raises:
         MetastoreInUseError: One has; it is named.
@@ -54,7 +54,7 @@ def check_metastore_is_free(metastore: Path) -> None:
 
 
 def lock_holder(path: Path) -> int | None:
-    """The id of the process that holds a record lock on `path`.
+    """Return the id of the process that holds a record lock on `path`.
 
     Returns:
         None when the file is not locked or not there, or where the system has no such locks; 0 when

@@ -1,6 +1,6 @@
 """Files of checkpoints and logs, on the file system that Spark uses.
 
-PySpark has no public way to delete a directory, or to read a small file without a job, which would
+PySpark has no public way to delete a directory, or to read a small file without a job. A job would
 cost each batch 0.1 s. Streams run in the driver's process only, where Hadoop's file systems can be
 reached. Only this module does so.
 """
@@ -162,9 +162,9 @@ class DriverFiles:
 
 
 def _unless_missing(ask: Callable[[str], _T | None], path: str) -> _T | None:
-    """Answer about a file or directory, or None where there is none: not asked first, but found.
+    """Return what is asked of a file or directory, or None where there is none.
 
-    Between a question whether it is there and the next one somebody may remove it.
+    Existence is not checked first: another process may remove it after the check.
     """
     try:
         return ask(path)

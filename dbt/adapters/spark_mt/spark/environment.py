@@ -63,7 +63,7 @@ def utc_now() -> datetime:
 
 
 class SparkStoredQueryAnalyzer:
-    """Analyses a stored query in a private session that stands where the query was defined."""
+    """Analyzer of stored queries, in private sessions with the contexts of the definitions."""
 
     def __init__(self, sessions: PrivateSessions, settings: Callable[[], Settings]) -> None:
         self._sessions = sessions
@@ -85,7 +85,7 @@ class SparkStoredQueryAnalyzer:
 
 
 class SparkEnvironment:
-    """Builds the environment of a session, and knows what to interrupt and to forget.
+    """Environment of a session, and what to interrupt and to forget in it.
 
     It is released with its session when the operation is over, without a garbage collector: no part
     of it refers to it.
@@ -150,7 +150,7 @@ class SparkEnvironment:
 
 
 class SparkMaintenance:
-    """Merges files and removes what no reader needs any more.
+    """Maintenance of tables: merges files, and removes what no reader needs any more.
 
     Args:
         tables: Maintains tables.
@@ -182,7 +182,7 @@ class SparkMaintenance:
             self._tables.vacuum(session.spark, table, kept_ms)
 
     def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
-        """Remove the checkpoints in which no stream of these tables went on for a week."""
+        """Remove the checkpoints in which no stream of these tables ran for a week."""
         if self._checkpoints is not None:
             for table_id in table_ids:
                 self._checkpoints.remove_abandoned(table_id, self._now_ms())
@@ -204,7 +204,7 @@ def _parts(
     settings: Callable[[], Settings],
     now_ms: Callable[[], int],
 ) -> StreamParts | None:
-    """What streams are made of; none over Connect, as they run in the driver's process."""
+    """Return what streams are made of; none over Connect, as they run in the driver's process."""
     return None if is_connect(spark) else stream_parts(spark, reading, settings, now_ms)
 
 
@@ -240,7 +240,7 @@ def _system(
     now_ms: Callable[[], int],
     in_background: RunInBackground,
 ) -> tuple[SparkSystemLog, SparkLeaseLog]:
-    """The registry and the leases of a session's catalogs."""
+    """Return the registry and the leases of a session's catalogs."""
     versions = NewestVersions(TableDetails(spark, tables), tables.log)
     registry = SystemTable(spark, tables, PrivateSessions(spark), in_background=in_background)
     leases = SystemTable(spark, tables, PrivateSessions(spark), LAYOUT)
@@ -254,7 +254,7 @@ def _now_ms(clock: Callable[[], datetime]) -> int:
 
 
 def is_cancellation(error: BaseException) -> bool:
-    """Whether somebody stopped the statement, by Spark or by ending the process."""
+    """Whether the statement was stopped, by Spark or by ending the process."""
     if isinstance(error, Exception):
         return is_spark_error(error) and failure_of(error).is_cancelled
     return True

@@ -3,10 +3,10 @@
 PySpark logs each failed statement to standard error, as JSON with a Java stack, when it makes the
 Python exception. Statements whose failure is expected run without that log.
 
-Classic sessions raise `PySparkException`, or py4j's `Py4JJavaError` for everything that Spark's
-Python side has no class for (conflicts of commits, violated constraints, cancelled jobs). Connect
-raises `PySparkException` with the facts inside, or a gRPC error when the server is gone. Decisions
-use the condition or the Java class, never the wording of a message.
+Classic sessions raise `PySparkException`, or py4j's `Py4JJavaError` where the Python side of Spark
+has no class: for conflicts of commits, violated constraints and cancelled jobs. Connect raises
+`PySparkException` with the facts inside, or a gRPC error when the server is gone. Decisions use the
+condition or the Java class, never the wording of a message.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _is_expected: ContextVar[bool] = ContextVar("a failure is expected", default=Fal
 
 
 class _Unexpected(logging.Filter):
-    """Drops errors that this thread expects; those of other threads and lower levels pass."""
+    """Filter of errors that this thread expects; those of other threads and lower levels pass."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return record.levelno < logging.ERROR or not _is_expected.get()
@@ -139,7 +139,7 @@ class SparkFailure:
 
     @property
     def is_cancelled(self) -> bool:
-        """Somebody interrupted the operation."""
+        """The operation was interrupted."""
         return self.main_condition in _CANCELLED
 
     @property
@@ -193,12 +193,12 @@ class SparkFailure:
         return self.main_condition == "INVALID_TEMP_OBJ_REFERENCE"
 
     def parameter(self, name: str) -> str:
-        """The parameter `name` of the condition, empty where it has none."""
+        """Return the parameter `name` of the condition, empty where it has none."""
         return dict(self.parameters).get(name, "")
 
 
 def failure_of(error: BaseException) -> SparkFailure:
-    """Say what `error` means, whichever PySpark raised it; never raises itself."""
+    """Describe `error`, whichever PySpark raised it, without raising."""
     java = getattr(error, "java_exception", None)
     if java is not None:
         return _of_java(java, error)
@@ -212,7 +212,7 @@ def failure_of(error: BaseException) -> SparkFailure:
 
 
 def is_spark_error(error: BaseException) -> bool:
-    """Whether `error` was raised by PySpark rather than by a mistake of ours."""
+    """Whether `error` was raised by PySpark rather than by a mistake of this project."""
     return type(error).__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"}
 
 
@@ -276,7 +276,7 @@ def _class(java: _Foreign) -> str:
 
 
 def _safely(call: _Foreign) -> _Foreign:
-    """Ask an exception for a fact; some have the method and fail in it, some do not have it."""
+    """Call a method of an exception; None where it fails in Spark or does not exist."""
     try:
         return call()
     except Exception as error:
@@ -290,7 +290,7 @@ def _pairs(parameters: _Foreign) -> tuple[tuple[str, str], ...]:
 
 
 def _offset(error: _Foreign) -> int | None:
-    """The start of the wrong part; DataFrame contexts have none."""
+    """Return the start of the wrong part; DataFrame contexts have none."""
     for context in _safely(error.getQueryContext) or ():
         start = _safely(context.startIndex) if context.contextType().name == "SQL" else None
         if start is not None and start >= 0:
@@ -299,7 +299,7 @@ def _offset(error: _Foreign) -> int | None:
 
 
 def _one_line(text: str) -> str:
-    """The first paragraph of a message, without condition, plan, SQL echo and Java stack."""
+    """Return the first paragraph of a message, without condition, plan, SQL echo and Java stack."""
     text = _PREFIX.sub("", text.partition(_STACK)[0].strip())
     text = re.split(r"\s*(?:;?\n'?\S+ ?\[|\n== SQL|\n\tat |; line \d+ pos \d+)", text, maxsplit=1)[
         0

@@ -55,12 +55,12 @@ LAYOUT = Layout(LEASES, _COLUMNS, _superseded, make_jobs_view)
 
 
 class SparkLeaseLog:
-    """Where managers tell that they hold a catalog.
+    """Log of the leases by which managers hold catalogs.
 
     Args:
         leases: The table of leases.
         registry: The registry, into which older releases wrote leases.
-        versions: Knows the newest versions of both, cheaply.
+        versions: Reads the newest versions of both, cheaply.
         names: Lists the names of the files in a directory, which are heartbeats.
         files: Writes them; None over Connect, from where no manager runs.
     """
@@ -122,12 +122,12 @@ class SparkLeaseLog:
 
     def _heartbeats(self, catalog: str) -> str:
         location = self._versions.location(_name(catalog))
-        if not location:  # somebody dropped the table
+        if not location:  # another session dropped the table
             raise FileNotFoundError(str(_name(catalog)))
         return f"{location}/{_HEARTBEATS}"
 
     def _newest_of_old(self, catalog: str) -> Lease | None:
-        """The lease of a manager of an older release; read again only while one may renew it."""
+        """Return the lease in an older release's table; read again only while one may renew it."""
         version = self._versions(TableName(TABLE, SCHEMA, catalog))
         seen, lease = self._old.get(catalog, (-2, None))
         is_settled = seen >= 0 and (lease is None or lease.is_released)
@@ -143,7 +143,7 @@ def _name(catalog: str) -> TableName:
 
 
 def heartbeat(lease: Lease) -> str:
-    """Return the name of the file that says when a lease was last held."""
+    """Return the name of the file of a heartbeat, which has its term and instant."""
     return f"{lease.term}-{lease.last_heartbeat_ms}.beat"
 
 
@@ -156,7 +156,7 @@ def _is_before(name: str, lease: Lease) -> bool:
 
 
 def lease_row(lease: Lease) -> dict[str, Value]:
-    """Return what the system table is told of a lease."""
+    """Return the row of a lease."""
     facts = {
         "address": lease.address,
         "settings": dict(lease.settings),
@@ -173,10 +173,10 @@ def lease_row(lease: Lease) -> dict[str, Value]:
 
 
 def lease_of(row: Row, catalog: str) -> Lease:
-    """Return the lease that a row tells of.
+    """Return the lease of a row.
 
-    Its columns tell who holds it; what `facts` does not tell, or damaged `facts`, has defaults. A
-    lease is written by its holder alone, so keys that are not known need not be kept.
+    Its columns name the holder. What `facts` lacks has defaults, and so has all of damaged `facts`.
+    A lease is written by its holder alone, so unknown keys need not be kept.
     """
     facts = _facts(row["facts"])
     settings, silence_ms = facts.get("settings"), facts.get("silence_ms")

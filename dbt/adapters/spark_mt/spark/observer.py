@@ -40,14 +40,14 @@ _COPIES = "__materialized_table_copies"
 
 
 class SparkTableObserver:
-    """Compares tables with their queries, and reads what the catalog says.
+    """Comparison of tables with their queries, and reads of the catalog.
 
     Args:
         spark: The user's session.
         sessions: Opens those in which queries are compared.
         rows: Writes queries over fixed states of their sources.
         log: Reads logs.
-        details: Knows where tables live.
+        details: Reads where tables live.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ def difference_query(actual: str, expected: str, columns: tuple[Column, ...], li
 
 
 def _comparable(column: Column) -> str:
-    """A column such that Spark can group by it; what it cannot compare, as JSON."""
+    """Return a column by which Spark can group; as JSON, where it cannot compare the type."""
     name = quote(column.name)
     return f"to_json({name})" if "VARIANT" in column.type.upper() else name
 

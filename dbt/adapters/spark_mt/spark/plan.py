@@ -37,7 +37,7 @@ def read_operators(text: str, relation_of: Callable[[str], str]) -> PlanOperator
     """Return the root of a plan's query; None where the text shows no tree.
 
     Spark prints the inputs of an operator one level below it, and the plans inside its expressions
-    two levels. A line that begins no operator goes on with the one before: its text had a line end.
+    two levels. A line that begins no operator continues the one before, whose text had a line end.
 
     Args:
         text: The plan as EXPLAIN EXTENDED prints it; the line of the command itself has no marks.
@@ -170,7 +170,7 @@ def parts_of(name: str) -> Parts:
 
 
 class _Reader:
-    """Walks the lines of a plan and keeps the views around each."""
+    """Reader of the lines of a plan, with the views around each."""
 
     def __init__(self, *, fold: bool) -> None:
         self._fold = fold

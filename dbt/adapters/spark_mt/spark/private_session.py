@@ -1,8 +1,8 @@
 """Private session of an operation, with its own SQL confs and current schema.
 
 Fence, commit metadata and write settings may be session confs in SQL. In the user's session two
-threads would mix them up, and settings of the user (`partitionOverwriteMode=dynamic`) would change
-the effect of our statements.
+threads would mix them up. Settings of the user, such as `partitionOverwriteMode=dynamic`, would
+change the effect of statements of this project.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _COPIED = ("spark.sql.", "spark.databricks.")
 
 
 class PrivateSessions:
-    """Opens private sessions beside a user's session, and can interrupt all that are open."""
+    """Private sessions of a user's session, which can be interrupted while they are open."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -153,8 +153,8 @@ def _close(session: SparkSession) -> None:
     else:
         # PySpark caches the catalog in the session, and the catalog refers to the session. Without
         # this cycle the session goes when the last reference goes. With it, a session of the JVM
-        # (a megabyte) waits for a full collection of Python's heap, which hardly ever comes in a
-        # process that makes few objects.
+        # (a megabyte) waits for a full collection of Python's heap. In a process that makes few
+        # objects that is rare.
         vars(session).pop("catalog", None)
 
 

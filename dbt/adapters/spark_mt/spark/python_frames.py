@@ -87,8 +87,8 @@ def create_view(spark: SparkSession, frame: DataFrame, name: str) -> None:
 def known_module(module: ModuleType) -> Iterator[None]:
     """Let Python find `module` by its name in the block, and Spark's workers do without it.
 
-    Dataclasses and `inspect` look modules up. Functions of a module that can be looked up are sent
-    to the workers by name, where nobody has it, unless they are told apart as here.
+    Dataclasses and `inspect` look modules up. Spark sends functions of such a module to the
+    workers by name. The workers do not have this module, so it is sent by value.
     """
     from pyspark.cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 
@@ -103,7 +103,7 @@ def known_module(module: ModuleType) -> Iterator[None]:
 
 
 def _is_of(library: str, value: object) -> bool:
-    """Whether it is a library's DataFrame; whoever has one has loaded the library."""
+    """Whether it is a library's DataFrame; a process that has one has loaded the library."""
     loaded = sys.modules.get(library)
     return loaded is not None and isinstance(value, loaded.DataFrame)
 

@@ -1,9 +1,9 @@
 """Relations of a query: names in its text, relations in Spark's plan, catalog objects.
 
-Spark fails on `STREAM k` over a table of Kafka, whose connector takes no schema from the catalog,
-and on any query over a table of generated rows. It analyses the same query over a view of the
-stream that the source's own reader makes. So a stand-in view's name is put into the query that
-Spark gets, and removed from the plan that Spark prints.
+Spark fails on `STREAM k` over a table of Kafka, whose connector takes no schema from the catalog.
+It also fails on any query over a table of generated rows. It analyses the same query over a view of
+the stream that the source's own reader makes. So the query that Spark gets has the view's name in
+the place of the table's. The plan that Spark prints gets the table's name back.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class ViewDefinition:
     """A persistent view.
 
     Args:
-        text: Its query, in the words of its CREATE VIEW.
-        context: Where and under which confs that query means what it means.
+        text: Its query, as in its CREATE VIEW.
+        context: Catalog, schema and confs under which Spark analyses that query.
         output: The names that the query's own columns had at creation, in the view's order.
         columns: The names of its columns.
     """
@@ -144,7 +144,7 @@ def providers_of(spark: SparkSession, names: Iterable[TableName]) -> dict[TableN
 
 
 def _listed(spark: SparkSession, schema: str, tables: list[TableName]) -> dict[TableName, str]:
-    """The formats of some tables of one schema; catalogs that cannot list them are asked singly."""
+    """Return the formats of tables of one schema, singly if the catalog cannot list them."""
     pattern = quote_text("|".join(table.name for table in tables))
     try:
         with unlogged():
@@ -192,7 +192,7 @@ class StandIn:
     Args:
         name: The table's full name.
         view: The view, of a session of the caller's own.
-        only_streams: Whether it stands only behind STREAM, because Spark reads the table otherwise.
+        only_streams: Whether it replaces the table after STREAM only: otherwise Spark can read it.
     """
 
     name: TableName
@@ -277,8 +277,8 @@ class Inspection:
         """Replace every matched name by what `name_of` makes of it.
 
         Args:
-            name_of: Returns what stands in the place of a name.
-            alias_of: Returns what is added where a relation's alias goes: behind its clauses.
+            name_of: Returns what takes the place of a name.
+            alias_of: Returns what is added in the place of a relation's alias, after its clauses.
         """
         names = ((ref.start, ref.end, name_of(ref, name)) for ref, name in self.matched)
         aliases = (
@@ -322,14 +322,14 @@ def failure_at(spark: SparkSession, statement: str) -> SparkFailure | None:
 def inspect(
     spark: SparkSession, text: str, context: QueryContext, stand_ins: StandIns = NO_STAND_INS
 ) -> Inspection | None:
-    """Look at a query that is valid in the session, whose current schema is the context's.
+    """Inspect a query that is valid in the session, whose current schema is the context's.
 
     Nothing is planned or executed: EXPLAIN of a CREATE VIEW stops at the analysed query.
 
     Args:
         spark: The session.
         text: The query.
-        context: Where it stands.
+        context: Its catalog, schema and confs.
         stand_ins: Views in the session that stand for some of its tables.
 
     Returns:
@@ -357,7 +357,7 @@ def match_names(text: str, plan: Plan, via: tuple[Parts, ...], context: QueryCon
     )
     hidden = _hidden(plan, via, matched)
     if not shape.readable:
-        hidden = "the query's text cannot be taken apart"
+        hidden = "the query's text cannot be parsed"
     gap = "the query reads a stream" if shape.readable and plan.streaming else hidden
     return Inspection(text, plan, shape, matched, gap, hidden)
 

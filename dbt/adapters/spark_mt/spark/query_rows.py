@@ -1,9 +1,9 @@
 """Rows of a definition's query, over fixed source versions or over source changes.
 
 What reads a version is written in the place of each name, by offset. Persistent views in between
-are inlined as temporary views of the private session, with the current schema, confs and columns
-with which they were made. Where that fails, the caller compares the source versions before and
-after instead.
+are inlined as temporary views of the private session. These have the current schema, confs and
+columns with which the persistent ones were made. If that fails, the caller compares the source
+versions before and after instead.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class Pins:
 
     Args:
         versions: The version to read of each source that has versions, by full name; also of those
-            behind views.
+            that views read.
         replaced: The temporary view to read in the place of a source, by full name.
-        label: Tells the temporary views of this query from those of others in the same session.
+        label: Distinguishes the temporary views of this query from others of the session.
         streams: Whether the query may read streams; what stands for these are streams then.
         stand_ins: What stands for sources while the query itself is analysed.
         recorded: The columns that the query's relations had when it was defined.
@@ -153,7 +153,7 @@ def _pinned(private: SparkSession, query: str, context: QueryContext, pins: Pins
 
 
 def _checked(private: SparkSession, query: str, text: str) -> PinnedQuery:
-    """The pinned query must give the very same columns."""
+    """Check that the pinned query gives the very same columns."""
     pinned, plain = analysed(private, text).schema, analysed(private, query).schema
     same = [(f.name, f.dataType) for f in pinned] == [(f.name, f.dataType) for f in plain]
     if not same:
@@ -188,7 +188,7 @@ class _Pinner:
         return inspection.rewritten(self._place, self._alias)
 
     def _refuse_unknown(self, inspection: Inspection) -> None:
-        """A table without a given version would be read at another time than the rest."""
+        """Refuse a table without a given version: it would be read at another time."""
         read = {n for ref, n in inspection.matched if not ref.pinned}
         tables = {r.name for r in inspection.plan.relations if r.kind == "table" and not r.via}
         unknown = [n for n in read if n.parts in tables and str(n).lower() not in self._versions]
@@ -204,7 +204,7 @@ class _Pinner:
         return name.sql if ref.pinned or version is None else FORMAT.at(name.sql, version)
 
     def _alias(self, ref: RelationRef, name: TableName) -> str:
-        """The query's columns may be qualified by the name of what a view stands for."""
+        """Return the alias that a view needs: columns may be qualified by the relation's name."""
         if self._view(ref, name) is None or ref.aliased:
             return ""
         if ref.sampled:
@@ -212,7 +212,7 @@ class _Pinner:
         return f" AS {quote(name.name)}"
 
     def _view(self, ref: RelationRef, name: TableName) -> str | None:
-        """The temporary view that stands for a relation; None where it stands for itself."""
+        """Return the temporary view that stands for a relation; None where it stands for itself."""
         return (
             None if ref.pinned else self._inlined.get(name) or self._replaced.get(str(name).lower())
         )
@@ -237,8 +237,8 @@ class _Pinner:
     def _outputs(self, view: ViewDefinition, body: str, count: int) -> tuple[list[str], str]:
         """Return a name within the body for each column of a view, and the alias of the body.
 
-        Spark finds the columns of a view by the names that its query had when it was made, those
-        of the same name by their order, and a view without such names by position.
+        Spark finds the columns of a view by the names that its query had when it was made. It
+        finds those of the same name by their order, and a view without such names by position.
         """
         if len(view.output) == len(set(view.output)) == count:
             return list(view.output), "_"
@@ -264,7 +264,7 @@ _LOG = "__materialized_table_log_"
 
 
 class QueryRows:
-    """Writes a definition's query such that it reads what a refresh is about."""
+    """Texts of a definition's query over the rows that a refresh reads."""
 
     def __init__(
         self, sources: SparkSourceReader, tables: SparkTables, details: TableDetails
@@ -336,7 +336,7 @@ class QueryRows:
         since: SourcePositions,
         limit: tuple[str, RangeRows],
     ) -> str:
-        """Let a temporary view of some rows stand in the place of each followed source."""
+        """Replace each followed source by a temporary view of some rows."""
         _raise_if_processed(definition)
         label, rows_of = limit
         views = _whole_logs(session, run, label)
@@ -401,7 +401,7 @@ def raise_if_unfit(definition: StoredDefinition, columns: tuple[Column, ...]) ->
 
 
 def _raise_if_processed(definition: StoredDefinition) -> None:
-    """The rows of the query are not those of the table, where a stream's state makes them."""
+    """Refuse a table whose rows a stream's state makes: those of its query are others."""
     if PROCESS_FUNCTION in dict(definition.resolved.declared.options):
         problem = "only the stream of its process function makes its rows, and only all of them"
         raise RefreshFailedError(table=definition.name, problem=problem)
@@ -419,7 +419,7 @@ def _whole_logs(session: PrivateSession, run: RefreshRun, label: str = "") -> di
 def _log(
     session: PrivateSession, run: RefreshRun, name: str, after: Position | None = None
 ) -> DataFrame:
-    """What a log held at the run's position, less what it held at an earlier one."""
+    """Return what a log held at the run's position, less what it held at an earlier one."""
     source = next(each.name for each in run.sources if str(each.name) == name)
     return KafkaSource(session.spark, source).batch(after, run.positions[name])
 

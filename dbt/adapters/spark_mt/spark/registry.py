@@ -1,6 +1,6 @@
 """Registry of materialized tables and log of refreshes, in one append-only table.
 
-Neither is the truth about a table. Losing them costs the speed of listings and the history of
+Neither is authoritative: the tables are. Losing them costs the speed of listings and the history of
 refreshes, and `repair` rebuilds the registry.
 """
 
@@ -40,7 +40,7 @@ _LATEST_JOB = "max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING'))"
 
 
 class SparkSystemLog:
-    """Reads and appends rows of `<catalog>.materialized_table_system.registry`."""
+    """Rows of `<catalog>.materialized_table_system.registry`."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class SparkSystemLog:
     def append(self, *jobs: Job, tables: Sequence[Register] = ()) -> int:
         """Append a row about each job and each table, all in one commit; they are of one catalog.
 
-        A row of a table tells when the table became so: of two, a reader takes the later one.
+        A row of a table has the time of its state: of two rows, a reader takes the later one.
         """
         names = [*(job.table for job in jobs), *(step.definition.name for step in tables)]
         if not names:
@@ -111,7 +111,7 @@ class SparkSystemLog:
         return (rows[0]["facts"] or "").encode() if rows else b""
 
     def handlers(self, catalog: str) -> Mapping[TableName, bytes]:
-        """Return the refresh handlers that were told last, by table."""
+        """Return the refresh handlers that were written last, by table."""
         query = (
             "SELECT schema_name, table_name, max_by(facts, recorded_at_ms) AS facts FROM {table} "
             "WHERE kind = 'HANDLER' GROUP BY schema_name, table_name"
@@ -134,7 +134,7 @@ class SparkSystemLog:
         return tuple(entry_of(row, catalog) for row in rows if row["table_name"] in there)
 
     def known(self, catalog: str) -> tuple[TableName, ...]:
-        """Return every table of a catalog that was told and not dropped, ordered by name."""
+        """Return every table of a catalog with a row that was not dropped, ordered by name."""
         query = (
             f"SELECT latest.schema_name, latest.table_name FROM (SELECT {_LATEST_TABLE} AS latest "
             f"FROM {{table}} WHERE {_IS_TABLE} GROUP BY schema_name, table_name) "
@@ -153,7 +153,7 @@ class SparkSystemLog:
         return bool(self._table.rows(name.catalog or "", query))
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
-        """Return the jobs that were heard of since an instant, the newest start first."""
+        """Return the jobs with a heartbeat since an instant, the newest start first."""
         return self._jobs(catalog, f"recorded_at_ms >= {since_ms}")
 
     def job(self, catalog: str, job_id: str) -> Job | None:
@@ -161,13 +161,13 @@ class SparkSystemLog:
         return next(iter(self._jobs(catalog, f"job_id = {_text(job_id)}")), None)
 
     def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
-        """Return the jobs of a schema's tables that were heard of since, and have not ended."""
+        """Return the jobs of a schema's tables with a heartbeat since, which have not ended."""
         condition = f"recorded_at_ms >= {since_ms} AND schema_name = {_text(schema)}"
         found = self._jobs(catalog, condition)
         return tuple(job for job in found if job.status is JobStatus.RUNNING)
 
     def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
-        """Return the newest jobs of each table that were heard of since an instant."""
+        """Return the newest jobs of each table with a heartbeat since an instant."""
         query = (
             f"SELECT latest.* FROM (SELECT {_LATEST_JOB} AS latest FROM {{table}} "
             f"WHERE kind = 'JOB' AND recorded_at_ms >= {since_ms} GROUP BY job_id) "
@@ -206,7 +206,7 @@ class SparkSystemLog:
 
 
 def _text(value: str) -> str:
-    """A literal inside a template of `str.format`."""
+    """Return a literal inside a template of `str.format`."""
     return quote_text(value).replace("{", "{{").replace("}", "}}")
 
 
@@ -215,7 +215,7 @@ MOST_ROWS = 500
 
 
 class SparkScan:
-    """Lists what a catalog holds."""
+    """Schemas, tables and views of a catalog."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -234,7 +234,7 @@ class SparkScan:
 
 
 class SparkCorrections:
-    """Writes many rows of the registry.
+    """Writer of many rows of the registry.
 
     Args:
         table: The registry.

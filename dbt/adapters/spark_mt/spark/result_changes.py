@@ -70,11 +70,11 @@ class TableChange:
 
 
 class ResultChanges:
-    """Derives changes of results from changes of sources.
+    """Changes of results, derived from changes of sources.
 
     Args:
         tables: Reads the changes of sources.
-        rows: Tells which versions a refresh is about.
+        rows: Returns which versions a refresh reads.
     """
 
     def __init__(self, tables: SparkTables, rows: QueryRows) -> None:

@@ -92,7 +92,7 @@ class Published:
 
 
 class SparkStepRunner:
-    """Runs each step in a private session, and forgets what it knew of the table afterwards."""
+    """Runner of steps, each in a private session; kept details of tables are dropped after it."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class SparkStepRunner:
             CommitConflictError: Another commit came before this step's commit.
             RefreshFailedError: Spark could not compute or write the rows.
             ConstraintViolatedError: The rows break a declared key or check.
-            OutcomeUnknownError: Spark was gone before it said what became of the step.
+            OutcomeUnknownError: Spark was gone before it reported the result of the step.
             ChangeFailedError: Spark could not write anything else.
         """
         try:
@@ -220,7 +220,7 @@ class SparkStepRunner:
         return StepResult(warnings=retrying(lambda: self._publish(step)))
 
     def _publish(self, step: Publish) -> tuple[str, ...]:
-        """Bring the table in line, unless somebody published a newer definition meanwhile."""
+        """Bring the table in line, unless a newer definition was published meanwhile."""
         name, now = step.definition.name, self._published(step)
         self._details.forget()
         if is_superseded(step, now.definition):
@@ -332,14 +332,14 @@ class SparkStepRunner:
 
 
 def _explained(step: Step, failure: SparkFailure) -> MaterializedTableError:
-    """Say what a failure before or at the commit means, of a step that knows its table only.
+    """Return the error for a failure before or at the commit of a step that reads its table only.
 
-    Those that read other tables, too, have explained it themselves.
+    Steps that read other tables, too, raise errors of their own.
     """
     definition: StoredDefinition | None = getattr(step, "definition", None)
     name: TableName | None = getattr(step, "name", None)
     table = definition.name if definition else name
-    if failure.is_missing_table:  # somebody dropped it after we looked
+    if failure.is_missing_table:  # another session dropped it after the read
         return CommitConflictError(table=table)
     problem = f"[{failure.condition}] {failure.message}"
     if failure.is_server_gone:

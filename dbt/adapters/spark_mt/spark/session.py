@@ -43,7 +43,7 @@ _OTHER_METASTORE = (
 )
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000"}
-"""Plans show all columns: what is left out of them cannot tell how a wide table is refreshed."""
+"""Plans show all columns: the choice of a strategy for a wide table depends on all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
 
 
 def embedded_metastore(requested: Mapping[str, str], home: Path) -> Path | None:
-    """The directory of the Derby metastore that a new Spark would open; None if it would open none.
+    """Return the directory of the Derby metastore that a new Spark would open; None without one.
 
     Args:
         requested: The user's confs.
@@ -100,7 +100,7 @@ def _known(requested: Mapping[str, str]) -> dict[str, str]:
 
 
 def _derby(known: Mapping[str, str], home: Path) -> Path | None:
-    """The place of the Derby metastore, when the user has no other one."""
+    """Return the place of the Derby metastore, when the user has no other one."""
     if known.get(_IMPLEMENTATION_KEY) == "in-memory" or any(k in known for k in _OTHER_METASTORE):
         return None
     if _DERBY_KEY in known:
@@ -117,7 +117,7 @@ def _conf_folders() -> Iterable[Path]:
 
 
 def _defaults_of_spark() -> dict[str, str]:
-    """The confs of `spark-defaults.conf`: a key, whitespace or `=`, a value."""
+    """Return the confs of `spark-defaults.conf`: a key, whitespace or `=`, a value."""
     confs: dict[str, str] = {}
     for path in (folder / "spark-defaults.conf" for folder in _conf_folders()):
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -129,7 +129,7 @@ def _defaults_of_spark() -> dict[str, str]:
 
 
 def _submitted() -> dict[str, str]:
-    """The confs in PYSPARK_SUBMIT_ARGS."""
+    """Return the confs in PYSPARK_SUBMIT_ARGS."""
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
     confs = {}
     for option, value in pairwise(words):
@@ -158,10 +158,10 @@ _starting = Lock()
 
 
 class Patience:
-    """For how long a server may fail to answer, over all calls and sessions of a connection.
+    """Time for which a server may fail to answer, over all calls and sessions of a connection.
 
-    Whoever notices that a server is gone has more to ask it: what was done, who holds what. None of
-    that shall wait as long again.
+    A caller that finds the server gone has more calls to make: what was done, who holds what. None
+    of these shall wait as long again.
 
     Args:
         seconds: From the first failure on. Twice as long without one is a new beginning.
@@ -198,8 +198,8 @@ class ConnectMissingError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_CONNECT_MISSING"
     text = "Spark Connect needs Python packages that are not installed: {packages}."
     remedy = (
-        "pip install 'dbt-spark-mt[connect]' beside dbt. A Spark of dbt's own (`method: session`) "
-        "needs none of them."
+        "pip install 'dbt-spark-mt[connect]' in dbt's environment. A Spark of dbt's own "
+        "(`method: session`) needs none of them."
     )
 
 
@@ -251,7 +251,7 @@ def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = Fal
         url: `sc://host:port/;token=...`.
         requested: Confs to set in the session.
         is_near: The server is on this machine: if it does not answer it is gone, and with it the
-            session, so it is given up after seconds. PySpark tries for ten minutes by itself.
+            session. So it is given up after seconds, and not after the ten minutes of PySpark.
 
     Raises:
         ConnectMissingError: Packages that Spark Connect needs are not installed.
@@ -271,9 +271,10 @@ def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = Fal
 def short_statements(spark: SparkSession) -> Iterator[None]:
     """Save calls in a session whose server is on this machine, while the block runs.
 
-    What survives a broken connection costs five calls more for each statement. It is also by what
-    the server ends the statements of a client that was killed: so this is for statements that ask
-    for metadata, of which a table of ours needs many, and not for those that compute.
+    Reattachable execution costs five calls more for each statement. With it a statement survives a
+    broken connection, and the server ends the statements of a client that was killed. So this is
+    for statements that ask for metadata, of which a materialized table needs many, and not for
+    those that compute.
     """
     client = spark.client if is_connect(spark) else None
     if client is None or client.host not in _NEAR:
@@ -343,7 +344,7 @@ def _be_impatient(spark: SparkSession) -> None:
     patience = Patience(_NEAR_PATIENCE_S)
 
     class NearPolicy(DefaultPolicy):
-        """Tries again until the server has not answered for a while."""
+        """Policy that retries until the server has not answered for a while."""
 
         def can_retry(self, e: BaseException) -> bool:
             return super().can_retry(e) and patience.is_left(time.monotonic())

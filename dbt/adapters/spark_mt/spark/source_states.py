@@ -44,11 +44,11 @@ class _Kept(OrderedDict["Hashable", _V], Generic[_V]):
 
 @dataclass(slots=True)
 class _Search:
-    """How far a log was searched for the first change behind a position.
+    """Progress of the search of a log for the first change after a position.
 
     Args:
         location: Where the table lives.
-        anchor: A version of the log, whose stamp tells whether this is still the same log.
+        anchor: A version of the log, whose stamp shows whether this is still the same log.
         stamp: That of the anchor.
         upto: The version up to which no commit changes rows.
         change: The first commit that does.
@@ -62,13 +62,13 @@ class _Search:
 
 
 class SparkSourceStates:
-    """Answers from memory where no log has moved: some checks whether a file exists, no job.
+    """States of sources, from memory where no log has moved: by checks of files, without a job.
 
     Over Spark Connect, files are out of reach, and each check is a job of Spark.
 
     Args:
         log: Reads logs.
-        details: Knows where tables live.
+        details: Reads where tables live.
         sources: Reads logs that are no tables.
     """
 

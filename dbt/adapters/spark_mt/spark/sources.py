@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class LogReader:
-    """Asks Kafka, each time in a session that is closed again.
+    """Reader of logs of Kafka, each time in a session that is closed again.
 
     Args:
         sessions: Opens them.
@@ -73,9 +73,9 @@ class LogReader:
         return found if isinstance(found, OffsetPosition) else None
 
     def first_change_after(self, name: TableName, position: OffsetPosition) -> int | None:
-        """Return the time of the first record behind a position, None where there is none.
+        """Return the time of the first record after a position, None where there is none.
 
-        Milliseconds since the epoch, UTC; None as well where the format tells no times.
+        Milliseconds since the epoch, UTC; None as well where the format has no times.
         """
         if position.format != KAFKA:
             return None
@@ -83,7 +83,7 @@ class LogReader:
             return source.first_change_after(position)
 
     def is_readable(self, name: TableName, position: OffsetPosition) -> bool:
-        """Whether all that lies behind a position is still there, as far as anybody can tell."""
+        """Whether all records after a position are still there, as far as the format shows."""
         if position.format != KAFKA:
             return False
         with self._kafka(name) as source:
@@ -102,7 +102,7 @@ class LogReader:
         """Return the position of the first records with a time at or after an instant.
 
         Raises:
-            SourceWithoutTimeError: The format tells no times.
+            SourceWithoutTimeError: The format has no times.
         """
         if format_ != KAFKA:
             raise SourceWithoutTimeError(source=name, format=format_)
@@ -122,7 +122,7 @@ _PROBES = 15
 
 
 class SparkSourceReader:
-    """Reads positions from logs of tables and of Kafka, fingerprints of views and functions."""
+    """Reader of positions: logs of tables and of Kafka, fingerprints of views and functions."""
 
     def __init__(
         self, tables: SparkTables, details: TableDetails, sessions: PrivateSessions
@@ -136,8 +136,8 @@ class SparkSourceReader:
     def positions(self, sources: Sequence[Source]) -> Positions:
         """Return one state of all sources that existed at one moment.
 
-        Versions are listed until two listings in a row agree: then all of them stood at the same
-        time, between the two. In between it is looked where logs end, one log after the other.
+        Versions are listed until two listings in a row agree: then all of them were current at
+        the same time, between the two. In between, the ends of logs are read one by one.
 
         Raises:
             SourceNotFoundError: A source is gone.
@@ -167,11 +167,11 @@ class SparkSourceReader:
         return position_in(self._log, source, self.location(source), version)
 
     def first_record_after(self, source: TableName, position: OffsetPosition) -> int | None:
-        """Return the time of the first record of a log behind a position; None without one."""
+        """Return the time of the first record of a log after a position; None without one."""
         return self._logs.first_change_after(source, position)
 
     def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
-        """Whether the source still has the very version that `position` names, or all behind it."""
+        """Whether the source still has the very version that `position` names, or all after it."""
         if isinstance(position, OffsetPosition):
             return self._logs.is_readable(source, position)
         commit = self._log.commit(self._detail(source).location, position.version)
@@ -187,9 +187,9 @@ class SparkSourceReader:
         return field_names(found[str(source)]) if found else None
 
     def is_current(self, source: Source, position: Position) -> bool:
-        """Whether a source surely stands where a position says, as cheaply as possible.
+        """Whether a source is surely at a position, as cheaply as possible.
 
-        For a table that are looks at three files.
+        For a table that takes the check of three files.
         """
         if isinstance(position, DefinitionPosition):
             text = self._details.definition_text(source.name, source.kind)
@@ -224,7 +224,7 @@ class SparkSourceReader:
     ) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions.
 
-        A table that was made anew in another format was replaced.
+        A table that was created again in another format was replaced.
         """
         if isinstance(upto, OffsetPosition):
             return self._logs.changes(source, after, upto)
@@ -273,7 +273,7 @@ class SparkSourceReader:
         return first
 
     def _why_unreadable(self, range_: VersionRange) -> ChangeKind:
-        """Its log was cleaned up so far, or this is another table of the same name."""
+        """Return GONE if its log was cleaned up so far, else REPLACED, by a namesake."""
         versions = self._log.versions(range_.location)
         cleaned = bool(versions) and range_.after.version < versions[0]
         return ChangeKind.GONE if cleaned else ChangeKind.REPLACED

@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class RowReader:
-    """Reads rows one by one, so that one which cannot be read holds up no other.
+    """Reader of rows one by one, so that an unreadable row does not affect the others.
 
     Such a row is left out, and named once in the log.
     """
@@ -49,7 +49,7 @@ class RowReader:
     def each(
         self, rows: Iterable[Row], catalog: str, read: Callable[[Row, str], Read]
     ) -> tuple[Read, ...]:
-        """Return what the readable ones of `rows` tell."""
+        """Return the values of the readable ones of `rows`."""
         found = (self._one(row, catalog, read) for row in rows)
         return tuple(each for each in found if each is not None)
 
@@ -86,7 +86,7 @@ def named(kind: str, name: TableName, now_ms: int) -> dict[str, Value]:
 
 
 def table_row(step: Register, now_ms: int) -> dict[str, Value]:
-    """Return what the registry is told of a table.
+    """Return the row of a table in the registry.
 
     Args:
         step: What was committed.
@@ -110,7 +110,7 @@ def table_row(step: Register, now_ms: int) -> dict[str, Value]:
 
 
 def known_of(row: Row, catalog: str) -> KnownTable:
-    """Return what a table's row tells a manager; it must have `facts`.
+    """Return the known table of a row, for a manager; the row must have `facts`.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError, MaterializedTableError: It cannot be read.
@@ -153,7 +153,7 @@ def _facts(table: KnownTable) -> dict[str, Any]:
 
 
 def entry_of(row: Row, catalog: str) -> RegistryEntry:
-    """Return what a table's row tells a listing; its columns tell it, whatever `facts` holds."""
+    """Return the entry of a row, for a listing; from its columns, whatever `facts` holds."""
     return RegistryEntry(
         name=TableName(name=row["table_name"], schema=row["schema_name"], catalog=catalog),
         table_id=row["table_id"],
@@ -166,7 +166,7 @@ def entry_of(row: Row, catalog: str) -> RegistryEntry:
 
 
 def job_row(job: Job) -> dict[str, Value]:
-    """Return what the log of refreshes is told of a job."""
+    """Return the row of a job in the log of refreshes."""
     row: dict[str, Value] = {
         **named("JOB", job.table, job.last_heartbeat_ms),
         "status": job.status.value,
@@ -214,7 +214,7 @@ def _read_facts(text: str) -> tuple[dict[str, str], str]:
 
 
 def job_of(row: Row, catalog: str) -> Job:
-    """Return what a row tells of a job.
+    """Return the job of a row.
 
     A process that ends the job of another one writes the row again, so `facts` is kept.
 

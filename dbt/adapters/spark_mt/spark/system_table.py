@@ -59,7 +59,7 @@ class Layout:
 
 
 def create(spark: SparkSession, catalog: str, layout: Layout) -> None:
-    """Make schema, table and views; others may do the same at this moment."""
+    """Make schema, table and views; other processes may do the same at this moment."""
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")
     try:
         with unlogged():
@@ -69,7 +69,7 @@ def create(spark: SparkSession, catalog: str, layout: Layout) -> None:
         if not is_spark_error(error):
             raise
         failure = failure_of(error)
-        if not (failure.is_conflict or failure.is_existing_table):  # others make it as well
+        if not (failure.is_conflict or failure.is_existing_table):  # another process makes it
             raise
 
 
@@ -97,10 +97,10 @@ def keep_small(tables: SparkTables, spark: SparkSession, catalog: str, layout: L
 
 
 def _create_table(spark: SparkSession, catalog: str, layout: Layout) -> None:
-    """Make the table; where its directory is there already, wait for who makes it, or take it over.
+    """Make the table; if its directory exists, wait for the other process, or take it over.
 
-    The format may fill the directory before the catalog has the table, and a process that was
-    killed in between leaves it behind.
+    The format may fill the directory before the catalog has the table. A process that was killed in
+    between leaves it there.
     """
     columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in layout.columns.items())
     statement = f"CREATE TABLE IF NOT EXISTS {layout.name(catalog)}"
@@ -119,7 +119,7 @@ def _create_table(spark: SparkSession, catalog: str, layout: Layout) -> None:
 
 
 def _appears(spark: SparkSession, catalog: str, layout: Layout) -> bool:
-    """Whether somebody else's table is there within two seconds."""
+    """Whether the table of another process is there within two seconds."""
     for _ in range(20):
         if spark.catalog.tableExists(layout.name(catalog)):
             return True
@@ -137,8 +137,8 @@ LEFT JOIN (
   AND lease.owner_host = latest.owner_host AND lease.owner_pid = latest.owner_pid
   AND lease.owner_process = latest.owner_process
 """
-"""The manager that holds the catalog is heard of by heartbeats, which are no rows. So a stream is
-RUNNING here until its manager gives the lease up, or loses it."""
+"""The manager that holds the catalog writes heartbeats, which are no rows. So a stream is RUNNING
+here until its manager releases the lease, or loses it."""
 _QUERY = f"""
 SELECT latest.job_id AS job_id, concat_ws('.', latest.schema_name, latest.table_name) AS `table`,
   latest.job_kind AS kind,
@@ -219,7 +219,7 @@ _CHEAP = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
 }
-"""A commit of a few rows then takes half the time; nobody needs the statistics of such files."""
+"""A commit of a few rows then takes half the time; no reader needs the statistics of such files."""
 _ORDER = (
     "struct(IF({of}.kind = 'MANAGER', {of}.seq, 0), {of}.recorded_at_ms, "
     "coalesce({of}.status <> 'RUNNING', true), {of}.generation, {of}.seq)"
@@ -252,13 +252,13 @@ REGISTRY_LAYOUT = Layout(TABLE, COLUMNS, _superseded, make_jobs_view)
 
 
 class SystemTable:
-    """Appends and reads rows; makes the table where it is not there, and completes an older one.
+    """Rows of a system table, which is made where it is missing, and completed where it is older.
 
     Args:
         spark: The user's session, for reading.
         tables: Commits to tables.
         sessions: Private sessions of the log's own: interrupting a statement must not interrupt
-            what is told about it.
+            what is written about it.
         layout: Which table.
         compact_every: After how many commits the small files are merged, and rows that no reader
             needs are deleted.
@@ -291,7 +291,7 @@ class SystemTable:
             now_ms: The current instant, milliseconds since the epoch, UTC.
 
         Returns:
-            The version of the commit; -1 where Spark does not tell it.
+            The version of the commit; -1 where Spark does not report it.
         """
         statement = self._insertion(catalog, rows)
         with self._cheap_session() as session:

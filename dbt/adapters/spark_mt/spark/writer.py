@@ -90,7 +90,7 @@ def _was(name: TableName, history: History) -> bool:
 
 
 class ContentWriter:
-    """Writes whole tables and partitions, each in one fenced commit."""
+    """Writer of whole tables and partitions, each in one fenced commit."""
 
     def __init__(
         self,
@@ -196,10 +196,10 @@ class ContentWriter:
                 raise RefreshFailedError(table=name, problem=str(error)) from error
 
     def _check(self, session: PrivateSession, step: ApplyChanges, change: TableChange) -> None:
-        """Make sure that nobody changed the rows meanwhile, and that the key stays one.
+        """Make sure that no other program changed the rows meanwhile, and that keys stay unique.
 
         Raises:
-            CommitConflictError: Another program changed rows since the table was looked at.
+            CommitConflictError: Another program changed rows since the table was read.
             ConstraintViolatedError: Added rows would have the key of others.
         """
         name, log = step.definition.name, self._tables.log

@@ -32,7 +32,7 @@ _CHANGE_FEED = "delta.enableChangeDataFeed"
 
 
 class RangeReader:
-    """Reads ranges in a session in which versions of any age can be read.
+    """Reader of ranges, in a session in which versions of any age can be read.
 
     Args:
         spark: A private session.
@@ -62,7 +62,7 @@ class RangeReader:
             raise
 
     def _read_kind(self, range_: VersionRange, changes: FileChanges) -> ChangeKind:
-        """Tell what happened, by the files alone where these tell it."""
+        """Return what happened, by the files alone where these show it."""
         if changes.removes_rows or not (changes.named or self._is_comparable(range_)):
             return self._compared(range_)
         for version, files in changes.added.items():
@@ -151,9 +151,9 @@ class RangeReader:
         )
 
     def _recorded(self, range_: VersionRange, weight: str) -> str | None:
-        """The rows of the change data feed; None where it does not cover the range.
+        """Return the rows of the change data feed; None where it does not cover the range.
 
-        Delta looks whether it does when it plans a query.
+        Delta checks that when it plans a query.
         """
         before, after = range_.after.version, range_.upto.version
         if self._schema(range_, before) != self._schema(range_, after):
@@ -188,10 +188,10 @@ class RangeReader:
         return bool(self._spark.sql(f"SELECT 1 FROM (\n{query}\n) LIMIT 1").collect())
 
     def _difference(self, range_: VersionRange, one: int, other: int) -> str:
-        """The rows at one version that are not there at another, each as often as it is missing.
+        """Return the rows at one version that another lacks, each as often as it is missing.
 
-        Where rows cannot be compared, all rows of the files that came or went: more than needed,
-        which is enough to find the keys that changes touch.
+        Where rows cannot be compared, these are all rows of the files that came or went. They are
+        more than needed, and enough to find the keys that changes touch.
         """
         changes = self._known_files(range_)
         files = changes.touched if changes.named else None
@@ -228,7 +228,7 @@ class RangeReader:
         return changes
 
     def _files(self, range_: VersionRange) -> FileChanges | None:
-        """What happened to the files; None where a commit is no longer in the log."""
+        """Return what happened to the files; None where a commit is no longer in the log."""
         first, last = range_.after.version + 1, range_.upto.version
         actions = self._log.file_actions(range_.location, first, last)
         return None if actions is None else file_changes(actions, last)

@@ -48,8 +48,8 @@ class FileChanges:
         added: Names of files that brought rows, by the version at which they can be read: the last
             of the range, or an earlier one for files that were rewritten since.
         touched: Names of all files that came or went.
-        removes_rows: Whether rows left the table, as far as the files tell.
-        named: Whether the names tell the files apart, and are few enough for a query.
+        removes_rows: Whether rows left the table, as far as the files show.
+        named: Whether the names distinguish the files, and are few enough for a query.
     """
 
     added: Mapping[int, tuple[str, ...]]
@@ -97,8 +97,8 @@ def changed_rows(
 
     Args:
         actions: What happened to the files.
-        counted: What a commit says itself, by version.
-        whole: Counts for a commit whose files do not tell how many rows they have.
+        counted: What a commit reports itself, by version.
+        whole: Counts for a commit whose files do not have their numbers of rows.
     """
     by_version: dict[int, list[int | None]] = {}
     for action in actions:

@@ -43,13 +43,13 @@ _COMMIT_NAMES = "?" * 20 + ".json"
 _AT_ONCE = 30
 """Of more than 32 paths Spark's listing is a job with a task for each."""
 _FIRST_STEP = 10
-"""How many commits are read at first on the way back: most often the newest one tells."""
+"""How many commits are read at first on the way back: most often the newest one is enough."""
 _COMMITS_WITH_ID = 10
 """In how many of the newest commits a table's metadata is looked for."""
 
 
 class DeltaLog:
-    """Reads logs by the location of their table, by jobs of Spark: from anywhere.
+    """Logs by the location of their table, read by jobs of Spark: from anywhere.
 
     Args:
         spark: The session.
@@ -72,12 +72,12 @@ class DeltaLog:
             raise
         return versions_in("\n".join(paths))
 
-    def newest(self, location: str, known: int = -1) -> int:  # noqa: ARG002 - a listing tells
+    def newest(self, location: str, known: int = -1) -> int:  # noqa: ARG002 - a listing finds it
         """Return the newest version of a table; -1 where there is no log.
 
         Args:
             location: Where the table lives.
-            known: A version that it had before, from which the look goes on where it still is.
+            known: A version that it had before, from which the search continues where it still is.
         """
         return max(self.versions(location), default=-1)
 
@@ -86,7 +86,7 @@ class DeltaLog:
         return version >= 0 and self.newest(location) == version
 
     def next_after(self, location: str, version: int) -> int | None:
-        """Return the first version behind one that the log holds; None where there is none."""
+        """Return the first version after one that the log holds; None where there is none."""
         return next((each for each in self.versions(location) if each > version), None)
 
     def commit(self, location: str, version: int) -> Commit | None:
@@ -113,7 +113,7 @@ class DeltaLog:
         }
 
     def commit_times(self, location: str, versions: Iterable[int]) -> dict[int, int]:
-        """Return when commits were made, as DESCRIBE HISTORY and TIMESTAMP AS OF tell it.
+        """Return when commits were made, as DESCRIBE HISTORY and TIMESTAMP AS OF show it.
 
         That is the time of the commit's file, unless the table has its times in its commits.
 
@@ -159,7 +159,7 @@ class DeltaLog:
         ]
 
     def table_id(self, location: str) -> str:
-        """Return Delta's identity of the table, empty where the commits no longer tell it."""
+        """Return Delta's identity of the table, empty where the commits no longer have it."""
         newest = self.newest(location)
         if newest < 0:
             return ""
@@ -214,12 +214,12 @@ class DeltaLog:
         return {first, last} <= set(self.versions(location))
 
     def _directory(self, location: str) -> DataFrame:
-        """Read as one path: of many paths Spark looks at each by a task of a job."""
+        """Read as one path: of many paths Spark checks each by a task of a job."""
         reader = self._spark.read.option("pathGlobFilter", _COMMIT_NAMES)
         return reader.text(escaped(f"{location}/_delta_log"))
 
     def _between(self, location: str, first: int, last: int) -> DataFrame:
-        """The lines of commits; Spark reads no other files, as it knows their names."""
+        """Return the lines of commits; Spark reads no other files, as it has their names."""
         wanted = range(first, last + 1)
         if len(wanted) <= _AT_ONCE:
             paths = [escaped(commit_file(location, version)) for version in wanted]
@@ -241,15 +241,15 @@ def commit_file(location: str, version: int) -> str:
 
 
 def _tail(path: str) -> str:
-    """The part of a path that is spelt alike by every API: no scheme, no slashes in front."""
+    """Return the part of a path that every API spells alike: no scheme, no leading slashes."""
     return re.sub(r"^\w+:", "", path).lstrip("/")
 
 
 def _starts_with(prefix: str) -> str:
-    """A condition on a line, as text.
+    """Return a condition on a line, as text.
 
-    PySpark's functions ask whichever session is the thread's active one for a setting before they
-    make a column, and over Connect that session may have been closed long ago.
+    PySpark's functions read a setting of the thread's active session before they make a column.
+    Over Connect that session may have been closed long ago.
     """
     return f"startswith(value, {quote_text(prefix)})"
 
@@ -310,10 +310,10 @@ _SAME_ROWS = re.compile(r'"dataChange"\s*:\s*false')
 
 
 class DriverLog(DeltaLog):
-    """Reads commits without jobs, where Spark's driver is this process.
+    """Logs read without jobs, where Spark's driver is this process.
 
     Nothing that a statement asks for costs more in a long log than in a short one: the newest
-    version is looked for behind the newest checkpoint, and commits are read one by one.
+    version is looked for after the newest checkpoint, and commits are read one by one.
 
     Args:
         spark: A classic session.
@@ -336,7 +336,7 @@ class DriverLog(DeltaLog):
         return self._end(location, version)
 
     def is_newest(self, location: str, version: int) -> bool:
-        """Whether a version is the newest one of a table: a look at two files."""
+        """Whether a version is the newest one of a table: two files are checked."""
         return self._has(location, version) and not self._has(location, version + 1)
 
     def next_after(self, location: str, version: int) -> int | None:
@@ -348,7 +348,7 @@ class DriverLog(DeltaLog):
     def commit(self, location: str, version: int) -> Commit | None:
         """Return one commit, or None where the log does not hold it.
 
-        A commit that says nothing about itself is known by what it does.
+        A commit without `commitInfo` is identified by its actions.
         """
         path = commit_file(location, version)
         line = self._files.first_line(path)
@@ -414,7 +414,7 @@ class DriverLog(DeltaLog):
         return version >= 0 and self._files.exists(commit_file(location, version))
 
     def _end(self, location: str, version: int) -> int:
-        """The newest version from one on: there are no gaps, so strides find it."""
+        """Return the newest version from one on: there are no gaps, so strides find it."""
         stride = 1
         while self._has(location, version + stride):
             version += stride
@@ -426,7 +426,7 @@ class DriverLog(DeltaLog):
         return version
 
     def _checkpointed(self, location: str) -> int:
-        """The version of the newest checkpoint; 0 without one, or while that is being told.
+        """Return the version of the newest checkpoint; 0 without one, or while it is being written.
 
         The file is a hint, which is overwritten: for a moment it may be empty, or have a checksum
         that is not its own.

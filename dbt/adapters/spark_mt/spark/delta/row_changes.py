@@ -1,7 +1,7 @@
 """Changes of single rows of a Delta table by one MERGE.
 
 The rows of a table may be equal to each other. A row to be removed is removed with all rows that
-equal it, and those that shall stay are added again in the same statement.
+equal it. Those that shall stay are added again in the same statement.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ WHEN NOT MATCHED THEN INSERT ({listed}) VALUES ({_inserted(columns)})"""
 
 
 def _inserted(columns: Sequence[str]) -> str:
-    """The values of a new row; a row to be removed that matched nothing fails the statement."""
+    """Return the values of a new row; a row to remove that matches none fails the statement."""
     first, *rest = (f"s.{c}" for c in columns)
     return ", ".join((f"CASE WHEN s.{_OLD} THEN {_failure()} ELSE {first} END", *rest))
 

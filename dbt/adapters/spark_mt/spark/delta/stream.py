@@ -109,9 +109,9 @@ class DeltaSource:
         after: Position | None = None,
         limits: Mapping[str, str] = NO_LIMITS,  # noqa: ARG002 - a commit is never divided
     ) -> DataFrame:
-        """Open the source as a stream of the commits behind a position.
+        """Open the source as a stream of the commits after a position.
 
-        Without one its first batch is the whole table as it is then. A batch ends behind a commit,
+        Without one its first batch is the whole table as it is then. A batch ends after a commit,
         whatever the limits.
         """
         self._spark.conf.set(_NOT_YET_WRITTEN, "true")
@@ -133,7 +133,7 @@ def version_read(source: TableName | str, offset: Mapping[str, Any]) -> int:
 
     Args:
         source: The table, for the message.
-        offset: As it stands in the offsets of a checkpoint.
+        offset: As in the offsets of a checkpoint.
 
     Raises:
         OffsetInsideCommitError: It means a part of a commit, or of the table that a stream began

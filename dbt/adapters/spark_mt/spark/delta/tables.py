@@ -36,7 +36,7 @@ _HOUR_MS = 3600 * 1000
 
 
 class DeltaTables:
-    """Implements `execution.table_format.VersionedTables`; rows are the text of a query.
+    """Implementation of `execution.table_format.VersionedTables`; rows are the text of a query.
 
     Args:
         log: Reads logs.
@@ -48,7 +48,7 @@ class DeltaTables:
         self.log = log
 
     def identity(self, session: SparkSession, name: TableName, location: str) -> str:
-        """Return the id of a table; slow where the newest commits do not tell it."""
+        """Return the id of a table; slow where the newest commits do not have it."""
         found = self.log.table_id(location) if location else ""
         return found or str(_detail(session, name)["id"] or "")
 
@@ -280,7 +280,7 @@ def upsert_statement(definition: StoredDefinition, rows: str, key: Sequence[str]
 
 
 def listed(properties: Mapping[str, str]) -> str:
-    """Return properties as they stand in TBLPROPERTIES (…)."""
+    """Return properties as TBLPROPERTIES (…) takes them."""
     return ", ".join(f"{quote_text(k)} = {quote_text(v)}" for k, v in sorted(properties.items()))
 
 

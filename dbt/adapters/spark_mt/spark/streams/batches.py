@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 _DIRECTORY = ".materialized-table-checkpoints"
 PASSING = "stream-"
-"""How the names of checkpoints begin in which no later stream goes on."""
+"""Prefix of the names of checkpoints that no later stream uses."""
 _ABANDONED_MS = 7 * 24 * 3600 * 1000
 _HEADER_LINES = 2
-"""In front of an entry's offsets: the version of its format, and the batch's own metadata."""
+"""Lines before an entry's offsets: the version of its format, and the batch's own metadata."""
 _NOTHING = "-"
 """Stands for a source that has no offset yet."""
 
@@ -54,7 +54,7 @@ class Checkpoint:
     Args:
         path: Its directory.
         name: How commits call it.
-        is_kept: Whether a later stream goes on in it.
+        is_kept: Whether a later stream continues in it.
     """
 
     path: str
@@ -67,7 +67,7 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """Finds and removes checkpoints: `<root>/<table id>/<name>`.
+    """Checkpoints of tables, to find and to remove: `<root>/<table id>/<name>`.
 
     Args:
         spark: A classic session.
@@ -96,7 +96,7 @@ class Checkpoints:
         return stream.batch in begun and max(complete, default=-1) <= stream.batch
 
     def offsets(self, checkpoint: Checkpoint, batch: int) -> list[Any]:
-        """Return the offsets behind a batch, in the order of the plan's sources; None for none."""
+        """Return the offsets after a batch, in the order of the plan's sources; None for none."""
         text = self._files.read(f"{checkpoint.path}/offsets/{batch}")
         lines = text.splitlines()[_HEADER_LINES:]
         return [None if line == _NOTHING else json.loads(line) for line in lines]
@@ -115,10 +115,10 @@ class Checkpoints:
             self._files.delete(directory)
 
     def remove_abandoned(self, table_id: str, now_ms: int) -> None:
-        """Remove what streams without state left behind whose process was killed.
+        """Remove checkpoints of streams without state whose process was killed.
 
-        A stream that goes on notes every batch; one that notes none for a week begins anew if its
-        checkpoint goes, and loses nothing by it.
+        A running stream notes every batch. One that notes none for a week begins again if its
+        checkpoint is removed, and loses nothing by it.
 
         Args:
             table_id: The table.
@@ -145,7 +145,7 @@ def _numbers(names: list[str]) -> set[int]:
 
 
 class BatchEnds:
-    """Reads the positions after the batches of one stream.
+    """Positions after the batches of one stream.
 
     Args:
         opened: The sources, in the query's order.
@@ -200,7 +200,7 @@ class BatchContext:
     Args:
         run: The refresh, with the positions of what is not followed, and the engine.
         checkpoint: Where Spark notes what each batch reads.
-        ends: Tells positions from that.
+        ends: Reads positions from that.
     """
 
     run: RefreshRun
@@ -209,7 +209,7 @@ class BatchContext:
 
 
 class BatchWriter:
-    """Writes batches into tables.
+    """Writer of batches into tables.
 
     Args:
         tables: Commits to tables.
@@ -232,17 +232,17 @@ class BatchWriter:
         self._now_ms = now_ms
 
     def positions(self, context: BatchContext, number: int) -> Positions:
-        """Return up to where the rows of a table reflect its sources behind a batch."""
+        """Return up to where the rows of a table reflect its sources after a batch."""
         offsets = self._checkpoints.offsets(context.checkpoint, number)
         return {**context.run.positions, **context.ends.positions(offsets)}
 
     def write(
         self, frame: DataFrame, number: int, context: BatchContext, table: StoredTable
     ) -> BatchDone | None:
-        """Commit a batch to the table as it was behind the batch before.
+        """Commit a batch to the table as it was after the batch before.
 
         Spark runs a batch again whose end it did not note. If the table has it already, its rows
-        are computed only for the state that they leave behind.
+        are computed only for the state that they leave.
 
         Returns:
             None for a batch that the table has.
@@ -315,7 +315,7 @@ class BatchWriter:
         return commit.rows if commit else None
 
     def _raise_if_recreated(self, table: StoredTable) -> None:
-        """A table that was dropped and created has a fence that knows nothing of our numbers.
+        """Refuse a table that was dropped and created: its fence does not have these numbers.
 
         Raises:
             CommitConflictError: The version that the table had is not in its log, or another's.
@@ -333,6 +333,9 @@ class BatchWriter:
 
 
 def _none_of(rows: str) -> str:
-    """A batch that only moves the watermark changes no group; a MERGE of nothing costs a join."""
+    """Return a query that has none of the rows.
+
+    A batch that only moves the watermark changes no group; a MERGE of nothing costs a join.
+    """
     failure = "raise_error('groups changed although no source did')"
     return f"SELECT * FROM (\n{rows}\n) WHERE CASE WHEN true THEN {failure} ELSE true END"

@@ -29,8 +29,8 @@ _LIMITS = ("maxFilesPerTrigger", "maxBytesPerTrigger")
 class _CheckpointedSource:
     """A source whose offsets say nothing without the checkpoint of the stream that counted them.
 
-    So nobody can tell where it stands, and its streams begin at its beginning, each in a checkpoint
-    that it keeps.
+    So its position is unknown outside of a checkpoint. Its streams begin at its beginning, each in
+    a checkpoint that it keeps.
 
     Args:
         spark: A private session, to which the frames belong.
@@ -46,15 +46,15 @@ class _CheckpointedSource:
         self._format = format_
 
     def latest(self) -> UnknownPosition:
-        """Nobody can tell."""
+        """Return an unknown position: only a checkpoint has it."""
         return UnknownPosition()
 
     def earliest(self) -> UnknownPosition:
-        """Nobody can tell."""
+        """Return an unknown position: only a checkpoint has it."""
         return UnknownPosition()
 
     def position_at(self, instant_ms: int) -> StartPosition:  # noqa: ARG002 - as other sources
-        """Refuse: nothing tells what was there at an instant.
+        """Refuse: such a source has no times.
 
         Raises:
             SourceWithoutTimeError: Always.
@@ -71,8 +71,8 @@ class _CheckpointedSource:
         is_ours = is_of_files if self._format in FILE_FORMATS else not isinstance(offset, dict)
         return "" if is_ours else None
 
-    def is_of(self, position: Position) -> bool:  # noqa: ARG002 - offsets do not tell
-        """Whether a position is one of this source, as far as offsets tell."""
+    def is_of(self, position: Position) -> bool:  # noqa: ARG002 - not in offsets
+        """Whether a position is one of this source, as far as offsets show."""
         return True
 
     def position_of(self, offset: str) -> OffsetPosition:
@@ -94,7 +94,7 @@ class FilesSource(_CheckpointedSource):
 
     def stream(
         self,
-        after: Position | None = None,  # noqa: ARG002 - the checkpoint tells
+        after: Position | None = None,  # noqa: ARG002 - it is in the checkpoint
         limits: Mapping[str, str] = NO_LIMITS,
     ) -> DataFrame:
         """Open the source as a stream; what its checkpoint has read already is not read again."""
@@ -102,7 +102,7 @@ class FilesSource(_CheckpointedSource):
         return reader.table(self._name.sql)
 
     def batch(self, after: Position | None, upto: Position) -> DataFrame:  # noqa: ARG002
-        """Open all files that are there; positions do not tell which of them a stream has read."""
+        """Open all files that are there; positions do not show which of them a stream has read."""
         return self._spark.read.table(self._name.sql)
 
 
@@ -115,10 +115,10 @@ class RateSource(_CheckpointedSource):
 
     def stream(
         self,
-        after: Position | None = None,  # noqa: ARG002 - the checkpoint tells
-        limits: Mapping[str, str] = NO_LIMITS,  # noqa: ARG002 - its own options tell
+        after: Position | None = None,  # noqa: ARG002 - it is in the checkpoint
+        limits: Mapping[str, str] = NO_LIMITS,  # noqa: ARG002 - its own options count
     ) -> DataFrame:
-        """Open the source as a stream; its checkpoint goes on counting."""
+        """Open the source as a stream; its checkpoint continues the count."""
         options = table_options(self._spark, self._name)
         return self._spark.readStream.format(self._format).options(**options).load()
 

@@ -80,7 +80,7 @@ def completed(offsets: Mapping[Partition, int], known: Mapping[Partition, int]) 
 def kind_between(
     after: Mapping[Partition, int], upto: Mapping[Partition, int], oldest: Mapping[Partition, int]
 ) -> ChangeKind:
-    """Tell what happened to a log between two of its positions.
+    """Return what happened to a log between two of its positions.
 
     Args:
         after: What was read.
@@ -88,8 +88,8 @@ def kind_between(
         oldest: The oldest record of each partition now.
 
     Returns:
-        REPLACED where a partition counts from anew, GONE where records between the two positions
-        are no longer there.
+        REPLACED where a partition counts again from its beginning, GONE where records between the
+        two positions are no longer there.
     """
     if any(upto[partition] < read for partition, read in after.items() if partition in upto):
         return ChangeKind.REPLACED
@@ -102,7 +102,7 @@ def kind_between(
 
 
 def holds(position: Mapping[Partition, int], oldest: Offsets, newest: Offsets) -> bool:
-    """Whether a log can be gone on from a position: no record behind it is missing."""
+    """Whether a log can be read on from a position: no record after it is missing."""
     return all(
         partition in newest and oldest[partition] <= offset <= newest[partition]
         for partition, offset in position.items()
@@ -125,12 +125,12 @@ _PATIENCE_S = 60
 
 
 class NoAnswerError(Exception):
-    """A log could be asked, and said nothing for a minute."""
+    """A log could be reached, and did not answer for a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Two offsets, each as JSON in the words of the source.
+    """Two offsets, each as the source's own JSON.
 
     Args:
         start: Where the stream would begin.
@@ -180,9 +180,9 @@ _AT_ONCE = 100
 class KafkaSource:
     """A table made by `CREATE TABLE k USING kafka OPTIONS (…)`.
 
-    Spark hands the schema in the catalog to the connector when such a table is read as a stream,
-    which the connector refuses, and it ignores options behind the table's name in a query. So
-    readers are made here, of the table's own options.
+    If such a table is read as a stream, Spark passes the schema in the catalog to the connector,
+    which refuses it. Spark also ignores options after the table's name in a query. So readers are
+    made here, of the table's own options.
 
     Args:
         spark: A private session, to which the frames belong.
@@ -197,7 +197,10 @@ class KafkaSource:
 
     @property
     def is_followable(self) -> bool:
-        """Whether it goes on: a table whose options name its end never changes, or differently."""
+        """Whether a stream can follow the table.
+
+        A table whose options name its end never changes, or changes in another way.
+        """
         return not has_any(self._options, _ENDS)
 
     def latest(self) -> OffsetPosition:
@@ -236,8 +239,8 @@ class KafkaSource:
         is_ours = isinstance(offset, dict) and all(isinstance(p, dict) for p in offset.values())
         return "" if is_ours else None
 
-    def is_of(self, position: Position) -> bool:  # noqa: ARG002 - offsets do not tell
-        """Whether a position is one of this topic, as far as offsets tell."""
+    def is_of(self, position: Position) -> bool:  # noqa: ARG002 - not in offsets
+        """Whether a position is one of this topic, as far as offsets show."""
         return True
 
     def position_of(self, offset: str) -> OffsetPosition:
@@ -247,7 +250,7 @@ class KafkaSource:
     def kind(self, after: Position | None, upto: Position) -> ChangeKind:
         """Return what happened between two positions.
 
-        A topic that was deleted, made again and filled beyond `after` since is not told from the
+        A topic that was deleted, made again and filled beyond `after` is not distinguished from the
         one before: Kafka's offsets do not say which topic they belong to.
         """
         if after is not None and after.same_state(upto):
@@ -260,12 +263,12 @@ class KafkaSource:
         return kind_between(read, wanted, oldest)
 
     def is_readable(self, position: Position) -> bool:
-        """Whether all records behind a position are still there."""
+        """Whether all records after a position are still there."""
         ends = self._ends(startingOffsets="earliest")
         return holds(_known(position), parse(ends.start), parse(ends.end))
 
     def first_change_after(self, position: Position) -> int | None:
-        """Return the time of the first record behind a position, None where there is none.
+        """Return the time of the first record after a position, None where there is none.
 
         Milliseconds since the epoch, UTC.
         """
@@ -280,7 +283,7 @@ class KafkaSource:
     def stream(
         self, after: Position | None = None, limits: Mapping[str, str] = NO_LIMITS
     ) -> DataFrame:
-        """Open the source as a stream of what comes behind a position.
+        """Open the source as a stream of what comes after a position.
 
         Partitions that the position does not know are read from their oldest record. Without a
         position the stream begins where the table's own options say, else at the oldest records.
@@ -354,7 +357,7 @@ def _from_oldest(options: dict[str, str]) -> dict[str, str]:
 
 
 def _named_start(options: dict[str, str]) -> Offsets:
-    """The offsets that a table's own options name; `earliest` names none."""
+    """Return the offsets that a table's own options name; `earliest` names none."""
     own = {key.lower(): value for key, value in options.items()}.get("startingoffsets", "earliest")
     return {} if own.lower() == "earliest" else parse(own)
 

@@ -70,8 +70,8 @@ _CONFS = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.noDataProgressEventInterval": "200",
 }
-"""State outside of the heap, written as changes; few old batches (facts: spark.md 2.3, 6). A query
-that finds nothing says so each time, for whoever waits for it.
+"""State outside of the heap, written as changes; few old batches. A query that finds
+nothing reports it each time, for callers that wait for it.
 """
 _MOST_PARTITIONS = 8
 """How many parts state has at most: their number is fixed with the first batch."""
@@ -79,7 +79,7 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 class StreamQueries:
-    """Opens definitions as streaming frames."""
+    """Definitions as streaming frames."""
 
     def __init__(
         self, sources: SparkSourceReader, tables: StreamableTables, settings: Callable[[], Settings]
@@ -100,8 +100,8 @@ class StreamQueries:
         Args:
             session: To which the frame belongs, in the definition's context.
             definition: The query.
-            run: Tells the choice, and the other sources.
-            after: Positions behind which the followed sources are read; from the beginning of those
+            run: Has the choice, and the other sources.
+            after: Positions after which the followed sources are read; from the beginning of those
                 that are not named.
 
         Raises:
@@ -122,7 +122,7 @@ class StreamQueries:
         return session.spark.sql(content_query(definition.resolved, body)), opened
 
     def _made(self, session: PrivateSession, definition: StoredDefinition, query: str) -> str:
-        """The rows of a query, or what the table's process function makes of them."""
+        """Return the rows of a query, or what the table's process function makes of them."""
         options = definition.resolved.declared.options
         if PROCESS_FUNCTION not in dict(options):
             return query
@@ -144,7 +144,7 @@ class StreamQueries:
 def _over(
     session: PrivateSession, definition: StoredDefinition, run: RefreshRun, views: dict[str, str]
 ) -> str:
-    """The query over views of its sources."""
+    """Return the query over views of its sources."""
     resolved = definition.resolved
     pins = Pins(
         dict.fromkeys(views, 0),
@@ -176,7 +176,7 @@ def _watermarked(frame: DataFrame, choice: Choice, name: str) -> DataFrame:
 
 
 def _looked_up(session: PrivateSession, run: RefreshRun, choice: Choice) -> dict[str, str]:
-    """Views that show other tables as they are when a batch reads them."""
+    """Return views that show other tables as they are when a batch reads them."""
     views = {}
     for number, (name, position) in enumerate(sorted(run.positions.items())):
         if name not in choice.followed and isinstance(position, VersionedPosition):

@@ -65,7 +65,7 @@ class BatchQuery:
 
     Args:
         on_batch: Called with each batch and its number.
-        output_mode: Which rows a batch hands over, in Spark's words.
+        output_mode: Spark's output mode, by which a batch has its rows.
         resources: Closed when the query has ended.
     """
 
@@ -96,7 +96,7 @@ class BatchQuery:
 
     @property
     def is_active(self) -> bool:
-        """Whether it goes on."""
+        """Whether it runs."""
         query = self._query
         return query is not None and query.isActive
 
@@ -107,7 +107,7 @@ class BatchQuery:
 
     @property
     def failure(self) -> Exception | None:
-        """Why it ended by itself: what a batch raised, or else what Spark says."""
+        """Why it ended without `stop`: what a batch raised, or else what Spark reports."""
         query = self._query
         if self._failed is not None or query is None or self._is_stopping:
             return self._failed
@@ -124,7 +124,7 @@ class BatchQuery:
         return int(began.timestamp() * 1000)
 
     def wait(self) -> None:
-        """Wait until it has ended by itself; a failure is told by `failure`."""
+        """Wait until it has ended; `failure` has the error of one that failed."""
         try:
             while (query := self._query) is not None and query.isActive:
                 query.awaitTermination(_WAITING_S)
@@ -135,8 +135,8 @@ class BatchQuery:
     def stop(self) -> None:
         """End it: a batch that has begun ends first.
 
-        Spark waits for a batch that begins meanwhile, so that must not wait for us: it finds that
-        the stream is about to stop.
+        Spark waits for a batch that begins meanwhile, so that batch must not wait for this call: it
+        finds that the stream is about to stop.
         """
         self._is_stopping = True
         with self._between_batches:
@@ -216,7 +216,7 @@ OUTPUT_MODES = {OutputMode.APPEND: "append", OutputMode.UPDATE: "update"}
 
 
 class SparkStreamRunner:
-    """Starts streams that go on from the state of their tables.
+    """Streams that continue from the state of their tables.
 
     Args:
         sessions: Opens the sessions in which streams run.
@@ -236,7 +236,7 @@ class SparkStreamRunner:
         return self._parts.checkpoints.can_resume(table_id, stream)
 
     def start(self, task: StreamTask) -> SparkStream:
-        """Follow the sources behind what the table's rows reflect.
+        """Follow the sources from what the table's rows reflect.
 
         Raises:
             StreamNotStartedError: Spark cannot run the query as a stream.
@@ -304,12 +304,12 @@ class SparkStream(BatchQuery):
 
 
 def _mode(run: RefreshRun) -> str:
-    """Which rows a batch hands over, as Spark calls it."""
+    """Return Spark's output mode, by which a batch has its rows."""
     return OUTPUT_MODES[run.choice.output_mode or OutputMode.APPEND]
 
 
 def _after(task: StreamTask) -> dict[str, Position]:
-    """Positions behind which sources are read; those of a kept checkpoint are in it."""
+    """Return positions after which sources are read; those of a kept checkpoint are in it."""
     if task.resumes is not None and task.resumes.batch >= 0:
         return {}
     known = task.table.positions or {}
@@ -326,11 +326,11 @@ _NO_BATCH = -1
 
 
 class _FilledError(Exception):
-    """The table is filled; further batches belong to whoever goes on in the checkpoint."""
+    """The table is filled; further batches belong to the next stream of the checkpoint."""
 
 
 class StreamFiller:
-    """Runs a new stream until its first batch, which is the commit that fills the table.
+    """Run of a new stream until its first batch, which is the commit that fills the table.
 
     Args:
         sessions: Opens the session in which the stream runs.
@@ -346,7 +346,7 @@ class StreamFiller:
     def fill(self, step: Fill, metadata: CommitMetadata, write: Write) -> tuple[int, Positions]:
         """Fill a table from the beginning of its sources, or from where the step counts them.
 
-        The checkpoint is new; the one before is removed once the commit stands.
+        The checkpoint is new; the one before is removed after the commit.
 
         Args:
             step: What to fill.

@@ -1,6 +1,7 @@
 """Stream sources by format: tables with versions, Kafka, files and generated rows.
 
-Queries over tables that Spark reads only as streams are analysed in sessions with stand-in views.
+Queries over tables that Spark reads only as streams are analysed in sessions in which views replace
+these tables.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
 class StreamSource(Protocol):
     """One table of the catalog that can be read as a stream.
 
-    Frames belong to the session for which the source was opened, and stand in a query through
+    Frames belong to the session for which the source was opened, and come into a query through
     `createOrReplaceTempView`.
     """
 
     def latest(self) -> Position:
-        """Return where the source ends now; unknown where only a checkpoint could tell."""
+        """Return where the source ends now; unknown where only a checkpoint has it."""
         ...
 
     def earliest(self) -> Position:
@@ -56,14 +57,14 @@ class StreamSource(Protocol):
             instant_ms: Milliseconds since the epoch, UTC.
 
         Raises:
-            SourceWithoutTimeError: The format does not tell.
+            SourceWithoutTimeError: The format has no times.
         """
         ...
 
     def stream(
         self, after: Position | None = None, limits: Mapping[str, str] = NO_LIMITS
     ) -> DataFrame:
-        """Open it as a stream of what comes behind a position; from its beginning for None.
+        """Open it as a stream of what comes after a position; from its beginning for None.
 
         Args:
             after: The position.
@@ -183,7 +184,7 @@ def standing_in(
     Args:
         spark: The user's session.
         query: The query.
-        context: Where it stands.
+        context: Its catalog, schema and confs.
 
     Yields:
         The session, and the views; none where the query reads no such table.
@@ -202,7 +203,7 @@ def standing_in(
 
 
 def _formats(spark: SparkSession, query: str, context: QueryContext) -> dict[TableName, str]:
-    """The formats of the tables that a query names, as far as the catalog has them."""
+    """Return the formats of the tables that a query names, as far as the catalog has them."""
     names = {full_name(ref, context) for ref in shape_of(query).relations}
     try:
         with unlogged():
