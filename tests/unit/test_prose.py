@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 NOT_CONVERTED = {
     "execution",
-    "query",
-    "resolution",
     "spark",
     "spark.delta",
     "spark.streams",

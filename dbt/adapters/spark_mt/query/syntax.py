@@ -97,7 +97,7 @@ def read_query(text: str) -> tuple[exp.Query, bool]:
         )[0]
         written = _DIALECT.tokenize(sql(tree)) if tree is not None else []
     except (SqlglotError, RecursionError, IndexError, AttributeError) as error:
-        problem = "its text cannot be taken apart"
+        problem = "its text cannot be parsed"
         raise UnreadableError("UNREADABLE", problem) from error  # noqa: EM101
     if not isinstance(tree, exp.Query):
         key = tree.key if tree is not None else "nothing"

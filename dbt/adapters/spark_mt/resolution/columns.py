@@ -35,7 +35,7 @@ class DuplicateColumnError(InvalidDefinitionError):
 
     condition = "MATERIALIZED_TABLE_DUPLICATE_COLUMN"
     text = "Materialized table {table} would have {count} columns named `{column}`."
-    remedy = "Give each column its own alias in the query, or list the names behind the table's."
+    remedy = "Give each column its own alias in the query, or list the names after the table's."
 
 
 class ColumnListLengthError(InvalidDefinitionError):

@@ -165,7 +165,7 @@ class InvalidTimestampError(InvalidValueError):
 
     condition = "MATERIALIZED_TABLE_INVALID_TIMESTAMP"
     text = "'{value}' is not a timestamp."
-    remedy = "Write it as TIMESTAMP '2025-10-28 12:00:00', with a time zone behind it if needed."
+    remedy = "Write it as TIMESTAMP '2025-10-28 12:00:00', with a time zone after it if needed."
 
 
 def parse_zone(text: str) -> tzinfo:
@@ -225,7 +225,7 @@ class InvalidPatternError(InvalidValueError):
     text = "The pattern '{pattern}' {problem}."
     remedy = (
         "The supported letters are y (y, yy, yyyy), M, d, H, m and s (once or twice); any other "
-        "text stands in single quotes, and '' is one quote. For example yyyy-MM-dd."
+        "text is in single quotes, and '' is one quote. For example yyyy-MM-dd."
     )
 
 

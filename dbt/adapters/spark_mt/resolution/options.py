@@ -251,20 +251,20 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "How late rows of a source may come, by a column of type TIMESTAMP or TIMESTAMP_NTZ of the "
         "source itself. A continuous table whose query groups, deduplicates or joins its sources "
         "is then kept by a stream with bounded state; rows that come later are left out. The query "
-        "stays plain SQL. docs/refresh.md tells which queries can.",
+        "stays plain SQL. docs/refresh.md describes which queries can.",
     ),
     OptionDoc(
         PROCESS_FUNCTION,
         "the name of a function that `spark.materialized-table.process-functions` registers",
         "A stateful processor (`transformWithState`) makes the table's rows out of those of its "
-        "query. docs/refresh.md tells how.",
+        "query. docs/refresh.md describes how.",
     ),
     OptionDoc(
         INCREMENTAL,
         "auto, off (default)",
         "`auto` lets a refresh compute only the rows of the result that the changes of the sources "
         "reach, whatever the query does. It computes all rows where the query or the size of the "
-        "change forbids that. docs/refresh.md tells which queries can.",
+        "change forbids that. docs/refresh.md describes which queries can.",
     ),
     OptionDoc(
         "any other name",

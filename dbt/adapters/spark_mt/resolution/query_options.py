@@ -86,7 +86,7 @@ class RepeatedWatermarkError(InvalidDefinitionError):
 
     condition = "MATERIALIZED_TABLE_REPEATED_WATERMARK"
     text = "Option 'watermark' of materialized table {table} gives {source} two watermarks."
-    remedy = "Give each source one watermark; put the source's name in front of each."
+    remedy = "Give each source one watermark; put the source's name before each."
 
 
 def parse_watermarks(text: str) -> tuple[Watermark, ...]:
@@ -164,8 +164,8 @@ class ProcessFunctionError(InvalidDefinitionError):
     text = "The process function '{function}' cannot make the rows of {table}: {problem}."
     remedy = (
         "Register it as spark.materialized-table.process-functions = '<name>=<module>:<function>' "
-        "wherever the table is defined or refreshed; docs/refresh.md tells what it must return and "
-        "which queries can feed it."
+        "wherever the table is defined or refreshed; docs/refresh.md describes what it must return "
+        "and which queries can feed it."
     )
 
 
@@ -209,8 +209,8 @@ def other_function(options: Pairs, before: Pairs, table: str) -> Iterator[Proces
     function, was = (dict(each).get(PROCESS_FUNCTION) for each in (options, before))
     if function != was:
         problem = (
-            "ALTER … SET and RESET leave the columns alone, which it gives; "
-            "CREATE OR ALTER changes it and builds rows and state anew"
+            "ALTER … SET and RESET do not change the columns, which it determines; "
+            "CREATE OR ALTER changes it and builds rows and state again"
         )
         yield ProcessFunctionError(function=function or was, table=table, problem=problem)
 

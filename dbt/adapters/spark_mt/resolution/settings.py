@@ -245,7 +245,7 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "process_functions",
         "none",
         "Functions that the table option `process-function` may name, as `<name>=<module>:"
-        "<function>`; several are separated by commas. docs/refresh.md tells what they return.",
+        "<function>`; several are separated by commas. docs/refresh.md describes what they return.",
         _registered,
     ),
 )

@@ -183,7 +183,7 @@ def bind(query: str, context: QueryContext, selections: Mapping[str, tuple[str, 
         return query
     shape = shape_of(query)
     if not shape.readable:
-        raise UnboundColumnsError("the text of the query cannot be taken apart")  # noqa: TRY003, EM101
+        raise UnboundColumnsError("the text of the query cannot be parsed")  # noqa: TRY003, EM101
     refs = [(ref, name) for ref in shape.relations if (name := full_name_of(ref, context))]
     found = {name for _, name in refs}
     if absent := selections.keys() - found:

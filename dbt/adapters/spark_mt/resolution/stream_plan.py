@@ -124,7 +124,7 @@ def late_rows(column: str, delay: str, subject: str) -> Reason:
 _AGGREGATE, _DISTINCT = "Aggregate", "Distinct"
 _SESSION_NAME = "session_window"
 _SETS_NAME = "spark_grouping_id"
-_OPEN = "no watermark tells when {rows} can no longer change"
+_OPEN = "no watermark determines when {rows} can no longer change"
 _UNBOUNDED = "its state grows with the number of {rows}, because no watermark bounds it"
 _SECOND = "it groups rows that are groups themselves, whose earlier values would still be counted"
 
@@ -272,7 +272,7 @@ def _of_streams(node: PlanOperator, kind: str, left: Flow, right: Flow) -> Flow:
     bounded = bool(named & left.times.events) and bool(named & right.times.events)
     if kind in _UNMATCHED:
         if not bounded:
-            text = f"no watermark in its condition tells when a row has no partner ({kind})"
+            text = f"no watermark in its condition determines when a row has no partner ({kind})"
             raise NotAStreamError(Reason("NO_WATERMARK", _JOIN, text))
         text = f"rows without a partner come when none can come any more ({kind})"
         flow = flow.without(OutputMode.UPDATE, Reason("OUTER_JOIN", _JOIN, text))
