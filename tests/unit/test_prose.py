@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 NOT_CONVERTED = {
     "execution",
-    "query",
-    "resolution",
 }
 """Packages whose prose still has terms of the list. May only shrink."""
 

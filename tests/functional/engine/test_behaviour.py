@@ -50,15 +50,10 @@ COLUMN_LISTS_CORE, COLUMN_LISTS_REST = divided(
     (
         "a_list_of_names_grows_with_the_query",
         "a_typed_list_grows_with_the_query",
-        "rows_that_stay_hold_null_in_the_new_column",
         "a_lost_partition_column_is_a_lost_column_too",
         "others_cannot_write_null_where_the_list_says_not_null",
         "not_null_is_added_to_and_dropped_from_a_table",
-        "a_query_that_returns_null_may_come_with_the_end_of_not_null",
-        "a_replacement_brings_its_own_not_null",
-        "wider_columns_stay_not_null",
         "a_table_of_an_earlier_release_refuses_null_from_the_next_statement_on",
-        "a_null_of_others_in_such_a_table_is_a_warning",
         "an_adopted_table_refuses_null",
     ),
 )

@@ -1,8 +1,8 @@
 """Analysed query: the port to an engine's analysis, its errors and its SQL confs.
 
 Spark stores all confs that a session modified with a persistent view. A definition stores a fixed
-list, and only values that differ from Spark's default. So a conf about how to run a query (shuffle
-partitions, adaptive execution) never counts as a change of the definition.
+list, and only values that differ from Spark's default. So a conf of execution (shuffle partitions,
+adaptive execution) never counts as a change of the definition.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SourceKind(Enum):
-    """How a source can be followed."""
+    """Kind of a source, by how its changes can be followed."""
 
     VERSIONED = "versioned table"
     VIEW = "view"
@@ -32,7 +32,7 @@ class SourceKind(Enum):
 
 
 FORMATS_WITH_OFFSETS = frozenset({"kafka"})
-"""Formats of tables whose position is where a log ends, which all who read it count alike."""
+"""Formats of tables whose position is the end of a log, counted in the same way by each reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class Source:
 
     @property
     def has_positions(self) -> bool:
-        """Whether anybody can tell where it stands: by its versions, or by the ends of a log."""
+        """Whether it has a position: its version, or the ends of a log."""
         return self.kind is SourceKind.VERSIONED or self.format in FORMATS_WITH_OFFSETS
 
 
 @dataclass(frozen=True, slots=True)
 class ViewQuery:
-    """What a persistent view on the way is made of.
+    """The definition of a persistent view through which a query reads.
 
     Args:
         name: The full name.
@@ -89,7 +89,7 @@ class PlanOperator:
 
     Args:
         name: Its name there, such as `Aggregate`.
-        detail: What the plan says of it behind the name.
+        detail: The text of the plan after the name.
         children: Its inputs.
         subqueries: Plans inside its expressions.
         streaming: Whether the plan marks it as part of a stream.
@@ -120,13 +120,13 @@ class AnalyzedQuery:
         time_dependent: Functions with one value per refresh (`current_date`).
         streaming: Whether the query reads a STREAM.
         lookups: Tables joined FOR SYSTEM_TIME AS OF the processing time.
-        views: Every view on the way.
-        operators: The root of the engine's plan; None where nobody can tell.
+        views: Every view through which it reads.
+        operators: The root of the engine's plan; None if it is not known.
         source_columns: The columns of the relations that the text names.
-        more_columns: The columns of relations that views name, and of those that are read at a
-            fixed version, by the name and the version.
-        process: What makes the rows of the table out of those of the query, whose columns are then
-            not those of the result; None for the query itself.
+        more_columns: The columns of relations that views name, and of relations at a fixed version,
+            by the name and the version.
+        process: The function that makes the rows of the table out of those of the query. The
+            query's columns are then not those of the result. None for the query itself.
     """
 
     query: str
@@ -155,7 +155,7 @@ class QueryAnalyzer(Protocol):
         Args:
             query: Its text.
             recorded: The columns that its relations had when it was defined. These count in this
-                order, and those that came later after them.
+                order; columns that were added later follow.
 
         Raises:
             QueryError: The engine refuses it; the error carries the engine's condition and the
@@ -175,7 +175,7 @@ class UpstreamDefinitions(Protocol):
 
 
 class QueryError(MaterializedTableError):
-    """The engine refuses the query; line and column count from 1 within the query."""
+    """The engine refuses the query. Line and column count from 1 within the query."""
 
     condition = "MATERIALIZED_TABLE_QUERY_ERROR"
     text = "The query is refused by Spark{place}: [{engine_condition}] {message}"
@@ -183,7 +183,7 @@ class QueryError(MaterializedTableError):
 
 
 class TemporaryObjectError(MaterializedTableError):
-    """The query uses what only the session knows that issued the statement."""
+    """The query uses an object that only the session of the statement has."""
 
     condition = "MATERIALIZED_TABLE_TEMPORARY_OBJECT"
     text = (
@@ -243,12 +243,12 @@ LEGACY_PREFIX = "spark.sql.legacy."
 
 
 def is_semantic(key: str) -> bool:
-    """Whether the conf changes what a query means."""
+    """Return whether the conf changes the meaning of a query."""
     return key in ALWAYS_STORED or key in DEFAULTS or key.startswith(LEGACY_PREFIX)
 
 
 def semantic_confs(confs: Mapping[str, str]) -> Pairs:
-    """Keep of `confs` what changes the meaning of a query, sorted by key."""
+    """Return those of `confs` that change the meaning of a query, sorted by key."""
     kept = {
         key: value
         for key, value in confs.items()

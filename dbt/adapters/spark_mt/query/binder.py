@@ -76,7 +76,7 @@ _NAMED_BY_ARGUMENTS = frozenset({"arrays_zip"})
 
 
 class ExpressionBinder:
-    """Resolves the names in the expressions of one SELECT.
+    """Resolver of the names in the expressions of one SELECT.
 
     Args:
         scope: The columns that can be named.
@@ -100,7 +100,7 @@ class ExpressionBinder:
         self._unresolved: dict[str, Attribute] = {}
 
     def name_time_windows(self, group: exp.Expr | None) -> None:
-        """Let `window` mean the time window that the query groups by."""
+        """Bind `window` to the time window that the query groups by."""
         for each in group.expressions if group is not None else ():
             if call_name(each) in _TIME_WINDOWS:
                 self._time_windows[call_name(each)] = self.bind(each).tree
@@ -143,7 +143,7 @@ class ExpressionBinder:
         return self._bound(node, find)
 
     def is_struct(self, star: exp.Expr) -> bool:
-        """Whether `name.*` lists the fields of a column."""
+        """Return whether `name.*` lists the fields of a column."""
         return isinstance(star, exp.Column) and not any(True for _ in stars_in(self.scope, star))
 
     def _bound(
@@ -168,7 +168,7 @@ class ExpressionBinder:
             return part
 
         copy = node.copy()
-        root = exp.Paren(this=copy)  # so that the parts know that nothing is around them
+        root = exp.Paren(this=copy)  # nothing but a parenthesis is around the parts
         tree = root.transform(changed, copy=False).this
         return Bound(tree.pop(), tuple(found))
 

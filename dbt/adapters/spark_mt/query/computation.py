@@ -43,7 +43,7 @@ def _aggregate_of(node: exp.Expr) -> exp.Anonymous | None:
 
 
 class Computation:
-    """Takes aggregates and window functions out of the expressions of one SELECT."""
+    """The aggregates and window functions in the expressions of one SELECT."""
 
     def __init__(self, attribute: Callable[[str], Attribute]) -> None:
         self._attribute = attribute
@@ -194,7 +194,7 @@ def _changed(bound: Bound, change: Callable[[exp.Expr], exp.Expr]) -> Bound:
 
 
 def _above(node: exp.Expr) -> exp.Expr | None:
-    """Return what is around a call, FILTER and IGNORE NULLS left aside."""
+    """Return the window of a call, past FILTER and IGNORE NULLS; None for none."""
     parent = node.parent
     while isinstance(parent, _AROUND):
         parent = parent.parent
@@ -315,8 +315,8 @@ def _window_call(attribute: Callable[[str], Attribute], window: exp.Window) -> W
 def unknown_function(bounds: Iterable[Bound]) -> str:
     """Return a function that may be an aggregate; empty where there is none.
 
-    Spark refuses a SELECT without GROUP BY that mixes an aggregate with a column outside of one: a
-    column outside of every unknown function proves that there is none.
+    Spark refuses a SELECT without GROUP BY that mixes an aggregate with a column outside of one.
+    So a column outside of every unknown function proves that there is none.
     """
     unknown: list[str] = []
     for bound in bounds:

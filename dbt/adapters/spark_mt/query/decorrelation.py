@@ -168,7 +168,7 @@ class _Rewriter:
         aggregate: Aggregate,
         outer: frozenset[str],
     ) -> Operator | None:
-        """Group the rows of a subquery by what they are compared with."""
+        """Return a join with the rows of a subquery, grouped by what they are compared with."""
         known = all(c.name in _ZERO_ON_EMPTY | _NULL_ON_EMPTY for c in aggregate.calls)
         found = decorrelated(aggregate.input, outer)
         if not known or found is None or any(c.expression.keys & outer for c in aggregate.calls):
@@ -242,7 +242,7 @@ class _Rewriter:
         return passed(either, output=(*rows.output, apply.attribute))
 
     def _counted(self, query: Operator) -> tuple[Operator, Attribute, Attribute]:
-        """Return one row: how many rows a subquery has, and how many values in its column."""
+        """Return one row: the number of rows of a subquery, and of values in its column."""
         column = query.output[0].expression
         rows = count_call(self._attribute("count"))
         values = count_call(self._attribute("count"), column)

@@ -3,8 +3,8 @@
 Every operator has a change: the bag of rows that its result gains, and the bag that it loses.
 Linear operators (D1) are applied to the change of their input. Inner joins (D2) combine the change
 of one side with all rows of the other. Algebraic aggregates (D3) add the change of a group to its
-stored values. Every other operator that is partitioned by a key (K) is computed before and after
-for the keys that the changes of its inputs contain.
+stored values. Every other operator must be partitioned by a key (K). It is computed before and
+after for the keys that the changes of its inputs contain.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class ResultChange:
     """The change of a query's result.
 
     Floating-point values that are computed again may differ in their last digits from the stored
-    ones, and so may a choice between equal rows (`row_number`). A writer must check that each row
-    of `removed` was found in the table, and recompute otherwise.
+    ones. A choice between equal rows (`row_number`) may differ, too. A writer must check that each
+    row of `removed` was found in the table, and recompute otherwise.
 
     Args:
         added: A query: the bag of rows to add, with the columns of the tree.
@@ -246,7 +246,7 @@ class _Root:
         return Project(scan, tuple(Named(ours, theirs.expression) for ours, theirs in pairs))
 
     def _summed(self) -> Change | None:
-        """Combine the stored values of each touched group with those of its change (D3)."""
+        """Combine the stored values of each group in the change with those of its change (D3)."""
         node = self._root
         while isinstance(node, Project):
             node = node.input
@@ -275,7 +275,7 @@ class _Root:
         return Change(combined, stored)
 
     def _replaced(self) -> Change | None:
-        """Replace the rows of the touched keys, where the result shows its key (K)."""
+        """Replace the rows of the keys in the change, if the result shows its key (K)."""
         changes = self._changes
         path, node = self._path()
         if not isinstance(node, _PARTITIONED) or _is_linear_join(node, changes):
@@ -344,7 +344,7 @@ _PARTITIONED = (Aggregate, Distinct, SetOperation, Window, Join)
 
 
 def _is_linear_join(node: Operator, changes: Changes) -> bool:
-    """Whether the change of a join is that of one side, or a combination of both sides."""
+    """Return whether the change of a join is that of one side, or combines both sides."""
     if not isinstance(node, Join):
         return False
     if node.kind in {JoinKind.INNER, JoinKind.CROSS}:
@@ -364,7 +364,7 @@ def _shown_key(
     trees = {e.attribute: shown[e].tree for e in shown if e.attribute}
     if expression.keys <= trees.keys():
         return expression.over(trees), key
-    for bound in ("start", "end"):  # of a time window, one of these is enough
+    for bound in ("start", "end"):  # one of these is enough for a time window
         if (part := _field(expression, bound)) in shown:
             return shown[part], _field(key, bound)
     return None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RelationStates:
-    """How one relation is read: texts that are valid after FROM, with the relation's columns.
+    """Texts that read one relation: valid after FROM, with the relation's columns.
 
     Args:
         before: The relation as the stored result has it, such as a version of a table.
@@ -57,7 +57,7 @@ class RelationStates:
 
 @dataclass(frozen=True, slots=True)
 class NotIncremental:
-    """Why a query is recomputed.
+    """Reason for which a query is recomputed.
 
     Args:
         code: Such as `GLOBAL_LIMIT`, or the reason code of an opaque operator.
@@ -71,7 +71,7 @@ class NotIncremental:
 
 
 class ChangeNotSupportedError(Exception):
-    """The change of these sources needs a recompute, although the query has no obstacle."""
+    """The change of these sources needs a recompute; the query has no obstacle."""
 
     def __init__(self, reason: NotIncremental) -> None:
         super().__init__(reason.problem)
@@ -90,7 +90,7 @@ class Change:
 
     @property
     def sides(self) -> tuple[Operator, ...]:
-        """What is gained and what is lost, without those that are nothing."""
+        """The gained rows and the lost rows, each only if there are any."""
         return tuple(side for side in (self.added, self.removed) if side is not None)
 
 
@@ -120,7 +120,7 @@ class Changes:
         return Attribute(next(self._ids), name)
 
     def is_changed(self, node: Operator) -> bool:
-        """Whether a relation below an operator changed."""
+        """Return whether a relation below an operator changed."""
         return any(self._state(scan).is_changed for scan in scans(node))
 
     def _state(self, scan: Scan) -> RelationStates:
@@ -282,11 +282,11 @@ class Changes:
     def restricted(
         self, node: Operator, at: Callable[[Operator], Operator], places: Sequence[int]
     ) -> Operator:
-        """Return an operator over the input rows whose key was touched.
+        """Return an operator over the input rows whose key is in the change.
 
         Args:
             node: The operator.
-            at: Gives the state of an input before or after.
+            at: Returns the state of an input before or after.
             places: Which parts of the key count; none for all rows.
         """
         if not places:

@@ -1,7 +1,7 @@
 """Partition keys of operators, and inputs that are restricted to some values of a key.
 
-An operator is partitioned by a key if its rows with one value of the key depend on the input rows
-with this value only. NULL is a value.
+An operator can be partitioned by a key. Then its rows with one value of the key depend on the input
+rows with this value only. NULL is a value.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def restricted(node: Operator, pairs: Sequence[Pair], keys: Operator) -> Operato
 
 
 class _Narrowing:
-    """Restricts inputs to a superset of what the rows with one of the keys need."""
+    """Restriction of inputs to a superset of what the rows with one of the keys need."""
 
     def __init__(self, keys: Operator) -> None:
         self._keys = keys
@@ -212,7 +212,7 @@ class _Narrowing:
     @_narrowed.register
     def _(self, node: Aggregate, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
         groups = [node.groups[i] for i in _common_groups(node)]
-        if not groups:  # its one row is there even without rows of the input
+        if not groups:  # its one row exists even without rows of the input
             return semi_join(node, pairs, self._keys), True
         trees = {g.attribute.key: g.expression.tree for g in groups}
         kept = tuple(pair for pair in pairs if pair[0].keys <= trees.keys())

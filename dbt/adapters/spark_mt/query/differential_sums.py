@@ -137,7 +137,7 @@ class AlgebraicResult:
 
         Args:
             parts: Rows with the columns of the result: the stored ones and the changes.
-            attribute: Gives a new attribute.
+            attribute: Returns a new attribute.
             removes: Whether a group may have no rows any more.
         """
         groups = tuple(Named(a, a.expression) for a in self.groups)

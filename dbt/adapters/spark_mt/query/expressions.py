@@ -37,7 +37,7 @@ class Attribute:
 
     @property
     def key(self) -> str:
-        """The name by which expressions and rendered SQL know it, unique in the tree."""
+        """Its name in expressions and in rendered SQL, unique in the tree."""
         return f"{self.name}#{self.id}"
 
     @property
@@ -118,7 +118,7 @@ _COMPOUND = (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Interval)
 
 
 class SubqueryKind(Enum):
-    """What a subquery in an expression gives."""
+    """Kind of value of a subquery in an expression."""
 
     SCALAR = "the value of its one row"
     EXISTS = "whether it has rows"
@@ -207,8 +207,8 @@ class AggregateCall:
         arguments: Its arguments; none for `count(*)`.
         distinct: Whether it aggregates distinct values.
         condition: The condition of FILTER; None for all rows.
-        plain: Whether name, arguments, DISTINCT and FILTER are all that there is to it: no order
-            within the group, no IGNORE NULLS.
+        plain: Whether it consists of name, arguments, DISTINCT and FILTER alone: no order within
+            the group, no IGNORE NULLS.
         order_free: Whether its value does not depend on the order of the rows.
     """
 

@@ -1,6 +1,6 @@
 """Functions that a query calls, and what they mean for its result.
 
-Found by tokens, not by tree, so that queries that sqlglot cannot parse are covered as well.
+They are found in the tokens, not in the tree. So queries that sqlglot cannot parse are covered.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class FunctionUse:
 
 
 def is_aggregate(name: str) -> bool:
-    """Whether Spark's function of this name combines rows."""
+    """Return whether Spark's function of this name combines rows."""
     return name.lower() in AGGREGATES
 
 
@@ -172,7 +172,7 @@ def functions_of(query: str) -> FunctionUse:
 
 
 def _called(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
-    """Each word in front of an opening parenthesis."""
+    """Yield the place and the name of each word before an opening parenthesis."""
     for i, (word, after) in enumerate(pairwise(tokens)):
         if after.token_type == TokenType.L_PAREN and word.token_type != TokenType.STRING:
             yield i, word.text.lower()
@@ -189,7 +189,7 @@ def _is_random(tokens: Sequence[Token], i: int, name: str) -> bool:
 
 
 def _is_ordered(tokens: Sequence[Token], close: int) -> bool:
-    """Whether an order is given behind the call: OVER (… ORDER BY …), OVER w, WITHIN GROUP."""
+    """Return whether an order follows a call: OVER (… ORDER BY …), OVER w, WITHIN GROUP."""
     i = close + 1
     while i < len(tokens) and tokens[i].text.upper() in {"IGNORE", "RESPECT", "NULLS", "FILTER"}:
         i = _closing(tokens, i + 1) + 1 if tokens[i].text.upper() == "FILTER" else i + 1
@@ -205,7 +205,7 @@ def _is_ordered(tokens: Sequence[Token], close: int) -> bool:
 
 
 def _closing(tokens: Sequence[Token], opening: int) -> int:
-    """The index of the parenthesis that closes the one at `opening`, or the end."""
+    """Return the index of the parenthesis that closes the one at `opening`, or the end."""
     depth = 0
     for i in range(opening, len(tokens)):
         depth += tokens[i].token_type == TokenType.L_PAREN
@@ -220,7 +220,7 @@ def _is_empty(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _may_be_persistent(tokens: Sequence[Token], i: int) -> bool:
-    """Whether a call may be one of a catalog's functions rather than syntax or an alias list."""
+    """Return whether a call may be of a catalog's function: no syntax, no alias list."""
     if tokens[i].token_type not in _NAMES:
         return False
     first = i - 2 * (len(_dotted(tokens, i)) - 1)
@@ -243,7 +243,7 @@ def _is_word(token: Token) -> bool:
 
 
 def _bare(tokens: Sequence[Token]) -> Iterator[str]:
-    """Words that are functions even without parentheses, unless a column has their name."""
+    """Yield words that are functions without parentheses, unless a column has their name."""
     for i, token in enumerate(tokens):
         name = token.text.lower()
         if name not in WITHOUT_PARENTHESES or token.token_type in {
@@ -258,7 +258,7 @@ def _bare(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _relative_literals(tokens: Sequence[Token]) -> Iterator[str]:
-    """`DATE 'today'` and its like."""
+    """Yield literals such as `DATE 'today'`."""
     for word, literal in pairwise(tokens):
         typed = word.text.upper().startswith(("DATE", "TIMESTAMP"))
         if typed and literal.token_type == TokenType.STRING:
@@ -268,7 +268,7 @@ def _relative_literals(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _samples_freely(tokens: Sequence[Token]) -> bool:
-    """Whether there is a TABLESAMPLE without REPEATABLE."""
+    """Return whether there is a TABLESAMPLE without REPEATABLE."""
     for i, token in enumerate(tokens):
         if token.text.upper() == "TABLESAMPLE" and token.token_type != TokenType.IDENTIFIER:
             after = _closing(tokens, i + 1) + 1

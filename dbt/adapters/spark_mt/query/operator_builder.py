@@ -73,7 +73,7 @@ _SPARK_READS_OTHERWISE = (
 
 
 def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> Tree:
-    """Return the operator tree of a definition's query, over the columns recorded with it."""
+    """Return the operator tree of a definition's query, over its recorded columns."""
     recorded = {each.source.lower() for each in definition.source_columns}
     now = (*analyzed.source_columns, *analyzed.more_columns)
     more = tuple(each for each in now if each.source.lower() not in recorded)
@@ -101,10 +101,10 @@ def operator_tree(
 
     Args:
         query: Its text without lookup clauses, best the expanded one.
-        context: Completes its names, and tells how names are compared.
+        context: Completes its names, and has the confs by which names are compared.
         columns: The names of its result, which expressions without an alias need.
         sources: The columns of the relations that it and its views name.
-        views: The views on the way.
+        views: The views through which it reads.
         lookups: Full names, in lower case, of tables that are looked up at the processing time.
     """
     confs = dict(context.confs)
@@ -126,7 +126,7 @@ def operator_tree(
 
 
 _tree = lru_cache(maxsize=32)(operator_tree)
-"""One statement asks for the tree of one query several times; trees are values."""
+"""Trees are values, and a statement needs the tree of one query several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +396,7 @@ class _Builder:
         return found
 
     def _named(self, items: Sequence[tuple[str, Bound]]) -> list[Named]:
-        """Give each item an attribute; one that is passed on keeps its own."""
+        """Give each item an attribute; a column that is passed on keeps its own."""
         named: list[Named] = []
         used: set[str] = set()
         for name, bound in items:
@@ -445,7 +445,7 @@ def _check_clauses(node: exp.Expr) -> None:
 
 
 def _refuse_windows(condition: exp.Expr) -> None:
-    """WHERE and ON see rows before they are grouped."""
+    """Refuse window functions in WHERE and ON, which see rows before they are grouped."""
     for node in condition.walk(prune=lambda n: isinstance(n, exp.Query)):
         if isinstance(node, exp.Window):
             raise NotUnderstoodError(

@@ -39,7 +39,7 @@ _ONE = "1 AS `1#0`"
 
 
 class NotRenderedError(Exception):
-    """An operator has no SQL; the message says why."""
+    """An operator has no SQL; the message has the reason."""
 
 
 def render(node: Operator, inputs: Mapping[int, str] | None = None) -> str:
@@ -47,8 +47,8 @@ def render(node: Operator, inputs: Mapping[int, str] | None = None) -> str:
 
     Args:
         node: The operator.
-        inputs: By the occurrence of a scan, the SQL of a relation (a name, or a query in
-            parentheses) with the columns of the table, by their names. Scans without one read
+        inputs: The SQL of relations, by the occurrence of a scan. Each is a name or a query in
+            parentheses, and has the columns of the table by their names. Scans without one read
             their table.
 
     Raises:
@@ -182,7 +182,7 @@ class _Renderer:
         return f"(\n{self.rendered(node)}\n)"
 
     def _opened(self, node: Operator) -> tuple[str, dict[str, exp.Expr]]:
-        """Return what stands behind FROM, and the SQL of the subqueries of `Apply`, by key."""
+        """Return the text after FROM, and the SQL of the subqueries of `Apply`, by key."""
         values: dict[str, exp.Expr] = {}
         while isinstance(node, Apply):
             query = self._nested(node.query)
@@ -205,7 +205,7 @@ class _Renderer:
 
 
 def table_sql(scan: Scan) -> str:
-    """Return the relation that a scan reads, as it stands behind FROM."""
+    """Return the relation that a scan reads, as it is written after FROM."""
     stream = "STREAM " if scan.stream else ""
     version = f" {scan.version}" if scan.version else ""
     name = scan.relation

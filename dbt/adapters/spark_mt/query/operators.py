@@ -1,9 +1,9 @@
 """Operator tree of a query: relational operators over attributes with unique identities.
 
-An attribute is one column of one operator's result. Its identity is unique in a tree, so that each
-place in which a query reads a table, a view or a CTE has attributes of its own. Expressions are
-sqlglot trees in which a column is an attribute's `key`. What is not understood is `Opaque`, with a
-reason code; `opaque_parts` finds it below any operator.
+An attribute is one column of one operator's result. Its identity is unique in a tree. So each place
+in which a query reads a table, a view or a CTE has attributes of its own. Expressions are sqlglot
+trees in which a column is an attribute's `key`. What is not understood is `Opaque`, with a reason
+code; `opaque_parts` finds it below any operator.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Values(Operator):
     """Rows that the query itself contains.
 
     Args:
-        text: What stands behind FROM; empty for the one row of a SELECT without FROM.
+        text: The text after FROM; empty for the one row of a SELECT without FROM.
         output: Its columns.
     """
 
@@ -111,7 +111,7 @@ class Opaque(Operator):
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
-        """What is understood of its inputs."""
+        """The parts of its inputs that are understood."""
         return self.parts
 
     def over(self, *inputs: Operator) -> Opaque:
@@ -170,7 +170,7 @@ class Apply(_Unary):
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """What IN compares."""
+        """The operands of IN."""
         return self.operands
 
     @property
@@ -229,7 +229,7 @@ class Project(_Unary):
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """What is computed."""
+        """The computed expressions."""
         return tuple(column.expression for column in self.columns)
 
 
@@ -240,7 +240,7 @@ class Generate(_Unary):
     Args:
         input: The rows.
         generator: The call.
-        outer: Whether a row for which it gives nothing is kept.
+        outer: Whether a row for which it returns nothing is kept.
         generated: The columns that it adds.
     """
 
@@ -260,7 +260,7 @@ class Generate(_Unary):
 
 
 class JoinKind(Enum):
-    """How a join treats rows without a partner; the value is its SQL."""
+    """Kind of a join, by how it treats rows without a partner; the value is its SQL."""
 
     INNER = "INNER JOIN"
     CROSS = "CROSS JOIN"
@@ -280,7 +280,7 @@ class Join(Operator):
         right: The right input.
         kind: How rows without a partner are treated.
         keys: Its equalities; USING and NATURAL are resolved.
-        condition: What its condition has besides; None for nothing.
+        condition: The rest of its condition; None for nothing.
         subquery: Whether it was made of EXISTS or IN.
     """
 
@@ -321,7 +321,7 @@ class Aggregate(_Unary):
 
     Args:
         input: The rows.
-        groups: The grouping expressions; none for one group of all rows, which is there even
+        groups: The grouping expressions; none for one group of all rows, which exists even
             without rows.
         calls: The aggregate functions.
         sets: For GROUPING SETS, ROLLUP and CUBE: the places in `groups` of each grouping set.
@@ -411,7 +411,7 @@ class Sort(_Unary):
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """What it sorts by, each with its direction."""
+        """The expressions to sort by, each with its direction."""
         return self.order
 
 
@@ -430,8 +430,8 @@ class Tree:
     Args:
         root: Its last operator.
         columns: The names of its result, in the order of the root's output.
-        gaps: Why SQL cannot be rendered from it, each a code and a part of a sentence; empty where
-            it can.
+        gaps: Why SQL cannot be rendered from it, each a code and a part of a sentence; empty if it
+            can.
     """
 
     root: Operator
@@ -474,7 +474,7 @@ def transform(node: Operator, change: Callable[[Operator], Operator]) -> Operato
 
 
 def is_deterministic(node: Operator) -> bool:
-    """Whether the same rows of its scans always give the same bag of rows."""
+    """Return whether the same rows of its scans always result in the same bag of rows."""
     for each in walk(node):
         if isinstance(each, (Limit, Opaque)) or any(e.is_random for e in each.expressions):
             return False

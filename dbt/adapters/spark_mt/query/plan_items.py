@@ -1,7 +1,7 @@
 """Items in the operators of Spark's plan text, and the names of aggregate functions.
 
 A plan is text for people: names are printed without quotes and literals without marks. So an item
-is used only where it matches what is known otherwise.
+is used only if it matches what is known from another source.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Item:
     Args:
         expression: How it is computed; the attribute itself where it is passed on.
         name: Its name.
-        id: What Spark knows it by; 0 for one that the plan left out.
+        id: Its expression ID in Spark; 0 for one that the plan left out.
     """
 
     expression: str
@@ -39,7 +39,7 @@ class Item:
 
 
 def lists_of(detail: str) -> tuple[tuple[str, ...], ...]:
-    """Split the lists in brackets of an operator's text; none where they cannot be told apart."""
+    """Split the lists in brackets of an operator's text; none where they are ambiguous."""
     found: list[list[str]] = []
     open_: list[str] = []
     start = 0
@@ -96,7 +96,7 @@ def ids_in(text: str) -> frozenset[int]:
 
 
 def names(items: tuple[Item, ...], expected: tuple[str, ...]) -> bool:
-    """Whether items are those of the names, as far as the plan shows them."""
+    """Return whether items are those of the names, as far as the plan shows them."""
     return len(items) == len(expected) and all(
         item.id == 0 or item.name == name for item, name in zip(items, expected, strict=True)
     )

@@ -74,7 +74,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a part of a query stands: in which text, with which CTEs, inside which query."""
+    """Place of a part of a query: its text, the CTEs in scope and the query around it."""
 
     text: Text
     ctes: Mapping[str, Cte] = field(default_factory=dict)
@@ -83,13 +83,13 @@ class Place:
 
 @dataclass(slots=True)
 class Facts:
-    """What is known of a query besides its text, and what was found while its tree was made.
+    """Facts about a query besides its text, with the gaps that were found in its tree.
 
     Args:
         confs: The SQL confs of the query.
         sources: The columns of relations, by their full names in lower case; of one that is read at
             a version, by the name and the version.
-        views: The views on the way, by their full names in lower case.
+        views: The views through which it reads, by their full names in lower case.
         lookups: Full names, in lower case, of tables that are looked up.
         gaps: Why the tree cannot be rendered.
     """
@@ -117,13 +117,13 @@ class Facts:
         return self._occurrences - 1
 
     def default_names(self, call: str) -> tuple[str, ...]:
-        """Return the names of a generator's columns where the query gives none."""
+        """Return the names of a generator's columns if the query gives none."""
         self.gaps.add("GENERATOR", f"its text does not name the columns of {call}()")
         return ("col",)
 
 
 class Relations:
-    """Makes the operators of FROM clauses.
+    """Builder of the operators of FROM clauses.
 
     Args:
         facts: What is known of the query.
@@ -388,7 +388,7 @@ def _coalesced(left: Attribute, right: Attribute) -> Expression:
 
 
 def is_opaque(node: Operator) -> bool:
-    """Whether an operator contains a part that is not understood."""
+    """Return whether an operator contains a part that is not understood."""
     return any(isinstance(each, Opaque) for each in walk(node))
 
 

@@ -66,7 +66,7 @@ class Scope:
     outer: Scope | None = None
 
     def find(self, parts: Sequence[str]) -> tuple[Attribute, tuple[str, ...]] | None:
-        """Return the column that a dotted name means, and the nested fields behind it.
+        """Return the column that a dotted name means, and its nested fields in the name.
 
         Raises:
             AmbiguousColumnError: Several columns have the name.
@@ -143,7 +143,7 @@ class Scope:
 
 @dataclass(slots=True)
 class Gaps:
-    """Why the tree of a query cannot be rendered, each reason once."""
+    """Reasons for which the tree of a query cannot be rendered, each once."""
 
     found: dict[tuple[str, str], None] = field(default_factory=dict)
 
@@ -158,7 +158,7 @@ def name_parts(column: exp.Column) -> list[str]:
 
 
 def is_star(node: exp.Expr) -> bool:
-    """Whether a node is `*` or `t.*`."""
+    """Return whether a node is `*` or `t.*`."""
     return isinstance(node, exp.Star) or (
         isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
     )

@@ -1,6 +1,6 @@
 """Trees of Spark SQL text that can be written as text again without a change of meaning.
 
-sqlglot replaces functions, types and literals by what it takes for their equivalent. This dialect
+sqlglot replaces functions, types and literals by what it considers their equivalent. This dialect
 keeps every function by its name, and every literal as it is written. The rest is compared: a text
 whose tree would be written with other tokens is not rendered.
 """
@@ -97,7 +97,7 @@ def read_query(text: str) -> tuple[exp.Query, bool]:
         )[0]
         written = _DIALECT.tokenize(sql(tree)) if tree is not None else []
     except (SqlglotError, RecursionError, IndexError, AttributeError) as error:
-        problem = "its text cannot be taken apart"
+        problem = "its text cannot be parsed"
         raise UnreadableError("UNREADABLE", problem) from error  # noqa: EM101
     if not isinstance(tree, exp.Query):
         key = tree.key if tree is not None else "nothing"
@@ -163,7 +163,7 @@ _UNIT = re.compile(r"(?:(?:MICRO|MILLI)?SECOND|MINUTE|HOUR|DAY|WEEK|MONTH|YEAR)S
 
 
 def _interval_end(tokens: Sequence[Token], i: int) -> int:
-    """The index of the last token of `INTERVAL 1 DAY -2 HOURS` or `INTERVAL '1' DAY TO SECOND`."""
+    """Return the last token's index: `INTERVAL 1 DAY -2 HOURS`, `INTERVAL '1' DAY TO SECOND`."""
     last = i
     while True:
         at = last + 1
@@ -183,7 +183,7 @@ def _interval_end(tokens: Sequence[Token], i: int) -> int:
 
 
 def _words(tokens: Sequence[Token]) -> Counter[str]:
-    """Count the tokens that carry meaning; the order of a tree's text is that of the tree."""
+    """Count the tokens that have a meaning; the order of a tree's text is that of the tree."""
     found: Counter[str] = Counter()
     for token, after in zip(tokens, (*tokens[1:], None), strict=True):
         if token.token_type in _TEXTS or token.token_type == TokenType.IDENTIFIER:

@@ -3,8 +3,8 @@
 Spark has no way to print an expanded query, and regenerated SQL differs from the user's. So a query
 is changed only by replacing names at their offsets, and every change keeps the other offsets.
 Offsets are characters from 0. A query that sqlglot cannot read is no error: it is reported as
-`readable=False`, and nothing in it is replaced. Spark's syntax for streams and `window(…)`, which
-sqlglot does not know, is overwritten by text of the same length that keeps relations and offsets.
+`readable=False`, and nothing in it is replaced. sqlglot cannot read Spark's syntax for streams and
+`window(…)`. So text of the same length overwrites it, with the same relations and offsets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNITS = frozenset(
     for plural in ("", "S")
 ) | {"TO"}
 _FURTHEST = 60
-"""How many tokens the column of a watermark may have."""
+"""The largest number of tokens in the column of a watermark."""
 
 
 def streams_of(tokens: Sequence[Token]) -> list[Token]:
@@ -69,7 +69,7 @@ def unknown_words(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
 
 
 def _last_of(tokens: Sequence[Token], i: int) -> int | None:
-    """The index of the last token of a clause that begins at `i`; None where none does."""
+    """Return the index of the last token of a clause that begins at `i`; None for no clause."""
     token = tokens[i]
     if _is_word(token, "WITH") and _is(tokens, i + 1, TokenType.L_PAREN):
         return _closing(tokens, i + 1)
@@ -80,7 +80,7 @@ def _last_of(tokens: Sequence[Token], i: int) -> int | None:
 
 
 def _watermark_end(tokens: Sequence[Token], i: int) -> int | None:
-    """`WATERMARK column DELAY OF INTERVAL 1 MINUTE 30 SECONDS`."""
+    """Return the last token's index: `WATERMARK column DELAY OF INTERVAL 1 MINUTE 30 SECONDS`."""
     for j in range(i + 2, min(len(tokens) - 2, i + _FURTHEST)):
         words = [token.text.upper() for token in tokens[j : j + 3]]
         if words == ["DELAY", "OF", "INTERVAL"]:
@@ -89,7 +89,7 @@ def _watermark_end(tokens: Sequence[Token], i: int) -> int | None:
 
 
 def _interval_end(tokens: Sequence[Token], i: int) -> int | None:
-    """The index of the last token of an interval that begins at `i`."""
+    """Return the index of the last token of an interval that begins at `i`."""
     last = None
     while _is(tokens, i + 1, *_VALUES):
         last = i = i + 1
@@ -99,7 +99,7 @@ def _interval_end(tokens: Sequence[Token], i: int) -> int | None:
 
 
 def _closing(tokens: Sequence[Token], i: int) -> int | None:
-    """The index of the parenthesis that closes the one at `i`."""
+    """Return the index of the parenthesis that closes the one at `i`."""
     depth = 0
     for j in range(i, len(tokens)):
         depth += (tokens[j].token_type == TokenType.L_PAREN) - (
@@ -145,12 +145,12 @@ class RelationRef:
         start: Offset of its first character.
         end: Offset after its last character; VERSION AS OF goes here.
         aliased: Whether the query gives it another name.
-        sampled: Whether TABLESAMPLE follows; an alias would have to stand behind that.
+        sampled: Whether TABLESAMPLE follows; an alias would have to follow that.
         pinned: Whether the user wrote VERSION AS OF or TIMESTAMP AS OF.
-        streamed: Whether it stands behind STREAM.
-        tail: Offset after the parenthesis of STREAM(…) and the clauses of Spark behind it (WITH
+        streamed: Whether STREAM precedes it.
+        tail: Offset after the parenthesis of STREAM(…) and the clauses of Spark after it (WITH
             options, WATERMARK); an alias goes there.
-        begin: Offset of STREAM, or of the name where it stands behind none.
+        begin: Offset of STREAM, or of the name without STREAM.
     """
 
     parts: tuple[str, ...]
@@ -166,12 +166,12 @@ class RelationRef:
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
-    """What sqlglot sees in a query.
+    """The relations that sqlglot finds in a query.
 
     Args:
         readable: Whether it could be read at all; otherwise nothing else is known.
         relations: In order of appearance.
-        opaque: Names of what stands in a relation's place without being one: table functions.
+        opaque: Names of table functions, which are in a relation's place without being one.
     """
 
     readable: bool
@@ -181,7 +181,7 @@ class QueryShape:
 
 @dataclass(frozen=True, slots=True)
 class WithoutLookups:
-    """A query as Spark reads it, lookup clauses blanked out, and the relations they stood behind.
+    """A query as Spark reads it, lookup clauses blanked out, and the relations before them.
 
     Args:
         text: As long as the original, every other character at its old offset.
@@ -261,7 +261,7 @@ def without_lookups(query: str) -> WithoutLookups:
     """Take out `FOR SYSTEM_TIME AS OF proctime()`, which Spark would read as time travel.
 
     Raises:
-        LookupTimeError: The expression is not the processing time (semantics 2, lookup join).
+        LookupTimeError: The expression of a lookup join is not the processing time.
     """
     tokens = tokens_of(query)
     ranges: list[tuple[int, int]] = []
@@ -283,7 +283,7 @@ def _words(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _processing_time_end(tokens: Sequence[Token], i: int) -> int | None:
-    """The index of the last token of `proctime()` or `current_timestamp[()]` at `i`."""
+    """Return the index of the last token of `proctime()` or `current_timestamp[()]` at `i`."""
     if i >= len(tokens) or tokens[i].text.upper() not in _PROCESSING_TIME:
         return None
     if [t.token_type for t in tokens[i + 1 : i + 3]] == [TokenType.L_PAREN, TokenType.R_PAREN]:
@@ -299,7 +299,7 @@ def _processing_time_end(tokens: Sequence[Token], i: int) -> int | None:
 
 
 def _name_before(tokens: Sequence[Token], i: int) -> tuple[str, ...]:
-    """The dotted name that ends before token `i`."""
+    """Return the dotted name that ends before token `i`."""
     parts: list[str] = []
     i -= 1
     while i >= 0 and tokens[i].token_type in _NAME_END:
@@ -322,7 +322,7 @@ def _lookup_error(
 
 
 def _ref(query: str, table: exp.Table, streams: Sequence[Token]) -> RelationRef | None:
-    """The place of `table`; None where sqlglot made it up (pipe syntax becomes CTEs)."""
+    """Return the place of `table`; None if sqlglot generated it (pipe syntax becomes CTEs)."""
     parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
     for part in parts:
         start, end = part.meta.get("start"), part.meta.get("end")
@@ -345,7 +345,7 @@ def _ref(query: str, table: exp.Table, streams: Sequence[Token]) -> RelationRef 
 
 
 def _tail(query: str, ref: RelationRef, clauses: Iterable[tuple[int, int]]) -> int:
-    """The offset after the clauses that follow a relation."""
+    """Return the offset after the clauses that follow a relation."""
     tail = ref.tail
     for start, end in clauses:
         if start >= tail and not query[tail:start].strip():
@@ -358,16 +358,16 @@ def _unquoted(text: str) -> str:
 
 
 def _is_cte(table: exp.Table) -> bool:
-    """Whether the name means a CTE there: one in scope hides a table of the same name."""
+    """Return whether the name means a CTE: one in scope hides a table of the same name."""
     if table.db or not isinstance(table.this, exp.Identifier):
         return False
     return any(name == table.name.lower() for name in _visible_ctes(table))
 
 
 def _visible_ctes(node: exp.Expr) -> Iterator[str]:
-    """Names of the CTEs that `node` can see, innermost first.
+    """Yield the names of the CTEs in scope of `node`, innermost first.
 
-    The body of a WITH sees all of its CTEs, each of them those before it, and under RECURSIVE also
+    The body of a WITH sees all of its CTEs. Each CTE sees those before it, and under RECURSIVE also
     itself.
     """
     child = node

@@ -1,9 +1,9 @@
 """Equality of two query texts by their tokens, and commas that are missing in a SELECT.
 
 Comments, whitespace and the case of keywords do not count. Hints count. String literals and names
-count exactly as written: the case of a name is the case of a result column, and so of a key in
-`to_json`. A text that cannot be read is equal only to the same text: a missed difference would
-leave the old query's rows in the table.
+count exactly as written. The case of a name is that of a result column, and of a key in `to_json`.
+A text that cannot be read is equal only to the same text. A missed difference would leave the old
+query's rows in the table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlglot import ErrorLevel, exp, parse_one, tokenize
 from sqlglot.errors import SqlglotError
 
-# A line comment ending in a backslash goes on in the next line for Spark, but not for sqlglot.
+# A line comment ending in a backslash continues in the next line for Spark, but not for sqlglot.
 _GAP = re.compile(r"\s+|--[^\r\n]*(?:\r?\n|\r|$)|(?P<hint>/\*\+.*?\*/)|(?P<other>.)", re.DOTALL)
 _WORDS = (
     "ALL ANTI AND AS ASC BETWEEN BY CASE CROSS DESC DISTINCT ELSE END EXCEPT EXISTS FROM FULL "
@@ -36,7 +36,7 @@ class _Token:
 def token_key(query: str) -> str:
     """Return a text that is equal for two queries only if they are the same token by token.
 
-    A keyword's case still counts here; `same_tokens` looks further.
+    Here the case of a keyword counts. In `same_tokens` it does not.
     """
     tokens = _tokens(query)
     if tokens is None:
@@ -45,7 +45,7 @@ def token_key(query: str) -> str:
 
 
 def same_tokens(a: str, b: str) -> bool:
-    """Whether two texts are the same query."""
+    """Return whether two texts are the same query."""
     if a == b:
         return True
     ours, theirs = _tokens(a), _tokens(b)
@@ -63,13 +63,13 @@ def same_tokens(a: str, b: str) -> bool:
 
 
 def _same_keyword(one: str, other: str) -> bool:
-    """Whether two tokens are one and the same keyword in another case or spacing."""
+    """Return whether two tokens are the same keyword in another case or spacing."""
     words = one.upper().split()
     return words == other.upper().split() and all(word in _SYNTAX for word in words)
 
 
 def _are_keywords(query: str, tokens: list[_Token]) -> bool:
-    """Whether none of `tokens` is a name in `query`: Spark lets most keywords be names as well."""
+    """Return whether none of `tokens` is a name in `query`: most keywords can be names in Spark."""
     tree = parse(query)
     if tree is None:
         return False
@@ -87,7 +87,7 @@ def parse(query: str) -> exp.Expr | None:
 
 
 def _tokens(query: str) -> list[_Token] | None:
-    """Return the tokens and hints of `query`, or None if it cannot be taken apart safely."""
+    """Return the tokens and hints of `query`, or None if it cannot be split safely."""
     try:
         found = tokenize(query, read="spark")
     except SqlglotError:
@@ -111,7 +111,7 @@ def _tokens(query: str) -> list[_Token] | None:
 
 
 def _is_doubled_quote(before: str, text: str) -> bool:
-    """Whether two literals without a blank between them are one literal with a quote inside."""
+    """Return whether two literals without a blank between them are one with a quote inside."""
     return text[0] in "'\"`" and before.endswith(text[0])
 
 
@@ -148,12 +148,12 @@ def _block_comment_end(text: str, at: int) -> int | None:
 def missing_comma(query: str, column: str) -> str:
     """Return ` A comma may be missing …`, or an empty text.
 
-    `SELECT ds id` is valid, and names the column `ds` `id`: who misses the column `ds` has
-    probably forgotten the comma between the two.
+    `SELECT ds id` is valid, and names the column `ds` `id`. If the column `ds` is missing, the
+    comma between the two was probably forgotten.
 
     Args:
         query: The query's text.
-        column: A column that was expected in its result, and is not there.
+        column: A column that was expected in its result, and is missing.
     """
     tree = parse(query)
     for item in tree.selects if isinstance(tree, exp.Query) else ():

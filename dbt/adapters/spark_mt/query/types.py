@@ -26,7 +26,7 @@ class InvalidTypeError(InvalidValueError):
 
 @dataclass(frozen=True, slots=True)
 class StructField:
-    """A field of a STRUCT; `suffix` is a NOT NULL or COMMENT behind its type, as written."""
+    """A field of a STRUCT; `suffix` is a NOT NULL or COMMENT after its type, as written."""
 
     name: str
     type: DataType
@@ -119,12 +119,12 @@ def canonical_type(text: str, *, timestamp: str = "TIMESTAMP") -> str:
 
 
 def castable_ddl(data_type: DataType) -> str:
-    """Return the type as a CAST takes it, whatever the session says about timestamps and chars."""
+    """Return the type as a CAST takes it, whatever confs on timestamps and chars a session has."""
     return _map_leaves(data_type).ddl
 
 
 def has_bounded_text(data_type: DataType) -> bool:
-    """Whether the type is, or contains, a CHAR or VARCHAR."""
+    """Return whether the type is, or contains, a CHAR or VARCHAR."""
     inner = (*data_type.elements, *(field.type for field in data_type.fields))
     return data_type.name in _BOUNDED_TEXTS or any(map(has_bounded_text, inner))
 
@@ -263,19 +263,19 @@ _TEXTS = ("CHAR", "VARCHAR", "STRING")
 
 
 def widens(old: DataType, new: DataType) -> bool:
-    """Whether a stored column can become `new` in place: the same kind of number, but larger.
+    """Return whether a stored column can become `new` in place: the same kind of number, larger.
 
-    These are the changes that the option `schema.type-widening` allows (semantics 6): INT to
-    BIGINT, FLOAT to DOUBLE, a larger precision of DECIMAL, and these inside of nested types.
+    These are the changes that the option `schema.type-widening` allows: INT to BIGINT, FLOAT to
+    DOUBLE, a larger precision of DECIMAL, and these inside of nested types.
     """
     return _nested(old, new, _widens_leaf)
 
 
 def casts_losslessly(given: DataType, wanted: DataType) -> bool:
-    """Whether every value of `given` is a value of `wanted`, and Spark casts it by itself.
+    """Return whether each value of `given` is one of `wanted`, and Spark casts it automatically.
 
-    This is what a typed column list may ask for (semantics 2). A DATE becomes the TIMESTAMP of its
-    midnight in the stored time zone.
+    A typed column list may have these types. A DATE becomes the TIMESTAMP of its midnight in the
+    stored time zone.
     """
     return _nested(given, wanted, _casts_leaf)
 

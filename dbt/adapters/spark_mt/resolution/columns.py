@@ -35,7 +35,7 @@ class DuplicateColumnError(InvalidDefinitionError):
 
     condition = "MATERIALIZED_TABLE_DUPLICATE_COLUMN"
     text = "Materialized table {table} would have {count} columns named `{column}`."
-    remedy = "Give each column its own alias in the query, or list the names behind the table's."
+    remedy = "Give each column its own alias in the query, or list the names after the table's."
 
 
 class ColumnListLengthError(InvalidDefinitionError):
@@ -98,22 +98,22 @@ COLUMN_LIST_ERRORS = (
     ColumnTypeError,
     UnknownTypeError,
 )
-"""Why the table's columns are not known: its column list does not fit the query."""
+"""Errors after which the table's columns are not known: the column list does not fit the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """How a session compares names: without case, unless it says otherwise."""
+    """Comparison of names in a session: without case, unless a conf requires it."""
 
     case_sensitive: bool = False
 
     @classmethod
     def of(cls, context: QueryContext) -> Names:
-        """Return what `spark.sql.caseSensitive` says in `context`."""
+        """Return the comparison by `spark.sql.caseSensitive` in `context`."""
         return cls(dict(context.confs).get(CASE_SENSITIVE, "false").lower() == "true")
 
     def fold(self, name: str) -> str:
-        """Bring names that are the same to the same spelling."""
+        """Return one spelling for all names that are the same."""
         return name if self.case_sensitive else name.lower()
 
     def find(self, name: str, among: Iterable[Column]) -> Column | None:
@@ -140,7 +140,7 @@ def _canonical_or_raw(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ColumnList:
-    """What a column list is applied to.
+    """The query and the table that a column list is applied to.
 
     Args:
         table: The table's name, for errors.
@@ -154,7 +154,7 @@ class ColumnList:
 
     @property
     def names(self) -> Names:
-        """How names are compared."""
+        """The comparison of names."""
         return Names.of(self.context)
 
     def apply(
@@ -162,8 +162,8 @@ class ColumnList:
     ) -> tuple[tuple[Column, ...], list[MaterializedTableError]]:
         """Return the table's columns, and everything that is wrong with them.
 
-        Where something is wrong, the columns are as near as possible to what was meant, so that
-        what is said about keys and partitions still makes sense.
+        If something is wrong, the columns are as near as possible to what was meant. So checks of
+        keys and partitions still have useful results.
         """
         errors: list[MaterializedTableError] = []
         columns = self.query
@@ -251,9 +251,9 @@ def _type_advice(given: str, wanted: DataType) -> str:
 def extended_list(specs: tuple[ColumnSpec, ...], analyzed: AnalyzedQuery) -> tuple[ColumnSpec, ...]:
     """Return a table's column list as it follows a changed query (FLIP-492).
 
-    Columns that the list does not know are appended, and may be NULL. A column that the query no
-    longer has leaves the list, so that its loss is told as that of a table without a list. A list
-    of names goes by position, a typed one by name.
+    Columns that are not in the list are appended, and may be NULL. A column that the query no
+    longer has leaves the list. So its loss is reported as for a table without a list. A list of
+    names is matched by position, a typed one by name.
 
     Args:
         specs: The list so far; an empty one stays empty.
@@ -270,7 +270,7 @@ def extended_list(specs: tuple[ColumnSpec, ...], analyzed: AnalyzedQuery) -> tup
 
 
 def holds(given: str, wanted: str) -> bool:
-    """Whether every value of the type `given` is one of `wanted`; both as DDL writes them."""
+    """Return whether each value of the type `given` is one of `wanted`; both as in DDL."""
     if given == wanted:
         return True
     try:
@@ -287,8 +287,8 @@ def quoted_names(names: Iterable[str]) -> str:
 def query_positions(definition: ResolvedDefinition) -> tuple[int, ...]:
     """Return for each column of the table which column of the query it is, counted from 0.
 
-    A list of bare names goes by position. A typed list goes by name (semantics 2), and so does a
-    table without a list: columns that its sources gain are appended wherever the query has them.
+    A list of bare names is matched by position. A typed list is matched by name, and so is a table
+    without a list. Columns that its sources gain are appended wherever the query has them.
     """
     in_order = tuple(range(len(definition.columns)))
     if not is_by_name(definition):
@@ -306,7 +306,7 @@ def stored_columns(definition: ResolvedDefinition) -> tuple[Column, ...]:
 
 
 def is_by_name(definition: ResolvedDefinition) -> bool:
-    """Whether the table has the names of the query's columns, in whatever order."""
+    """Return whether the table has the names of the query's columns, in any order."""
     specs = definition.declared.columns
     return not specs or any(spec.type is not None for spec in specs)
 
@@ -325,12 +325,12 @@ def content_query(definition: ResolvedDefinition, body: str) -> str:
     """Wrap a form of the definition's query so that it yields the table's columns.
 
     Args:
-        definition: Tells columns, casts and renames.
+        definition: Has the columns, casts and renames.
         body: The expanded query, or the same with its sources pinned to versions.
 
     Returns:
-        A query that takes the columns of `body` by their recorded names. Where a query gives one
-        name twice it takes them by position, and the caller has compared the names in order.
+        A query that takes the columns of `body` by their recorded names. If a query has one name
+        twice it takes them by position; the caller has compared the names in order.
     """
     names = quoted_names(_inner_names(definition))
     alias = "`_`" if has_distinct_columns(definition) else f"`_`({names})"
@@ -338,7 +338,7 @@ def content_query(definition: ResolvedDefinition, body: str) -> str:
 
 
 def has_distinct_columns(definition: ResolvedDefinition) -> bool:
-    """Whether the query's own columns can be told by their names."""
+    """Return whether the names of the query's own columns are distinct."""
     names = definition.query_columns
     return len({name.lower() for name in names}) == len(names)
 
@@ -349,7 +349,7 @@ def null_column(column: Column) -> str:
 
 
 def _inner_names(definition: ResolvedDefinition) -> tuple[str, ...]:
-    """Return the query's own names, or numbers where a query gives one name twice."""
+    """Return the query's own names, or numbers if a query has one name twice."""
     names = definition.query_columns
     if has_distinct_columns(definition):
         return names

@@ -23,7 +23,7 @@ class InvalidDurationError(InvalidValueError):
 
 
 class DurationTooLongError(InvalidDurationError):
-    """A duration is longer than the place that it stands in takes."""
+    """A duration is longer than its place allows."""
 
     condition = "MATERIALIZED_TABLE_DURATION_TOO_LONG"
     text = "'{value}' is longer than the longest duration, {longest}."
@@ -102,7 +102,7 @@ def _iso(plain: str) -> timedelta | None:
 
 
 def describe_duration(duration: timedelta) -> str:
-    """For people: `30 minutes`, `1500 milliseconds`."""
+    """Return a text for people: `30 minutes`, `1500 milliseconds`."""
     micros = duration // timedelta(microseconds=1)
     for length, names in reversed(_UNITS.items()):
         count, rest = divmod(micros, length // timedelta(microseconds=1))
@@ -165,7 +165,7 @@ class InvalidTimestampError(InvalidValueError):
 
     condition = "MATERIALIZED_TABLE_INVALID_TIMESTAMP"
     text = "'{value}' is not a timestamp."
-    remedy = "Write it as TIMESTAMP '2025-10-28 12:00:00', with a time zone behind it if needed."
+    remedy = "Write it as TIMESTAMP '2025-10-28 12:00:00', with a time zone after it if needed."
 
 
 def parse_zone(text: str) -> tzinfo:
@@ -210,9 +210,9 @@ def parse_timestamp(text: str, zone: tzinfo) -> datetime:
 
 
 def epoch_milliseconds(instant: datetime) -> int:
-    """Milliseconds since 1970-01-01 00:00:00 UTC of an aware instant, rounded down.
+    """Return the milliseconds since 1970-01-01 00:00:00 UTC of an aware instant, rounded down.
 
-    Also of one that lies in the first or last year only on the clock of its own zone.
+    An instant may be in the first or last year on the clock of its own zone only.
     """
     shown = instant.replace(tzinfo=None) - datetime(1970, 1, 1)  # noqa: DTZ001 - what a clock shows
     return (shown - (instant.utcoffset() or timedelta())) // timedelta(milliseconds=1)
@@ -225,12 +225,12 @@ class InvalidPatternError(InvalidValueError):
     text = "The pattern '{pattern}' {problem}."
     remedy = (
         "The supported letters are y (y, yy, yyyy), M, d, H, m and s (once or twice); any other "
-        "text stands in single quotes, and '' is one quote. For example yyyy-MM-dd."
+        "text is in single quotes, and '' is one quote. For example yyyy-MM-dd."
     )
 
 
 class Period(Enum):
-    """How long a pattern prints the same text; the value orders them, the finest first."""
+    """Period in which a pattern prints the same text; values are ordered, the finest first."""
 
     SECOND = 1
     MINUTE = 2
@@ -280,7 +280,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def format_partition(pattern: str, moment: datetime) -> str:
-    """Print `moment` as Spark's `date_format` does; it is taken as the local time that it shows.
+    """Format the local time that `moment` shows, as Spark's `date_format` does.
 
     Raises:
         InvalidPatternError: The pattern is not understood.
@@ -291,7 +291,7 @@ def format_partition(pattern: str, moment: datetime) -> str:
 
 
 def finest_period(pattern: str) -> Period:
-    """Return how long `pattern` prints the same text.
+    """Return the period in which `pattern` prints the same text.
 
     Raises:
         InvalidPatternError: The pattern is not understood.

@@ -1,4 +1,4 @@
-"""Enrichers, which choose values for the clauses that a definition leaves out."""
+"""Enrichers: choice of values for the clauses that a definition leaves out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class UnknownEnricherError(MaterializedTableError):
 
 
 class EnricherFailedError(MaterializedTableError):
-    """An enricher gave no usable answer."""
+    """An enricher returned no usable result."""
 
     condition = "MATERIALIZED_TABLE_ENRICHER_FAILED"
     text = "The enricher '{enricher}' failed for materialized table {table}: {problem}."
@@ -53,12 +53,12 @@ class EnricherFailedError(MaterializedTableError):
 
 @dataclass(frozen=True, slots=True)
 class EnrichmentContext:
-    """What an enricher may look at beside the definition.
+    """Inputs of an enricher in addition to the definition.
 
     Args:
         settings: The settings in force.
         sources: Every source of the query.
-        upstream: Finds the definitions of sources that are materialized tables; each look-up reads
+        upstream: Finds the definitions of sources that are materialized tables. Each search reads
             the catalog, so it is left to those enrichers that need one.
         stored: The table's definition so far, None for a new table.
         now: The clock, aware.
@@ -90,10 +90,10 @@ class EnrichmentResult:
 
 @runtime_checkable
 class MaterializedTableEnricher(Protocol):
-    """Decides about freshness, refresh mode and start mode where they were left out.
+    """Choice of freshness, refresh mode and start mode if they were left out.
 
-    Implementations are built without arguments. What the user wrote wins in any case: it is put
-    over the result afterwards.
+    Implementations are built without arguments. The clauses that the user wrote always win: they
+    replace those of the result afterwards.
     """
 
     def enrich(
@@ -104,10 +104,10 @@ class MaterializedTableEnricher(Protocol):
 
 
 class DefaultMaterializedTableEnricher:
-    """Decides by the settings alone (seed 551 2.2.2).
+    """Choice by the settings alone (FLIP-551, 2.2.2).
 
-    An omitted FRESHNESS becomes the default of the mode that was asked for. An omitted or AUTOMATIC
-    REFRESH_MODE becomes CONTINUOUS where the freshness is strictly below the threshold, otherwise
+    An omitted FRESHNESS becomes the default of the declared mode. An omitted or AUTOMATIC
+    REFRESH_MODE becomes CONTINUOUS if the freshness is strictly below the threshold, otherwise
     FULL. An omitted START_MODE becomes the default one.
     """
 
@@ -134,11 +134,11 @@ class DefaultMaterializedTableEnricher:
 
 
 class UpstreamFreshnessEnricher(DefaultMaterializedTableEnricher):
-    """Lets a table inherit its freshness from the materialized tables that it reads.
+    """Freshness inherited from the materialized tables that a table reads.
 
     An omitted FRESHNESS becomes the largest freshness among them: the table cannot be fresher than
-    its slowest source. Without such a source, and for everything else, it decides as the default
-    enricher does.
+    its slowest source. Without such a source, and for everything else, the default enricher
+    decides.
     """
 
     def omitted_freshness(
@@ -217,11 +217,11 @@ def _what(error: Exception) -> str:
 def enrich(
     definition: DeclaredDefinition, context: EnrichmentContext, table: str
 ) -> EnrichmentResult:
-    """Ask the configured enricher, then put over its answer what the user wrote.
+    """Call the configured enricher, then replace in its result what the user wrote.
 
     Raises:
         UnknownEnricherError: The configured enricher cannot be loaded.
-        EnricherFailedError: It raised, or returned something else than three values.
+        EnricherFailedError: It raised, or did not return three values.
     """
     spec = context.settings.enricher
     enricher = load_enricher(spec)

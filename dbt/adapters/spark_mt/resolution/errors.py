@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class InvalidDefinitionError(MaterializedTableError):
-    """A definition cannot be made into a table, for several reasons; nothing was done.
+    """A definition has several violations; nothing was done.
 
-    Each reason is an error of a class below this one; `errors` holds them, `conditions` names them.
+    Each violation is an error of a subclass. `errors` holds them, `conditions` names them.
     """
 
     condition = "MATERIALIZED_TABLE_INVALID_DEFINITION"
@@ -28,12 +28,12 @@ class InvalidDefinitionError(MaterializedTableError):
 
 
 def as_violation(error: MaterializedTableError) -> str:
-    """Return `error` as an item of another error's list."""
+    """Return `error` as an item of the list of another error."""
     return str(error).replace("\n", "\n    ")
 
 
 def raise_violations(table: str, errors: Sequence[MaterializedTableError]) -> None:
-    """Raise what was found: one violation as itself, several as one error that lists them.
+    """Raise the violations: a single one as it is, several as one error that lists them.
 
     Args:
         table: The table's name, for the error.
@@ -56,7 +56,7 @@ _ALIKE = 0.8
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that `name` looks like, or None if it looks like none of them."""
+    """Return the known name that is similar to `name`, or None."""
     by_lower = {k.lower(): k for k in known}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=_ALIKE)
     return by_lower[found[0]] if found else None

@@ -48,7 +48,7 @@ class InvalidOptionError(InvalidDefinitionError):
 
 
 class MisspeltOptionError(InvalidOptionError):
-    """An option looks like a known one, and would be stored without any effect."""
+    """An option is similar to a known one, and would be stored without any effect."""
 
     condition = "MATERIALIZED_TABLE_MISSPELT_OPTION"
     text = "'{option}' is no option of materialized table {table}. Did you mean '{suggestion}'?"
@@ -94,7 +94,7 @@ class TableOptions:
 
     Args:
         date_formatters: Partition column, by the table's own spelling, and its pattern.
-        trigger_interval: How often CONTINUOUS looks for changes; None for the setting's.
+        trigger_interval: How often CONTINUOUS checks for changes; None for the setting's.
         watermarks: How late rows of the sources may come.
         is_incremental: Whether refreshes may apply the changes of the sources to any query.
     """
@@ -117,7 +117,7 @@ def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> Tab
 
     Args:
         options: WITH (…).
-        names: Brings column names that are the same to the same spelling.
+        names: Returns one spelling for all column names that are the same.
     """
     by_key = dict(options)
     formatters = {names(c): v for k, v in by_key.items() if (c := formatter_column(k))}
@@ -132,7 +132,7 @@ def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> Tab
 
 @dataclass(frozen=True, slots=True)
 class OptionScope:
-    """What options are checked against: the table's name, columns and partitioning."""
+    """The table that options are checked against: its name, columns and partitioning."""
 
     table: str
     columns: tuple[Column, ...]
@@ -207,7 +207,7 @@ def _check_formatter(
 
 
 def redacted(key: str, value: str, pattern: str = DEFAULT_REDACTION) -> str:
-    """Return `value` for people, or asterisks where Spark would hide it as well.
+    """Return `value` for people, or asterisks if Spark would redact it as well.
 
     Args:
         key: The option's name.
@@ -251,20 +251,20 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "How late rows of a source may come, by a column of type TIMESTAMP or TIMESTAMP_NTZ of the "
         "source itself. A continuous table whose query groups, deduplicates or joins its sources "
         "is then kept by a stream with bounded state; rows that come later are left out. The query "
-        "stays plain SQL. docs/refresh.md tells which queries can.",
+        "stays plain SQL. docs/refresh.md describes which queries can.",
     ),
     OptionDoc(
         PROCESS_FUNCTION,
         "the name of a function that `spark.materialized-table.process-functions` registers",
         "A stateful processor (`transformWithState`) makes the table's rows out of those of its "
-        "query. docs/refresh.md tells how.",
+        "query. docs/refresh.md describes how.",
     ),
     OptionDoc(
         INCREMENTAL,
         "auto, off (default)",
         "`auto` lets a refresh compute only the rows of the result that the changes of the sources "
         "reach, whatever the query does. It computes all rows where the query or the size of the "
-        "change forbids that. docs/refresh.md tells which queries can.",
+        "change forbids that. docs/refresh.md describes which queries can.",
     ),
     OptionDoc(
         "any other name",

@@ -1,8 +1,8 @@
 """Table options `watermark` and `process-function`.
 
 Spark's SQL has no syntax for `transformWithState`. So the query is the processor's input, and an
-option names the processor. Only functions that a setting registers can be named: no table makes a
-process load code that its configuration does not know.
+option names the processor. It can name only functions that a setting registers. So no table makes a
+process load code that is not in its configuration.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TIMES = ("TIMESTAMP", "TIMESTAMP_NTZ")
 
 
 class WatermarkDelayError(InvalidWatermarkError):
-    """Rows may come no time late, which no watermark means."""
+    """The delay of a watermark is not positive."""
 
     condition = "MATERIALIZED_TABLE_WATERMARK_DELAY"
     text = "The delay of the watermark on {column} must be longer than nothing, but is {delay}."
@@ -86,14 +86,14 @@ class RepeatedWatermarkError(InvalidDefinitionError):
 
     condition = "MATERIALIZED_TABLE_REPEATED_WATERMARK"
     text = "Option 'watermark' of materialized table {table} gives {source} two watermarks."
-    remedy = "Give each source one watermark; put the source's name in front of each."
+    remedy = "Give each source one watermark; put the source's name before each."
 
 
 def parse_watermarks(text: str) -> tuple[Watermark, ...]:
     """Read the value of the option.
 
     Raises:
-        InvalidWatermarkError: It has another form, or a delay that is not longer than nothing.
+        InvalidWatermarkError: It has another form, or a delay that is not positive.
         InvalidDurationError: A delay is no duration.
     """
     found = []
@@ -111,13 +111,13 @@ def check_watermarks(
     followed: Sequence[TableName],
     analyzer: QueryAnalyzer,
 ) -> Iterator[MaterializedTableError]:
-    """Yield everything that is wrong with watermarks beside a query without STREAM.
+    """Yield everything that is wrong with watermarks of a query without STREAM.
 
     Args:
         table: The table's name, for errors.
         watermarks: Those of the option.
         followed: Full names of the sources that the query follows.
-        analyzer: Tells the types of the sources' columns; asked only where there are watermarks.
+        analyzer: Returns the types of the sources' columns; called only if there are watermarks.
     """
     seen: set[TableName] = set()
     for mark in watermarks:
@@ -137,7 +137,7 @@ def check_watermarks(
 
 
 def _type_of(source: TableName, column: str, analyzer: QueryAnalyzer) -> str:
-    """The type of a source's column; empty where it has no such column."""
+    """Return the type of a source's column; empty if it has no such column."""
     try:
         analyzed = analyzer.analyze(f"SELECT {quote(column)} FROM {source.sql}")
     except QueryError:
@@ -164,8 +164,8 @@ class ProcessFunctionError(InvalidDefinitionError):
     text = "The process function '{function}' cannot make the rows of {table}: {problem}."
     remedy = (
         "Register it as spark.materialized-table.process-functions = '<name>=<module>:<function>' "
-        "wherever the table is defined or refreshed; docs/refresh.md tells what it must return and "
-        "which queries can feed it."
+        "wherever the table is defined or refreshed; docs/refresh.md describes what it must return "
+        "and which queries can feed it."
     )
 
 
@@ -205,12 +205,12 @@ def process_call(
 
 
 def other_function(options: Pairs, before: Pairs, table: str) -> Iterator[ProcessFunctionError]:
-    """Yield that the process function would be another one, while the columns stay as they are."""
+    """Yield an error if the process function would be another one while the columns stay."""
     function, was = (dict(each).get(PROCESS_FUNCTION) for each in (options, before))
     if function != was:
         problem = (
-            "ALTER … SET and RESET leave the columns alone, which it gives; "
-            "CREATE OR ALTER changes it and builds rows and state anew"
+            "ALTER … SET and RESET do not change the columns, which it determines; "
+            "CREATE OR ALTER changes it and builds rows and state again"
         )
         yield ProcessFunctionError(function=function or was, table=table, problem=problem)
 

@@ -1,4 +1,4 @@
-"""Resolver: from a statement, settings and an analysed query to a resolved definition."""
+"""Resolver of a statement, settings and an analysed query into a resolved definition."""
 
 from __future__ import annotations
 
@@ -65,15 +65,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StatementContext:
-    """What a statement says beside the definition that it asks for.
+    """The parts of a statement in addition to the definition that it declares.
 
     Args:
-        extends_list: Whether the column list is that of the table and follows the query, which
-            alone was written; otherwise it was written for the query.
+        extends_list: Whether the statement has a query and no column list, so that the table's list
+            follows the query. Otherwise the list was written for the query.
         errors: What is wrong with the rest of the statement.
-        compare: Returns what else is wrong with a definition; asked where something is.
-        recorded: The columns of sources by which parts of the query were defined; by default those
-            of the stored definition where its query is the same.
+        compare: Returns what else is wrong with a definition; called if something is.
+        recorded: The columns of sources by which parts of the query were defined. By default those
+            of the stored definition if its query is the same.
     """
 
     extends_list: bool = False
@@ -87,9 +87,9 @@ def comparable_part(
     stored: StoredDefinition | None,
     errors: Iterable[MaterializedTableError],
 ) -> ResolvedDefinition | None:
-    """Return what of a wrong definition can be compared: what is not known is as it was.
+    """Return the comparable part of a wrong definition, with stored values for unknown ones.
 
-    None where columns are not known, and there are none from before.
+    None if columns are not known, and none are stored.
     """
     before = stored.resolved if stored else None
     if any(isinstance(error, COLUMN_LIST_ERRORS) for error in errors):
@@ -108,11 +108,11 @@ def comparable_part(
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A definition as wanted.
+    """A resolved definition and its query.
 
     Args:
-        definition: Nothing in it is left open.
-        analyzed: The query as the engine sees it.
+        definition: Every clause has a value.
+        analyzed: The query as the engine analysed it.
         warnings: Sentences that the user should read.
     """
 
@@ -137,7 +137,7 @@ class DefinitionChecks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Resolves definitions by the query's analysis, the settings and the clock; changes nothing.
+    """Resolver of definitions by the query's analysis, settings and clock. It changes nothing.
 
     Args:
         analyzer: Analyses queries in the user's session.
@@ -163,10 +163,10 @@ class Resolver:
         """Resolve `declared` for the table `name`.
 
         Args:
-            name: The table; parts that are left out are those of the session that analyses.
+            name: The table; parts that are left out are those of the analysing session.
             declared: What the user wrote.
             stored: The table's definition so far; None where the table is created or replaced.
-            statement_context: What the statement says beside the definition; None for nothing.
+            statement_context: The parts of the statement besides the definition; None for nothing.
 
         Raises:
             MaterializedTableError: The query cannot be analysed, the enricher fails, or the
@@ -204,16 +204,16 @@ class Resolver:
         stored: StoredDefinition,
         analyzed: AnalyzedQuery,
     ) -> Resolution:
-        """Resolve other clauses beside the query that is stored.
+        """Resolve other clauses with the query that is stored.
 
-        Freshness and refresh mode are derived again; query, columns and start mode are those of
-        `stored`, so that a source which has changed meanwhile changes nothing here.
+        Freshness and refresh mode are derived again. Query, columns and start mode are those of
+        `stored`. So a source that was changed meanwhile changes nothing here.
 
         Args:
             name: The full name.
-            declared: What is asked for now; its query and columns are those of `stored`.
+            declared: The new clauses; its query and columns are those of `stored`.
             stored: The table's definition so far.
-            analyzed: The stored query as the engine sees it now, for enricher and mode.
+            analyzed: The stored query as the engine analyses it now, for enricher and mode.
 
         Raises:
             MaterializedTableError: The enricher fails, or the definition is not valid; several
@@ -256,9 +256,10 @@ class Resolver:
     def _self_references(
         self, table: TableName, analyzed: AnalyzedQuery, stored: StoredDefinition | None
     ) -> list[MaterializedTableError]:
-        """An unchanged query was followed through other tables when it was new."""
+        """Return reads of the own table; those through others unless the query is unchanged."""
         search = SelfReferences(table, self.analyzer, self.upstream)
         found: list[MaterializedTableError] = [*search.direct(analyzed.sources)]
+        # An unchanged query was searched through other tables when it was new.
         unchanged = stored is not None and same_tokens(
             stored.resolved.expanded_query, analyzed.expanded
         )
@@ -312,7 +313,7 @@ class Resolver:
     def _check_watermarks(
         self, table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery
     ) -> Iterator[MaterializedTableError]:
-        """Yield what is wrong with watermarks that can be read, beside a query without STREAM."""
+        """Yield what is wrong with watermarks that can be read, of a query without STREAM."""
         option = dict(definition.declared.options).get(WATERMARK)
         if option is None or analyzed.streaming:
             return
@@ -327,7 +328,7 @@ class Resolver:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """When and in which time zone a statement is resolved."""
+    """The instant and the time zone in which a statement is resolved."""
 
     now: datetime
     zone: tzinfo

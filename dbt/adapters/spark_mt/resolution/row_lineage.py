@@ -1,13 +1,13 @@
-"""Row lineage of a query: which result rows a changed source row reaches.
+"""Row lineage of a query: the result rows that a changed source row reaches.
 
 Pure and conservative: a query that is not recognised is WHOLE, with the reason.
 
-* ROW_WISE: every row of the result is made of one row of one followed source: projections,
-  filters, UNION ALL, generators, joins with tables that are looked up (FOR SYSTEM_TIME AS OF) or
-  read at a version that the user fixed, and views of which the same is true. The result over the
-  rows added to the sources is then what they add to the result.
-* KEYED: one row per group, where the PRIMARY KEY of the table is exactly the grouping columns, over
-  rows that are row-wise. A change of the sources reaches the groups of the changed rows only.
+* ROW_WISE: every row of the result is made of one row of one followed source. Row-wise are
+  projections, filters, UNION ALL, generators and views of row-wise queries. So are joins with
+  tables that are looked up (FOR SYSTEM_TIME AS OF) or read at a fixed version. The result over
+  the rows added to the sources is then what they add to the result.
+* KEYED: one row per group over row-wise rows. The PRIMARY KEY of the table is exactly the grouping
+  columns. A change of the sources reaches the groups of the changed rows only.
 * WHOLE: anything else.
 """
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class NoShapeError(Exception):
-    """A part of a query lets rows of the source count for each other.
+    """A part of a query makes rows of the result depend on several rows of the source.
 
     Args:
         reason: A code.
@@ -69,7 +69,7 @@ class NoShapeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """Checks the operators of a query from the root to its scans.
+    """Check of the operators of a query, from the root to its scans.
 
     Args:
         static: Full names of tables whose changes do not count, in lower case.
@@ -133,7 +133,7 @@ class _Rules:
             raise NoShapeError(reason="OUTER_JOIN", problem=problem)
 
     def _is_static(self, node: Operator) -> bool:
-        """Whether changes do not count: of a table that is looked up, or at a fixed version."""
+        """Return whether changes do not count: of a lookup table, or at a fixed version."""
         static = isinstance(node, Scan) and str(node.relation).lower() in self.static
         return static and isinstance(node, Scan) and not node.views
 
@@ -210,7 +210,7 @@ _UNKNOWN_NAMES = frozenset({"UNRESOLVED_COLUMN", "AMBIGUOUS_COLUMN", "UNKNOWN_CO
 
 
 def _is_keyed(definition: ResolvedDefinition, tree: Tree, rules: _Rules) -> bool:
-    """Whether a query groups rows that are row-wise by its key; otherwise it is row-wise.
+    """Return whether a query groups row-wise rows by its key; otherwise it is row-wise.
 
     Raises:
         NoShapeError: It is neither.
@@ -230,7 +230,7 @@ def _is_keyed(definition: ResolvedDefinition, tree: Tree, rules: _Rules) -> bool
 
 
 class Shape(Enum):
-    """What part of a result a change of its sources reaches."""
+    """Part of a result that a change of its sources reaches."""
 
     ROW_WISE = "row-wise"
     KEYED = "keyed"
@@ -239,13 +239,13 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RowShape:
-    """The shape of a query, with the reason where it is computed as a whole.
+    """The shape of a query, with the reason if it is computed as a whole.
 
     Args:
         reason: A code such as `DISTINCT`; empty unless the shape is WHOLE.
         problem: The reason as part of a sentence: `it uses DISTINCT`.
         followed: Full names of the sources whose changes count.
-        unversioned: Those of them whose changes nobody can tell.
+        unversioned: Those of them whose changes cannot be read.
     """
 
     shape: Shape
@@ -267,8 +267,8 @@ def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowSha
     """Return the shape of a definition's query.
 
     Args:
-        definition: Its expanded query is looked at; the original tells which tables are looked up.
-        analyzed: What the engine says of the query: its sources, and whether it can be pinned.
+        definition: Its expanded query is checked; the original names the tables of lookup joins.
+        analyzed: The engine's analysis: its sources, and whether the query can be pinned.
     """
     lookups = _looked_up(definition)
     static = _static(definition, lookups + _fixed(definition))
@@ -291,14 +291,14 @@ def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowSha
 
 
 _AT_AN_INSTANT = re.compile(r"\bAS\s+OF\b|@", re.IGNORECASE)
-"""What a text has in which a table is read otherwise than as it is now: a quick look first."""
+"""Pattern of a read of a table otherwise than as it is now; a cheap first check."""
 
 
 def unfollowed_names(definition: ResolvedDefinition) -> frozenset[str]:
     """Return the full names, in lower case, of sources whose changes are not to reach the table.
 
-    Those are what it reads only at a version that the user fixed and, in mode CONTINUOUS, only by
-    lookup joins.
+    It reads these only at a version that the user fixed or, in mode CONTINUOUS, only by lookup
+    joins.
     """
     if not _AT_AN_INSTANT.search(f"{definition.declared.query}\n{definition.expanded_query}"):
         return frozenset()
@@ -313,7 +313,7 @@ def _looked_up(definition: ResolvedDefinition) -> Counter[str]:
 
 
 def _static(definition: ResolvedDefinition, fixed: Counter[str]) -> set[str]:
-    """The names that stand nowhere else in the expanded query than in these places."""
+    """Return the names that the expanded query has in these places only."""
     named = _named(definition) if fixed else Counter[str]()
     return {name for name, times in fixed.items() if times >= named[name]}
 
@@ -322,13 +322,13 @@ _TABLES = frozenset({SourceKind.VERSIONED, SourceKind.UNVERSIONED})
 
 
 def _named(definition: ResolvedDefinition) -> Counter[str]:
-    """How often the expanded query names each relation, by its full name."""
+    """Count how often the expanded query names each relation, by its full name."""
     refs = shape_of(definition.expanded_query).relations
     return Counter(".".join(ref.parts).lower() for ref in refs)
 
 
 def _named_in_views(analyzed: AnalyzedQuery) -> set[str]:
-    """The full names of what the views on the way name."""
+    """Return the full names of the relations that the query's views name."""
     return {
         str(TableName.of(*ref.parts[-3:]).within(view.catalog, view.schema)).lower()
         for view in analyzed.views
@@ -337,20 +337,20 @@ def _named_in_views(analyzed: AnalyzedQuery) -> set[str]:
 
 
 def _fixed(definition: ResolvedDefinition) -> Counter[str]:
-    """How often it names each at a version that the user fixed."""
+    """Count how often the expanded query names each relation at a version that the user fixed."""
     refs = shape_of(definition.expanded_query).relations
     return Counter(".".join(ref.parts).lower() for ref in refs if ref.pinned)
 
 
 def pinned_names(definition: ResolvedDefinition) -> frozenset[str]:
-    """Return the full names, in lower case, of what it reads at a version that the user fixed."""
+    """Return the full names, in lower case, of relations at a version that the user fixed."""
     return frozenset(_fixed(definition))
 
 
 def lookups_of(definition: ResolvedDefinition) -> tuple[TableName, ...]:
     """Return the tables that the original query joins FOR SYSTEM_TIME AS OF the processing time.
 
-    One that is joined twice is there twice.
+    A table that is joined twice is returned twice.
     """
     context = definition.context
     names = without_lookups(definition.declared.query).lookups

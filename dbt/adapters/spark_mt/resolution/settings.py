@@ -1,4 +1,4 @@
-"""Settings of materialized tables, read from Spark confs, and which settings a definition used."""
+"""Settings of materialized tables, read from Spark confs, and those that a definition used."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ _ONE_HOUR = Freshness(1, TimeUnit.HOUR)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What applies to materialized tables where their definition says nothing.
+    """Values for materialized tables whose definition leaves a clause out.
 
     Args:
         freshness_threshold: AUTOMATIC: a freshness strictly below it is refreshed continuously.
@@ -107,7 +107,7 @@ class Settings:
         default_start_mode: For an omitted START_MODE.
         enricher: The name of the enricher, or `module:Class`.
         checkpoint_location: Root of the checkpoints; None for a place under the warehouse.
-        trigger_interval: How often CONTINUOUS looks for changes; None for half of the freshness.
+        trigger_interval: How often CONTINUOUS checks for changes; None for half of the freshness.
         scheduler: The name of the workflow scheduler for FULL.
         process_functions: Registered process functions: names, each with `module:function`.
     """
@@ -123,7 +123,7 @@ class Settings:
     process_functions: Pairs = ()
 
     def derived_as(self, other: Settings) -> Settings:
-        """Return these settings with what modes and freshness are derived from as in `other`."""
+        """Return these settings with the values of `other` for modes and freshness."""
         return replace(
             self,
             freshness_threshold=other.freshness_threshold,
@@ -155,7 +155,7 @@ class Settings:
 
 
 def _meant(key: str) -> str:
-    """The prefix, which all keys share, would make any two of them look alike."""
+    """Suggest a key by its end: the prefix, which all keys share, makes any two similar."""
     ends = {doc.key.removeprefix(PREFIX) for doc in SETTINGS}
     found = closest(key.removeprefix(PREFIX), sorted(ends))
     return f" Did you mean '{PREFIX}{found}'?" if found else ""
@@ -163,7 +163,7 @@ def _meant(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingDoc:
-    """A setting: how it is called, read and explained.
+    """A setting: its key, parser and explanation.
 
     Args:
         key: The Spark conf's name.
@@ -245,7 +245,7 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "process_functions",
         "none",
         "Functions that the table option `process-function` may name, as `<name>=<module>:"
-        "<function>`; several are separated by commas. docs/refresh.md tells what they return.",
+        "<function>`; several are separated by commas. docs/refresh.md describes what they return.",
         _registered,
     ),
 )
@@ -257,18 +257,18 @@ _DEFAULT_CONTINUOUS = "default-freshness.continuous"
 
 
 def is_derived_by(derived_from: Pairs, settings: Settings) -> bool:
-    """Whether a definition's mode and freshness are those that these settings would give it.
+    """Return whether these settings would give a definition the mode and freshness that it has.
 
     Args:
-        derived_from: What the definition says of the settings that it was derived from.
-        settings: The others.
+        derived_from: The settings from which the definition was derived, as stored with it.
+        settings: The settings to compare with.
     """
     now = {"enricher": settings.enricher, **_deriving(settings)}
     return all(now[key] == value for key, value in derived_from if key in now)
 
 
 def _deriving(settings: Settings) -> dict[str, str]:
-    """Return what modes and freshness are derived from, by the end of the settings' names."""
+    """Return the settings for modes and freshness, by the end of their names."""
     return {
         _THRESHOLD: describe_duration(settings.freshness_threshold),
         _DEFAULT_FULL: str(settings.default_freshness_full),
@@ -277,7 +277,7 @@ def _deriving(settings: Settings) -> dict[str, str]:
 
 
 def derived_from(declared: DeclaredDefinition, settings: Settings) -> Pairs:
-    """Return the settings that took part in the answer, by the end of their names."""
+    """Return the settings that determine a resolved definition, by the end of their names."""
     used = {"enricher": settings.enricher}
     deriving = _deriving(settings)
     if declared.logical_refresh_mode is LogicalRefreshMode.AUTOMATIC:

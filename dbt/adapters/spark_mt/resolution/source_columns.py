@@ -1,8 +1,8 @@
 """Columns of source relations, as recorded and as they are now.
 
 A query may take columns without naming them: `SELECT *`, NATURAL JOIN, set operations. To keep its
-meaning, each relation whose columns differ from the recorded ones is replaced by a subquery that
-selects these by name: `(SELECT a, b FROM star) AS star`. Columns that were added later are
+meaning, each relation whose columns differ from the recorded ones is replaced. Its subquery selects
+the recorded ones by name: `(SELECT a, b FROM star) AS star`. Columns that were added later are
 invisible.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class UnboundColumnsError(Exception):
-    """The recorded columns of a relation cannot be selected; the message says why."""
+    """The recorded columns of a relation cannot be selected; the message has the reason."""
 
 
 def field_names(columns: Iterable[Column]) -> Fields:
@@ -49,7 +49,7 @@ def field_names(columns: Iterable[Column]) -> Fields:
 
 
 def merged(recorded: Fields, now: Fields, names: Names) -> Fields:
-    """Return the columns that there are now: recorded ones in their order, new ones at the end."""
+    """Return the current columns: recorded ones in their order, new ones at the end."""
     there = {names.fold(field.name): field for field in now}
     known = {names.fold(field.name) for field in recorded}
     kept = (
@@ -73,7 +73,7 @@ def missing(wanted: Fields, among: Fields, names: Names) -> Iterator[str]:
 
 
 def changed_columns(source: str, recorded: Fields, now: Fields, names: Names) -> Iterator[str]:
-    """Yield which columns a relation has lost and gained, as one clause; nothing for neither."""
+    """Yield the columns that a relation has lost and gained, as one clause; nothing for neither."""
     lost, gained = [*missing(recorded, now, names)], [*missing(now, recorded, names)]
     parts = [f"no longer has {', '.join(lost)}"] if lost else []
     parts += [f"has new columns: {', '.join(gained)}"] if gained else []
@@ -82,7 +82,7 @@ def changed_columns(source: str, recorded: Fields, now: Fields, names: Names) ->
 
 
 def same_fields(one: Fields, other: Fields, names: Names) -> bool:
-    """Whether two relations have the same names in the same order, nested ones included."""
+    """Return whether two relations have the same names in the same order, nested ones included."""
     return len(one) == len(other) and all(
         names.fold(a.name) == names.fold(b.name) and same_fields(a.fields, b.fields, names)
         for a, b in zip(one, other, strict=True)
@@ -90,7 +90,7 @@ def same_fields(one: Fields, other: Fields, names: Names) -> bool:
 
 
 def selection(now: Sequence[Column], wanted: Fields, names: Names) -> tuple[str, ...] | None:
-    """Return the SELECT items for the wanted columns of a relation that are still there.
+    """Return the SELECT items for the wanted columns that a relation still has.
 
     Args:
         now: The columns of the relation.
@@ -98,7 +98,7 @@ def selection(now: Sequence[Column], wanted: Fields, names: Names) -> tuple[str,
         names: How names are compared.
 
     Returns:
-        None where the relation has just these columns in this order.
+        None if the relation has just these columns in this order.
     """
     if same_fields(field_names(now), wanted, names):
         return None
@@ -123,7 +123,7 @@ def _item(field: FieldName, now: DataType | None, names: Names) -> str:
 
 
 def _rebuilt(text: str, now: DataType, fields: Fields, names: Names, depth: int) -> str:
-    """Return an expression for a value whose nested fields are wanted otherwise, by name."""
+    """Return an expression for a value with other nested fields or another order, by name."""
     if same_fields(fields, _inside(now), names):
         return text
     if now.name == "STRUCT":
@@ -167,9 +167,9 @@ def _parsed(type_: str) -> DataType | None:
 
 
 def bind(query: str, context: QueryContext, selections: Mapping[str, tuple[str, ...]]) -> str:
-    """Let a query read some columns of its relations only.
+    """Restrict a query to some columns of its relations.
 
-    Relations at a version that the user wrote stay: that version has the columns it has.
+    Relations at a version that the user wrote are not changed: the columns of a version are fixed.
 
     Args:
         query: The query.
@@ -177,13 +177,13 @@ def bind(query: str, context: QueryContext, selections: Mapping[str, tuple[str, 
         selections: SELECT items by the full name of a relation in lower case.
 
     Raises:
-        UnboundColumnsError: The text cannot be taken apart, or a relation is not in it.
+        UnboundColumnsError: The text cannot be parsed, or a relation is not in it.
     """
     if not selections:
         return query
     shape = shape_of(query)
     if not shape.readable:
-        raise UnboundColumnsError("the text of the query cannot be taken apart")  # noqa: TRY003, EM101
+        raise UnboundColumnsError("the text of the query cannot be parsed")  # noqa: TRY003, EM101
     refs = [(ref, name) for ref in shape.relations if (name := full_name_of(ref, context))]
     found = {name for _, name in refs}
     if absent := selections.keys() - found:
@@ -203,16 +203,16 @@ def full_name_of(ref: RelationRef, context: QueryContext) -> str:
 
 
 def takes_all_columns(query: str) -> bool:
-    """Whether the rows of a query may depend on columns that it does not name.
+    """Return whether the rows of a query may depend on columns that it does not name.
 
-    A `*` that only passes columns on does not count: a column that is gone is missed by its name.
+    A `*` that only passes columns on does not count: a dropped column is missed by its name.
     """
     tree = _tree(query)
     return tree is None or any(_marks_of_whole_rows(tree))
 
 
 def _marks_of_whole_rows(tree: exp.Expr) -> Iterator[bool]:
-    """Whether each way is used by which rows depend on columns that are not named."""
+    """Yield, for each construct whose rows depend on columns without a name, whether it is used."""
     yield any(join.method.upper() == "NATURAL" for join in tree.find_all(exp.Join))
     yield any(table.args.get("pivots") for table in tree.find_all(exp.Table, exp.Subquery))
     renaming = [alias.parent for alias in tree.find_all(exp.TableAlias) if alias.columns]
@@ -224,13 +224,13 @@ def _marks_of_whole_rows(tree: exp.Expr) -> Iterator[bool]:
 
 
 def has_star(query: str) -> bool:
-    """Whether a query has a `*` that stands for columns; `count(*)` has none."""
+    """Return whether a query has a `*` that stands for columns; `count(*)` has none."""
     tree = _tree(query)
     return tree is None or any(True for _ in _stars(tree))
 
 
 def has_outer_star(query: str) -> bool:
-    """Whether the result of a query takes columns by `*`, whose order its text does not give."""
+    """Return whether the result of a query has columns by `*`, in an order not in the text."""
     tree = _tree(query)
     while isinstance(tree, (exp.SetOperation, exp.Subquery)):
         tree = tree.this
@@ -241,7 +241,7 @@ def has_outer_star(query: str) -> bool:
 
 
 def hides_order(query: str) -> bool:
-    """Whether the order of its relations' columns may matter where result names do not show it."""
+    """Return whether its relations' column order may matter without a trace in result names."""
     tree = _tree(query)
     if tree is None or takes_all_columns(query):
         return True
@@ -251,7 +251,7 @@ def hides_order(query: str) -> bool:
 def recorded_columns(
     declared: DeclaredDefinition, stored: StoredDefinition | None
 ) -> tuple[SourceColumns, ...]:
-    """Return the columns by which the query was defined, where it is still the same."""
+    """Return the columns by which the query was defined, if it is still the same."""
     if stored is None or not same_tokens(stored.declared.query, declared.query):
         return ()
     return stored.resolved.source_columns
@@ -265,7 +265,7 @@ def in_stored_order(
 ) -> tuple[Column, ...]:
     """Return the columns that the table has in its order, and new ones at the end.
 
-    A changed query whose text says in which order it returns its columns keeps this order.
+    A changed query whose text fixes the order of its columns keeps this order.
     """
     if not same_tokens(stored.declared.query, declared.query) and not has_outer_star(
         declared.query
@@ -281,9 +281,9 @@ def keeping_sources(
 ) -> ResolvedDefinition:
     """Keep the recorded columns of the sources while the same query returns the same columns.
 
-    What a source gained then reaches nothing, and taking it over could give the text another
-    meaning for rows that stay. Where a source lost what the query may depend on, it has another
-    meaning already.
+    A column that a source gained then has no effect. To record it could change the meaning of the
+    text for rows that stay. If a source lost a column on which the query may depend, the meaning
+    has changed already.
     """
     names = Names.of(definition.context)
     same = same_tokens(stored.declared.query, definition.declared.query) and same_tokens(
@@ -310,7 +310,7 @@ def keeping_sources(
 
 
 def _tree(query: str) -> exp.Expr | None:
-    """The tree of a text whose relations `shape_of` finds; None for any other."""
+    """Return the tree of a text whose relations `shape_of` finds; None for any other."""
     try:
         tree = sqlglot.parse_one(readable_text(query), read="spark")
     except (SqlglotError, RecursionError):
@@ -325,12 +325,12 @@ def _stars(tree: exp.Expr) -> Iterator[exp.Star]:
 
 
 def _holder(star: exp.Star) -> exp.Expr | None:
-    """What a star is an item of; `t.*` is one item."""
+    """Return the node of which a star is an item; `t.*` is one item."""
     return star.parent.parent if isinstance(star.parent, exp.Column) else star.parent
 
 
 def _edits(ref: RelationRef, items: tuple[str, ...]) -> Iterator[tuple[int, int, str]]:
-    """Put a relation into a subquery; what follows a sample's clause is no place for an alias."""
+    """Put a relation into a subquery; no alias can follow the clause of a sample."""
     end = ref.end if ref.sampled else ref.tail
     alias = "" if ref.aliased or ref.sampled else f" AS {quote(ref.parts[-1])}"
     yield ref.begin, ref.begin, f"(SELECT {', '.join(items)} FROM "

@@ -1,4 +1,4 @@
-"""Start modes read from a setting, and the instants that they mean."""
+"""Start modes in settings, and their instants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dbt.adapters.spark_mt.statements.values import read_start_mode
 
 
 class FutureStartError(MaterializedTableError):
-    """A start lies after the moment in which the statement is executed."""
+    """A start is later than the execution of the statement."""
 
     condition = "MATERIALIZED_TABLE_START_IN_THE_FUTURE"
     text = "{startMode} of materialized table {table} lies in the future; it is {now} now."
@@ -42,7 +42,7 @@ class StartBeforeTimeError(MaterializedTableError):
 
 
 START_ERRORS = (FutureStartError, StartBeforeTimeError, InvalidTimestampError, InvalidTimeZoneError)
-"""Why a start mode has no instant."""
+"""Errors for a start mode without an instant."""
 
 
 def parse_start_mode(text: str) -> StartMode:
@@ -70,11 +70,11 @@ _SECONDS = {IntervalUnit.SECOND: 1, IntervalUnit.MINUTE: 60, IntervalUnit.HOUR: 
 def subtract(now: datetime, interval: StartInterval, zone: tzinfo) -> datetime:
     """Return the instant `interval` before `now`, as Spark subtracts intervals.
 
-    Days and longer units are counted on the calendar of `zone` (a day may have 23 hours, a month
-    ends on its last day), shorter ones in elapsed time.
+    Days and longer units are counted on the calendar of `zone`, shorter ones in elapsed time. A day
+    may have 23 hours, and a month ends on its last day.
 
     Raises:
-        OverflowError: The result lies before the first year.
+        OverflowError: The result is before the first year.
     """
     if interval.unit in _SECONDS:
         return now - timedelta(seconds=interval.count * _SECONDS[interval.unit])
@@ -92,7 +92,7 @@ def subtract(now: datetime, interval: StartInterval, zone: tzinfo) -> datetime:
 
 
 def _at_offset_of(local: datetime, result: datetime) -> datetime:
-    """Of an hour that a clock shows twice, take the one at the offset of `local`, as Java does."""
+    """Return, of an hour that a clock shows twice, the one at the offset of `local`, as in Java."""
     first, second = result.replace(fold=0), result.replace(fold=1)
     offsets = first.utcoffset(), second.utcoffset()
     shown_twice = offsets[0] is not None and offsets[1] is not None and offsets[0] > offsets[1]
@@ -102,7 +102,7 @@ def _at_offset_of(local: datetime, result: datetime) -> datetime:
 def resolve_start_mode(
     mode: StartMode, stored: ResolvedStartMode | None, now: datetime, zone: tzinfo, table: str
 ) -> ResolvedStartMode:
-    """Give `mode` its instant.
+    """Resolve `mode` to its instant.
 
     Args:
         mode: What applies, after defaults.
@@ -112,7 +112,7 @@ def resolve_start_mode(
         table: The table's name, for errors.
 
     Raises:
-        FutureStartError: The instant lies after `now`.
+        FutureStartError: The instant is after `now`.
         StartBeforeTimeError: The interval is longer than time.
         InvalidTimestampError: The literal is no timestamp.
     """

@@ -1,8 +1,8 @@
 """Compatibility of a changed query with the state that its stream keeps.
 
-Spark checks this only when a batch runs, and where there is no new data it lets a changed aggregate
-start without its state. So state is compared here, before a stream is stopped. An operator's state
-is described by its keys, aggregates, condition and watermark; operators are matched by their order.
+Spark checks this only when a batch runs. Without new data, Spark starts a changed aggregate without
+its state. So state is compared here, before a stream is stopped. An operator's state is described
+by its keys, aggregates, condition and watermark. Operators are matched by their order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CALL = re.compile(r"\b(?P<name>[a-z_]\w*)\(")
 
 
 class StreamSettings(Protocol):
-    """How a stream runs: what a choice of strategies says about it."""
+    """Settings of a stream: a part of the choice of a strategy."""
 
     @property
     def output_mode(self) -> OutputMode | None: ...  # noqa: D102 - as in `Choice`
@@ -51,12 +51,12 @@ class StreamSettings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StatefulOperator:
-    """An operator with what decides about its state.
+    """A stateful operator, with what its state depends on.
 
     Args:
-        kind: What it is, for people.
-        keys: By what its state is found.
-        values: What is kept.
+        kind: Its name for people.
+        keys: The keys of its state.
+        values: The values of its state.
     """
 
     kind: str
@@ -64,7 +64,7 @@ class StatefulOperator:
     values: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """For people: the aggregate by k of sum(amount)."""
+        """Return a text for people: the aggregate by k of sum(amount)."""
         by = f" by {', '.join(self.keys)}" if self.keys else ""
         of = f" of {', '.join(self.values)}" if self.values else ""
         return f"{self.kind}{by}{of}"
@@ -78,14 +78,14 @@ def stateful_operators(root: PlanOperator) -> tuple[StatefulOperator, ...]:
 def state_problems(
     before: tuple[PlanOperator, StreamSettings], after: tuple[PlanOperator, StreamSettings]
 ) -> tuple[str, ...]:
-    """Say what of a changed query does not fit to the state that the query before left.
+    """Return what of a changed query does not fit the state of the previous query.
 
     Args:
-        before: The plan of the query before, and how it was kept.
+        before: The plan of the previous query, and the settings of its stream.
         after: The same of the changed query.
 
     Returns:
-        One sentence per operator or source; empty if all of the state can be gone on with.
+        One sentence per operator or source; empty if all of the state can be used again.
     """
     (old_root, old_engine), (new_root, new_engine) = before, after
     problems = []
@@ -112,7 +112,7 @@ def _differing(
 
 
 def _definitions(root: PlanOperator) -> dict[int, str]:
-    """What the attributes of a plan stand for that it computes itself (`window(ts, '1 hour')`)."""
+    """Return the expressions of attributes that a plan computes (`window(ts, '1 hour')`)."""
     found: dict[int, str] = {}
     for child in root.children:
         found |= _definitions(child)
@@ -144,7 +144,7 @@ def _operator(node: PlanOperator, definitions: Mapping[int, str]) -> StatefulOpe
 
 
 def _aggregates(text: str) -> Iterator[str]:
-    """The calls of aggregate functions in an expression; what stands around them keeps nothing."""
+    """Yield the calls of aggregate functions in an expression; the rest of it has no state."""
     at = 0
     while (call := _CALL.search(text, at)) is not None:
         at = call.end()
@@ -154,7 +154,7 @@ def _aggregates(text: str) -> Iterator[str]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the parenthesis ends that was opened before `start`."""
+    """Return the offset after the parenthesis that was opened before `start`."""
     depth = 1
     for place in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[place], 0)
@@ -164,7 +164,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _named(text: str, definitions: Mapping[int, str]) -> str:
-    """An expression over columns of sources, without what each analysis calls otherwise."""
+    """Return an expression over columns of sources, without names that differ per analysis."""
 
     def spelt(match: re.Match[str]) -> str:
         meant = definitions.get(int(match["id"]))

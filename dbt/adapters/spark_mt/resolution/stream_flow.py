@@ -1,4 +1,4 @@
-"""Rows that flow out of an operator of a stream, and the reasons for an engine."""
+"""Rows out of an operator of a stream, and the reasons for a choice."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Reason:
     text: str
 
     def __str__(self) -> str:
-        """The reason with its code: `ROW_WISE: every row …`."""
+        """Return the reason with its code: `ROW_WISE: every row …`."""
         return f"{self.code}: {self.text}"
 
 
 class NotAStreamError(Exception):
-    """A part of a query keeps Structured Streaming from running it, or the table would be wrong.
+    """Structured Streaming cannot run a part of a query, or the table would be wrong.
 
     Args:
-        reasons: Why; where it takes several together, all of them.
+        reasons: Why; if several apply only together, all of them.
     """
 
     def __init__(self, *reasons: Reason) -> None:
@@ -46,7 +46,7 @@ class NotAStreamError(Exception):
 
 
 class OutputMode(Enum):
-    """Which rows a stream hands over after each batch."""
+    """Rows that a stream emits after each batch."""
 
     APPEND = "append"
     """Rows that never change again."""
@@ -55,7 +55,7 @@ class OutputMode(Enum):
 
 
 class State(Enum):
-    """What an operator keeps between batches."""
+    """State that an operator keeps between batches."""
 
     JOIN = "rows of both sides, until their partners came"
     GROUPS = "groups"
@@ -77,11 +77,11 @@ _WINDOW_TIME = "precisetimestampconversion("
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Attributes that stand for time.
+    """Attributes of time.
 
     Args:
         events: Those that a watermark bounds.
-        windows: Windows of a fixed length, which their start or their end alone tells.
+        windows: Windows of a fixed length, which their start or their end alone identifies.
         sessions: Windows whose length follows from the rows.
     """
 
@@ -90,7 +90,7 @@ class Times:
     sessions: frozenset[int] = frozenset()
 
     def passed_on(self, items: Iterable[Item]) -> Times:
-        """Return the times with those among the results of a projection."""
+        """Return the times, and those among the results of a projection."""
         events, windows, sessions = set(self.events), set(self.windows), set(self.sessions)
         for item in items:
             source = item.attribute
@@ -113,10 +113,10 @@ class Flow:
         streaming: Whether they come from a stream; of others nothing else matters.
         output: Their columns; empty where the plan does not show them clearly.
         times: What is known of time.
-        key: Of each part of what the rows are told by, the attributes that hold it. None where rows
-            are only added.
-        state: What the operators up to here keep.
-        modes: In which modes Spark can run them and the rows come out right.
+        key: For each part of the rows' key, the attributes that hold it. None if rows are only
+            added.
+        state: The state of the operators up to here.
+        modes: The modes in which Spark can run them with the right rows.
         lost: Why a mode is missing.
         reasons: What was decided on the way.
         followed: Full names of the relations that are read as streams.
@@ -155,7 +155,7 @@ class Flow:
         return replace(self, reasons=(*self.reasons, *reasons))
 
     def projected(self, output: tuple[Item, ...]) -> Flow:
-        """Return the rows of a projection with the columns `output`; none where it is unclear."""
+        """Return the rows of a projection with the columns `output`; none if it is unclear."""
         flow = replace(self, output=output, times=self.times.passed_on(output))
         if self.key is None:
             return flow
@@ -170,7 +170,7 @@ def key_lost(output: tuple[Item, ...]) -> Reason:
 
 
 def merged(flows: Iterable[Flow]) -> Flow:
-    """Return what is known of the rows of several streams together, but for columns and key."""
+    """Return the facts about the rows of several streams together, without columns and key."""
     first, *others = flows
     result = replace(first, output=(), key=None)
     for flow in others:
@@ -194,7 +194,7 @@ def merged(flows: Iterable[Flow]) -> Flow:
 
 
 def identified_by(part: frozenset[int], output: Iterable[Item], times: Times) -> frozenset[int]:
-    """Return the columns that tell a part of a key: it itself, or a window's start or end."""
+    """Return the columns that identify a part of a key: it itself, or a window's start or end."""
     identifying = {item.id for item in output if item.attribute in part}
     for window in part & times.windows:
         identifying |= {item.id for item in output if _is_bound(item.expression, window)}

@@ -1,9 +1,9 @@
 """Support of a query by Structured Streaming, checked on Spark's plan.
 
-Decided operator by operator, from the sources up, by the rules of Spark 4.2's
-UnsupportedOperationChecker and by what a table needs beyond them. A row that a later batch removes
-(HAVING), or that cannot be found again (a grouping column that is not in the result), would stay in
-the table for ever. A plan that is not recognised is not a stream.
+Each operator is checked from the sources up: by the rules of Spark 4.2's
+UnsupportedOperationChecker, and by the needs of a table. A row that a later batch removes (HAVING)
+would stay in the table for ever. So would a row that cannot be found again, because a grouping
+column is not in the result. A plan that is not recognised is not a stream.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ PROBLEMS = {
 
 
 def row_by_row(node: PlanOperator, flow: Flow) -> Flow:
-    """Return what an operator makes of a stream that looks at each row for itself.
+    """Return the rows of an operator over a stream that processes each row separately.
 
     Raises:
         NotAStreamError: It does not, or Spark cannot run it.
@@ -89,7 +89,7 @@ def _filtered(flow: Flow) -> Flow:
 
 
 def _multiplied(node: PlanOperator, flow: Flow) -> Flow:
-    """A generator, or windows that overlap: a row becomes several."""
+    """Return the rows of a generator or of overlapping windows, which make several of one row."""
     if flow.key is not None:
         text = "it makes several rows of one that may change"
         flow = flow.without(OutputMode.UPDATE, Reason("ROWS_OF_STATE", node.name, text))
@@ -105,7 +105,7 @@ def _multiplied(node: PlanOperator, flow: Flow) -> Flow:
 
 
 def _watermarked(node: PlanOperator, flow: Flow) -> Flow:
-    """A watermark in the query: `<id>, ts#12: timestamp, 10 seconds`."""
+    """Return the rows of a watermark in the query: `<id>, ts#12: timestamp, 10 seconds`."""
     parts = [part.strip() for part in node.detail.split(", ")]
     event, delay = parts[1].partition(":")[0] if len(parts) > 2 else "", parts[-1]
     if not attribute_id(event):
@@ -116,7 +116,7 @@ def _watermarked(node: PlanOperator, flow: Flow) -> Flow:
 
 
 def late_rows(column: str, delay: str, subject: str) -> Reason:
-    """Return what a watermark means."""
+    """Return the effect of a watermark as a reason."""
     text = f"rows that come more than {delay} late by {column} may be left out"
     return Reason(LATE, subject, text)
 
@@ -124,7 +124,7 @@ def late_rows(column: str, delay: str, subject: str) -> Reason:
 _AGGREGATE, _DISTINCT = "Aggregate", "Distinct"
 _SESSION_NAME = "session_window"
 _SETS_NAME = "spark_grouping_id"
-_OPEN = "no watermark tells when {rows} can no longer change"
+_OPEN = "no watermark determines when {rows} can no longer change"
 _UNBOUNDED = "its state grows with the number of {rows}, because no watermark bounds it"
 _SECOND = "it groups rows that are groups themselves, whose earlier values would still be counted"
 
@@ -175,7 +175,7 @@ def deduplicated(flow: Flow) -> Flow:
 
 
 def _bounded(flow: Flow, attributes: frozenset[int], rows: str, operator: str) -> Flow:
-    """Decide by the watermark: without one nothing is ever final, and state grows for ever."""
+    """Decide by the watermark: without one no row is ever final, and state grows for ever."""
     if {State.GROUPS, State.ROWS} & set(flow.state):
         flow = flow.without(OutputMode.UPDATE, Reason("SECOND_STATE", operator, _SECOND))
     if attributes & flow.times.events:
@@ -206,7 +206,7 @@ def _is_session(groups: tuple[str, ...], flow: Flow) -> bool:
 
 
 def _part(group: str, output: tuple[Item, ...], flow: Flow) -> frozenset[int]:
-    """The columns that tell one grouping expression."""
+    """Return the columns that identify one grouping expression."""
     same = frozenset(item.id for item in output if item.id and item.expression == group)
     attribute = attribute_id(group)
     return same | (identified_by(frozenset({attribute}), output, flow.times) if attribute else same)
@@ -272,7 +272,7 @@ def _of_streams(node: PlanOperator, kind: str, left: Flow, right: Flow) -> Flow:
     bounded = bool(named & left.times.events) and bool(named & right.times.events)
     if kind in _UNMATCHED:
         if not bounded:
-            text = f"no watermark in its condition tells when a row has no partner ({kind})"
+            text = f"no watermark in its condition determines when a row has no partner ({kind})"
             raise NotAStreamError(Reason("NO_WATERMARK", _JOIN, text))
         text = f"rows without a partner come when none can come any more ({kind})"
         flow = flow.without(OutputMode.UPDATE, Reason("OUTER_JOIN", _JOIN, text))
@@ -289,13 +289,13 @@ def _of_streams(node: PlanOperator, kind: str, left: Flow, right: Flow) -> Flow:
 
 @dataclass(frozen=True, slots=True)
 class StreamShape:
-    """How Structured Streaming runs a query.
+    """Execution of a query by Structured Streaming.
 
     Args:
-        output_mode: Which rows each batch hands over.
-        key: For mode UPDATE: by what a row of a batch replaces the row before. Of each part the
-            columns of the query, counted from 0, that tell it; any of them will do.
-        stateful: Whether anything is kept between batches.
+        output_mode: Which rows each batch emits.
+        key: For mode UPDATE: the key by which a row of a batch replaces the row before. For each
+            part, the columns of the query, counted from 0, each of which identifies it.
+        stateful: Whether any state is kept between batches.
         reasons: Why, operator by operator.
         followed: Full names of the relations that are read as streams.
         watermarks: Those that are not in the plan, by the full names of their relations.
@@ -320,7 +320,7 @@ def stream_shape(
     Args:
         root: Spark's plan of it.
         columns: The names of its result.
-        followed: Full names of relations that shall be read as streams, beside those that the plan
+        followed: Full names of relations to be read as streams, in addition to those that the plan
             marks as such.
         watermarks: Those that the plan does not have.
 
@@ -355,7 +355,7 @@ _APPENDS = Reason("APPEND_MODE", "", "rows come when nothing can change them any
 
 
 def _key(flow: Flow, columns: tuple[str, ...]) -> tuple[frozenset[int], ...]:
-    """The columns that tell each part of the key; empty where rows are only added."""
+    """Return the columns that identify each part of the key; empty if rows are only added."""
     if OutputMode.UPDATE not in flow.modes or not flow.key or not names(flow.output, columns):
         return ()
     ids = [item.id for item in flow.output]
@@ -365,7 +365,7 @@ def _key(flow: Flow, columns: tuple[str, ...]) -> tuple[frozenset[int], ...]:
 
 
 def has_watermark(node: PlanOperator | None) -> bool:
-    """Whether the query itself has a watermark, on a stream or on a table."""
+    """Return whether the query itself has a watermark, on a stream or on a table."""
     if node is None:
         return False
     return node.name == EVENT_TIME or any(map(has_watermark, node.children))
@@ -373,9 +373,9 @@ def has_watermark(node: PlanOperator | None) -> bool:
 
 @dataclass(slots=True)
 class _Walk:
-    """Goes through a plan from the sources up.
+    """Walk through a plan from the sources up.
 
-    `ctes` holds what was found out of each CTE, `found` the watermark of each relation.
+    `ctes` holds the rows of each CTE, `found` the watermark of each relation.
     """
 
     followed: Mapping[str, TableName]
@@ -384,7 +384,7 @@ class _Walk:
     ctes: dict[str, Flow] = field(default_factory=dict)
 
     def flow(self, node: PlanOperator) -> Flow:
-        """Return what is known of the rows out of an operator."""
+        """Return the facts about the rows out of an operator."""
         if node.name == "CTERelationRef" and _number(node) in self.ctes:
             return _referred(node, self.ctes[_number(node)])
         if not node.children:
@@ -421,10 +421,10 @@ class _Walk:
         return replace(flow, times=Times(frozenset(ids))).because(late)
 
     def _mark(self, relation: str, output: tuple[Item, ...]) -> Watermark | None:
-        """The watermark of a relation that has the column, or that must have it.
+        """Return the watermark of a relation that has the column, or that must have it.
 
-        Where the plan does not show all columns, a watermark that names no source cannot be given
-        to one of several.
+        If the plan does not show all columns, a watermark without a source cannot be assigned to
+        one of several.
         """
         name = self.followed.get(relation)
         marks = [mark for mark in self.watermarks if name is not None and mark.is_of(name)]
@@ -440,7 +440,7 @@ class _Walk:
 
 
 def _leaf(node: PlanOperator) -> Flow:
-    """Rows that no named relation gives."""
+    """Return rows that come from no named relation."""
     if node.streaming or node.name == "CTERelationRef":
         text = "it reads a stream that has no name in a catalog"
         raise NotAStreamError(Reason("UNNAMED_STREAM", node.name, text))
@@ -448,7 +448,7 @@ def _leaf(node: PlanOperator) -> Flow:
 
 
 def _referred(node: PlanOperator, flow: Flow) -> Flow:
-    """The rows of a CTE in one of the places that name it: its columns have other ids there."""
+    """Return the rows of a CTE in a place that names it, where its columns have other IDs."""
     lists = lists_of(node.detail)
     items = items_of(lists[0]) if lists else ()
     if not flow.streaming or len(items) != len(flow.output):
@@ -460,11 +460,11 @@ def _referred(node: PlanOperator, flow: Flow) -> Flow:
 
 
 _INPUTS = {"Join": 2, **dict.fromkeys(("Project", "Aggregate", "Distinct", *ROW_BY_ROW), 1)}
-"""How many inputs operators have; a plan that shows others was misread."""
+"""Number of inputs of operators; a plan that shows another number was misread."""
 
 
 def _operator(node: PlanOperator, inputs: list[Flow]) -> Flow:
-    """What an operator does to rows of which some come from a stream."""
+    """Return the rows of an operator of which some inputs are streams."""
     if len(inputs) != _INPUTS.get(node.name, len(inputs)):
         raise NotAStreamError(UNCLEAR)
     flow = inputs[0]
@@ -486,5 +486,5 @@ def _operator(node: PlanOperator, inputs: list[Flow]) -> Flow:
 
 
 def _number(cte: PlanOperator) -> str:
-    """The number of a CTE's definition, or of the one that a reference means."""
+    """Return the number of a CTE's definition, or of the one that a reference means."""
     return cte.detail.partition(",")[0].strip()

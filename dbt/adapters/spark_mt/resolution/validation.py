@@ -141,17 +141,17 @@ class SelfReferenceError(InvalidDefinitionError):
 
 
 def same_table(a: TableName, b: TableName) -> bool:
-    """Whether two full names are the same table; catalogs compare without case."""
+    """Return whether two full names are the same table; catalogs compare without case."""
     return str(a).lower() == str(b).lower()
 
 
 @dataclass(slots=True)
 class SelfReferences:
-    """Looks for reads of `table` behind sources.
+    """Search for reads of `table` by sources.
 
-    A materialized table that is read leads on to what it reads itself, found by analysing its
-    expanded query. One that no longer analyses leads nowhere: what is wrong with it is said when
-    it is refreshed.
+    The search continues in the sources of each materialized table that is read. These are found by
+    an analysis of its expanded query. The search ends at a table whose analysis fails: a refresh of
+    that table reports the failure.
     """
 
     table: TableName
@@ -204,7 +204,7 @@ class SelfReferences:
 
 
 def _is_self_contained(definition: StoredDefinition) -> bool:
-    """Whether the expanded query means the same in another session: its names are full."""
+    """Return whether the expanded query means the same in another session: its names are full."""
     return definition.resolved.expanded_query != definition.declared.query
 
 
@@ -212,7 +212,7 @@ def result_problems(definition: ResolvedDefinition, result: Iterable[Column]) ->
     """Return why the columns of `result` cannot be written to the table; nothing if they can.
 
     A refresh never changes the table's columns. They are found in the result by the names that the
-    query had when it was defined, and only types that hold every value are taken. Columns of other
+    query had when it was defined. Only types that hold every value are accepted. Columns of other
     names are left out.
 
     Args:
@@ -229,7 +229,7 @@ def result_problems(definition: ResolvedDefinition, result: Iterable[Column]) ->
 def found_columns(
     definition: ResolvedDefinition, given: tuple[Column, ...]
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Return the column of a result for each recorded column of the query, and what is wrong.
+    """Return the result's column for each recorded column of the query, and what is wrong.
 
     Args:
         definition: The table's.
@@ -253,7 +253,7 @@ def found_columns(
 def _in_order(
     expected: tuple[str, ...], given: tuple[Column, ...], names: Names
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """A query that gives one name twice must give the same names in the same order."""
+    """Compare the names in order, for a query that returns one name twice."""
     if [names.fold(c.name) for c in given] == [names.fold(name) for name in expected]:
         return given, ()
     then = ", ".join(map(quote, expected))
