@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOT_CONVERTED = {
-    "execution",
     "query",
     "resolution",
     "spark",

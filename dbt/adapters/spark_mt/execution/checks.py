@@ -262,7 +262,7 @@ def _whole(seconds: float | None) -> int | None:
     return None if seconds is None else int(seconds)
 
 
-_REPLACE = "CREATE OR REPLACE MATERIALIZED TABLE (in dbt --full-refresh) makes it anew"
+_REPLACE = "CREATE OR REPLACE MATERIALIZED TABLE (in dbt --full-refresh) creates it again"
 
 
 def lag_of(environment: Environment, name: TableName) -> Lag:
@@ -354,7 +354,7 @@ def _failures(environment: Environment, name: TableName) -> Iterator[str]:
 
 
 _LOST = (
-    "nobody knows any more which state of its sources the rows reflect (a change while it was "
+    "the state of its sources that the rows reflect is no longer known (a change while it was "
     "suspended, a RESTORE to a timestamp, or a log that was cleaned up)"
 )
 _PARTLY = "some partitions were refreshed to another state of the sources than the others"
@@ -367,7 +367,9 @@ class ComparisonFailedError(MaterializedTableError):
     text = (
         "The rows of the materialized table {table} could not be compared with its query: {problem}"
     )
-    remedy = "Nothing was changed. ALTER MATERIALIZED TABLE {table} REFRESH computes its rows anew."
+    remedy = (
+        "Nothing was changed. ALTER MATERIALIZED TABLE {table} REFRESH computes its rows again."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,7 +435,7 @@ def _problems(
     environment: Environment, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun
 ) -> Iterator[str]:
     if analyzed.process is not None:
-        yield f"its rows are made by {analyzed.process}, and nobody else can tell which"
+        yield f"its rows are the output of {analyzed.process}, and cannot be computed without it"
     if analyzed.nondeterministic:
         listed = ", ".join(analyzed.nondeterministic)
         yield f"the query gives other rows each time ({listed})"
@@ -454,7 +456,7 @@ def _lost_sources(
             case UnknownPosition():
                 yield f"the source {key} has no versions"
             case DefinitionPosition() as position if not position.same_state(now[key]):
-                yield f"{key} was defined anew since"
+                yield f"{key} was defined again since"
             case (VersionedPosition() | OffsetPosition()) as position if key in names and not (
                 environment.sources.is_readable(names[key], position)
             ):

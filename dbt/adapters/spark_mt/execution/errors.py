@@ -67,7 +67,8 @@ class InconsistentTableError(MaterializedTableError):
     )
     remedy = (
         "RESTORE TABLE to the version before brings it back as it was. CREATE OR REPLACE "
-        "MATERIALIZED TABLE (in dbt --full-refresh) makes it anew, which computes the whole table."
+        "MATERIALIZED TABLE (in dbt --full-refresh) creates it again, which computes the whole "
+        "table."
     )
 
 
@@ -139,8 +140,8 @@ class OutcomeUnknownError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_OUTCOME_UNKNOWN"
     text = (
-        "Spark does not answer any more, so nobody knows whether the materialized table {table} "
-        "was changed; it is as before or as it shall be, nothing between: {problem}"
+        "Spark no longer answers, so it is not known whether the materialized table {table} was "
+        "changed; it is either as before or changed completely: {problem}"
     )
     remedy = (
         "Run the statement again when Spark, or the refresh manager, is back: it does what is left "
@@ -156,7 +157,7 @@ class RefreshSchemaError(MaterializedTableError):
     remedy = (
         "The table keeps the rows it has. CREATE OR ALTER MATERIALIZED TABLE with the same query "
         "takes over appended columns and fills the table again; other changes need CREATE OR "
-        "REPLACE (in dbt: --full-refresh), which computes the whole table anew."
+        "REPLACE (in dbt: --full-refresh), which computes the whole table again."
     )
 
 
@@ -214,7 +215,7 @@ class AlreadySuspendedError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_ALREADY_SUSPENDED"
     text = "The refresh of materialized table {table} has been suspended already{reason}."
-    remedy = "Nothing was changed. ALTER MATERIALIZED TABLE {table} RESUME goes on with it."
+    remedy = "Nothing was changed. ALTER MATERIALIZED TABLE {table} RESUME activates it again."
 
 
 class AlreadyResumedError(MaterializedTableError):
@@ -233,7 +234,7 @@ class SuspendedError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_SUSPENDED"
     text = "The materialized table {table} is suspended{reason}; the scheduled run wrote nothing."
-    remedy = "ALTER MATERIALIZED TABLE {table} RESUME goes on with it and refreshes it once."
+    remedy = "ALTER MATERIALIZED TABLE {table} RESUME refreshes it once and activates it again."
 
 
 class TableInitializingError(MaterializedTableError):
@@ -267,8 +268,8 @@ class SourceWithoutTimeError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_SOURCE_WITHOUT_TIME"
     text = (
-        "The source {source} has the format {format}, which does not tell since when its rows are "
-        "there: nothing can start at an instant of it."
+        "The source {source} has the format {format}, which does not record when its rows were "
+        "added: no table can start at an instant of it."
     )
     remedy = (
         "START_MODE = FROM_BEGINNING reads all that the source holds; a WHERE on a column of the "
@@ -299,8 +300,8 @@ class LogHistoryLostError(MaterializedTableError):
         "dropped since: {loss}."
     )
     remedy = (
-        "START_MODE = RESUME_OR_FROM_BEGINNING keeps the rows and goes on from where they stand, "
-        "without any cost. To give the older rows up, say START_MODE = FROM_BEGINNING, or dbt run "
+        "START_MODE = RESUME_OR_FROM_BEGINNING keeps the rows and resumes at their positions, "
+        "without any cost. To drop the older rows, use START_MODE = FROM_BEGINNING, or dbt run "
         "--full-refresh: both read what the log still has."
     )
 
@@ -353,11 +354,11 @@ class SourceRewrittenError(BaselineBrokenError):
 
     condition = "MATERIALIZED_TABLE_SOURCE_REWRITTEN"
     text = (
-        "Rows of {source} were removed or changed after {after}, and which rows of the "
-        "materialized table {table} that reaches cannot be told: {why}."
+        "Rows of {source} were removed or changed after {after}, and the affected rows of the "
+        "materialized table {table} cannot be found: {why}."
     )
     remedy = (
-        _STATE + "Where a PRIMARY KEY is what the query groups by, or what tells its rows apart, "
+        _STATE + "If a PRIMARY KEY is what the query groups by, or what distinguishes its rows, "
         "declare it: then changed rows are followed. Otherwise " + _RESTART
     )
     reason_text = "rows of {source} were removed or changed after {after}, and {why}"
@@ -383,8 +384,8 @@ class SourceRecreatedError(BaselineBrokenError):
 
     condition = "MATERIALIZED_TABLE_SOURCE_RECREATED"
     text = (
-        "{source} was dropped and created again after {after}, so that the materialized table "
-        "{table} cannot tell which of its rows are new."
+        "{source} was dropped and created again after {after}, so that its new rows cannot be "
+        "determined for the materialized table {table}."
     )
     remedy = _REMEDY
     reason_text = "{source} was dropped and created again"
@@ -395,8 +396,8 @@ class PositionsLostError(BaselineBrokenError):
 
     condition = "MATERIALIZED_TABLE_POSITIONS_LOST"
     text = (
-        "Up to where the rows of the materialized table {table} reflect {source} is not known any "
-        "more, so that what came since cannot be told."
+        "The position up to which the rows of the materialized table {table} reflect {source} is "
+        "no longer known, so that later changes cannot be determined."
     )
     remedy = _REMEDY
     reason_text = "up to where its rows reflect {source} is not known any more"
@@ -480,8 +481,8 @@ class CheckpointLostError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_CHECKPOINT_LOST"
     text = (
-        "The stream of materialized table {table} cannot go on: its checkpoint {checkpoint} is "
-        "gone, or holds another state than that of the table's rows."
+        "The stream of materialized table {table} cannot continue: its checkpoint {checkpoint} is "
+        "gone, or has another state than that of the table's rows."
     )
     remedy = (
         "ALTER MATERIALIZED TABLE {table} REFRESH builds rows and state together again, at the "

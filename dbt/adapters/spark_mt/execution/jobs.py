@@ -44,7 +44,7 @@ def with_effective_status(job: Job, environment: Environment) -> Job:
     elif environment.now_ms() - job.last_heartbeat_ms > _silence_of(job):
         if _is_covered(job, environment):
             return job
-        reason = f"{job.owner} has not been heard of since {instant(job.last_heartbeat_ms)}"
+        reason = f"{job.owner} has sent no heartbeat since {instant(job.last_heartbeat_ms)}"
     else:
         return job
     return replace(job, status=JobStatus.FAILED, ended_at_ms=job.last_heartbeat_ms, error=reason)

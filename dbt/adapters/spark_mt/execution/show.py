@@ -242,7 +242,7 @@ class Figure(NamedTuple):
 
 
 _FROM_DESC = {
-    "Freshness": "How far the table may lag behind its sources.",
+    "Freshness": "How far the table may lag its sources.",
     "Refresh mode": "Whether changes are followed, or the query is computed as a whole.",
     "Start mode": "From where on the sources are read.",
     "Status": "Whether refreshes run.",

@@ -52,7 +52,7 @@ _WHOLE = (
     "{problem}"
 )
 _ADD_KEY = (
-    "a PRIMARY KEY that is what the query groups by, or what tells its rows apart, or FROM_NOW, "
+    "a PRIMARY KEY that is what the query groups by, or what distinguishes its rows, or FROM_NOW, "
     "which keeps all rows and skips what happened until now"
 )
 

@@ -32,9 +32,9 @@ class WaitTimeoutError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_WAIT_TIMEOUT"
     text = "The materialized table {table} is not {wanted} after {seconds} seconds: {problem}."
     remedy = (
-        "Look at the manager's page or at DESC EXTENDED for what keeps it; raise `at_most` of the "
-        "model's config `wait`, or set it to none. The definition is stored, and the manager goes "
-        "on; nothing else was changed."
+        "The manager's page and DESC EXTENDED show the cause; raise `at_most` of the model's "
+        "config `wait`, or set it to none. The definition is stored, and the manager continues; "
+        "nothing else was changed."
     )
 
 
