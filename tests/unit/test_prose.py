@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-NOT_CONVERTED = {
-    "execution",
-}
-"""Packages whose prose still has terms of the list. May only shrink."""
-
 WHEEL = ROOT / "dbt"
 PACKAGE = WHEEL / "adapters" / "spark_mt"
 TESTS = ROOT / "tests"
@@ -91,14 +86,7 @@ def test_a_package_uses_the_terms_of_the_field(package: str) -> None:
         if path not in OWN
     ]
 
-    if package in NOT_CONVERTED:
-        assert found, f"{package!r} is converted: take it out of NOT_CONVERTED"
-    else:
-        assert not found, named(found)
-
-
-def test_every_package_that_is_not_converted_exists() -> None:
-    assert set(packages()) >= NOT_CONVERTED
+    assert not found, named(found)
 
 
 def test_module_docstrings_are_noun_phrases() -> None:
@@ -110,8 +98,7 @@ def test_module_docstrings_are_noun_phrases() -> None:
             if path.suffix == ".py"
             else None
         )
-        package = package_of(path)
-        first = VERBS if package is None or package in NOT_CONVERTED else f"{VERBS}|{QUESTIONS}"
+        first = VERBS if package_of(path) is None else f"{VERBS}|{QUESTIONS}"
         if text and re.match(rf"(?:{first})\b", text):
             wrong.append(f"{path.relative_to(ROOT)}: {text.splitlines()[0]}")
 

@@ -1,1 +1,1 @@
-"""Execution of plans through ports. Knows no engine."""
+"""Execution of plans through ports, without a dependency on an engine."""

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 _HIGHEST = 2**40
-"""No log holds a number of ours as high as this."""
+"""A bound above every sequence number in a log."""
 
 
 class AdoptionInstantError(MaterializedTableError):
-    """Nobody can tell where the sources stood at the instant whose state the rows reflect."""
+    """The positions of the sources at the instant that the rows reflect are not known."""
 
     condition = "MATERIALIZED_TABLE_INVALID_ADOPTION_INSTANT"
     text = "{table} cannot be adopted as of {instant}; nothing was changed:"
@@ -52,23 +52,23 @@ class AdoptionInstantError(MaterializedTableError):
 
 
 class Adoptions:
-    """Plain tables that become materialized ones, and the other way round."""
+    """Adoption of plain tables, and release of materialized ones."""
 
     def __init__(self, environment: Environment, definitions: Definitions) -> None:
         self._env = environment
         self._definitions = definitions
 
     def adopt(self, statement: CreateTable, as_of: datetime | None = None) -> StatementOutcome:
-        """Carry out CREATE OR ALTER, taking a plain table that has the name over as it is.
+        """Carry out CREATE OR ALTER, and adopt a plain table that has the name.
 
         Args:
             statement: The definition.
-            as_of: The instant whose state of the sources the table's rows reflect; without a zone
+            as_of: The instant whose state of the sources the table's rows reflect. Without a zone
                 it is in the session's. None for now. It has no effect on a materialized table.
 
         Raises:
             AdoptionRefusedError: The table does not fit; every difference is named.
-            AdoptionInstantError: The sources cannot tell where they stood then.
+            AdoptionInstantError: The positions of the sources at that instant are not known.
             ConstraintViolatedError: Rows of the table break a declared key or check.
             MaterializedTableError: As CREATE OR ALTER; nothing has changed then.
         """
@@ -76,7 +76,7 @@ class Adoptions:
         return retrying(lambda: self._adopt(name, statement, as_of))
 
     def plan(self, statement: CreateTable, as_of: datetime | None = None) -> tuple[Plan, Action]:
-        """Plan what `adopt` would do; nothing is changed.
+        """Plan what `adopt` would do, and change nothing.
 
         Raises:
             MaterializedTableError: It could not be done; every violation is named.
@@ -91,7 +91,7 @@ class Adoptions:
     def release(self, name: TableName) -> StatementOutcome:
         """Make a plain table of a materialized one; rows, history and identity stay.
 
-        A plain table stays what it is; what a release before left undone is finished.
+        A plain table stays a plain table. An unfinished release before is finished.
 
         Raises:
             TableNotFoundError: There is no such table.
@@ -110,7 +110,7 @@ class Adoptions:
         planned = self._planned(table, statement, as_of)
         if not table.is_fence_known:
             self._reserve_sequence(table)
-            # What happened before this look is seen now, what happens after it is fenced off.
+            # This read sees every commit before the reserved number; the fence rejects later ones.
             return self._adopt(name, statement, as_of)
         return carry_out(self._env, planned, found)
 
@@ -135,7 +135,7 @@ class Adoptions:
         return Planned(plan, Action.ADOPTED)
 
     def _reserve_sequence(self, table: PlainTable) -> None:
-        """Commit a number above those of the log; the format does not say which one is next."""
+        """Commit a number above those of the log; the format does not expose the next one."""
         seq = table.version + 2
         while seq < _HIGHEST:
             with suppress(CommitConflictError):
@@ -187,6 +187,6 @@ class Adoptions:
 
 
 def _refusals(table: PlainTable, wanted: ResolvedDefinition) -> tuple[AdoptionRefusedError, ...]:
-    """Return the error that names every difference which stands against adopting, if one does."""
+    """Return the error that names every difference that prevents the adoption, if there is one."""
     problems = adoption_problems(table, wanted)
     return (AdoptionRefusedError(violations=problems, table=table.name),) if problems else ()

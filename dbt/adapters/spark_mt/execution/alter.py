@@ -58,10 +58,10 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """What deriving a table's freshness and mode again came to.
+    """Result of deriving a table's freshness and mode again.
 
     Args:
-        outcome: What was done; None where it failed.
+        outcome: What was done; None after a failure.
         error: Why it failed; None otherwise.
     """
 
@@ -71,7 +71,7 @@ class Derivation:
 
 
 class Alterations:
-    """Changes tables that are there."""
+    """Changes existing tables."""
 
     def __init__(self, environment: Environment) -> None:
         self._env = environment
@@ -79,7 +79,7 @@ class Alterations:
     def alter(self, statement: Alteration) -> StatementOutcome:
         """Carry out an ALTER that changes the definition.
 
-        It means: the definition as it was asked for, with that clause changed, enriched and
+        The statement changes one clause of the declared definition. The result is enriched and
         compared as by CREATE OR ALTER.
 
         Raises:
@@ -104,14 +104,14 @@ class Alterations:
     def derive_again(
         self, catalog: str, names: Iterable[TableName] | None = None
     ) -> tuple[Derivation, ...]:
-        """Derive freshness and mode again where they were left open.
+        """Derive freshness and mode again if the definition has no explicit ones.
 
-        For a manager that starts under other settings (semantics 3). Tables with an explicit mode
-        keep it, tables that are gone are left out, and one that fails does not stop the others.
+        For a manager that starts under other settings. Tables with an explicit mode keep it.
+        Tables that are gone are left out. A failure of one table does not stop the others.
 
         Args:
-            catalog: The catalog whose registry tells which tables there are.
-            names: Only these tables, where somebody knows that the others would not change.
+            catalog: The catalog whose registry lists the tables.
+            names: Only these tables, if the caller knows that the others would not change.
 
         Returns:
             The tables that changed and those that failed.
@@ -174,7 +174,7 @@ class Alterations:
 
 
 def plannable(statement: str) -> CreateTable | Alteration:
-    """Parse a statement that can be planned; EXPLAIN before it changes nothing.
+    """Parse a statement that can be planned; a leading EXPLAIN makes no difference.
 
     Raises:
         StatementSyntaxError: It does not follow the grammar.
@@ -190,7 +190,7 @@ def plannable(statement: str) -> CreateTable | Alteration:
 def planned_by(
     statement: CreateTable | Alteration, environment: Environment
 ) -> tuple[Plan, Action]:
-    """Plan a statement that would change a definition; nothing is changed.
+    """Plan a statement that would change a definition, and change nothing.
 
     Raises:
         MaterializedTableError: It is not valid here; every violation is named.
@@ -201,7 +201,7 @@ def planned_by(
 
 
 class Lifecycle:
-    """Stops the refresh of a table and lets it go on; both act on one table only."""
+    """Suspends and resumes the refresh of a single table."""
 
     def __init__(self, environment: Environment, refreshes: Refreshes) -> None:
         self._env = environment
@@ -210,7 +210,7 @@ class Lifecycle:
     def suspend(self, name: TableName) -> StatementOutcome:
         """Suspend a table: its rows and positions stay, and no schedule or run refreshes it.
 
-        A refresh that is under way finishes: it plans again behind the suspension.
+        A running refresh finishes: it plans again after the suspension.
 
         Raises:
             AlreadySuspendedError: It is suspended.
@@ -220,14 +220,14 @@ class Lifecycle:
         return retrying(lambda: self._suspend(full))
 
     def resume(self, name: TableName, run_options: Pairs = ()) -> StatementOutcome:
-        """Let a suspended table go on: catch up with its sources once, then activate it.
+        """Resume a suspended table: catch up with its sources once, then activate it.
 
-        The catch-up comes first: where it fails, the table is still suspended, and the same
-        statement does everything again.
+        The catch-up comes first. If it fails, the table is still suspended, and the same statement
+        repeats every step.
 
         Args:
             name: The table.
-            run_options: How its refreshes run from now on, until the next SUSPEND or RESUME.
+            run_options: Options of its refreshes from now on, until the next SUSPEND or RESUME.
 
         Raises:
             AlreadyResumedError: It is active.

@@ -4,7 +4,7 @@ Such a table is never recomputed from the beginning, because that would add rows
 excluded. If its sources cannot be followed, it is suspended with the reason.
 
 A table over a log may have rows that the log no longer has. It is recomputed only if a statement
-asks for the beginning explicitly.
+explicitly asks for the beginning.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ if TYPE_CHECKING:
 def with_origin(
     environment: Environment, definition: ResolvedDefinition, run: RefreshRun
 ) -> RefreshRun:
-    """Note where the logs begin from which all rows are about to be computed.
+    """Record in the run the first offsets of the logs from which all rows are computed.
 
-    Mode FULL means what the sources hold, whatever that is: nothing is noted there.
+    In mode FULL the rows are those of the sources' current contents: nothing is recorded.
     """
     if definition.refresh_mode is not RefreshMode.CONTINUOUS:
         return run
@@ -73,11 +73,11 @@ def with_origin(
 
 
 def loss_of(table: StoredTable, run: RefreshRun) -> str:
-    """Say what a table would lose if all of its rows were computed now; empty for nothing.
+    """Describe the rows that computing a whole table now would lose; empty for none.
 
     Args:
         table: The table.
-        run: What would compute them, with the places where the logs begin.
+        run: The refresh that would compute them, with the first offsets of the logs.
     """
     now = dict(run.origin)
     lost = [
@@ -89,7 +89,7 @@ def loss_of(table: StoredTable, run: RefreshRun) -> str:
 
 
 def without_data_loss(environment: Environment, table: StoredTable, run: RefreshRun) -> RefreshRun:
-    """Let a run compute all rows of a table, unless that loses some.
+    """Return the run that computes all rows of a table, unless that loses some.
 
     Raises:
         LogHistoryLostError: The table holds rows that its logs have dropped.
@@ -107,7 +107,7 @@ def refresh_outcome(
     result: StepResult,
     environment: Environment,
 ) -> RefreshOutcome:
-    """Tell the facts of a refresh that wrote a whole table."""
+    """Return the outcome of a refresh that wrote a whole table."""
     before = found.positions if isinstance(found, StoredTable) else None
     return RefreshOutcome(
         refresh_id=run.refresh_id,
@@ -123,14 +123,14 @@ def refresh_outcome(
 
 
 def shown(positions: Positions | None) -> tuple[tuple[str, str], ...]:
-    """Positions for people, by source."""
+    """Return positions as text, by source."""
     return tuple(sorted((name, str(position)) for name, position in (positions or {}).items()))
 
 
 def changes_after(
     environment: Environment, run: RefreshRun, since: SourcePositions
 ) -> dict[str, ChangeKind]:
-    """Read what happened to sources between some positions and those of the run."""
+    """Read the kind of change of each source between some positions and those of the run."""
     names = {str(source.name): source.name for source in run.sources}
     kinds = {}
     for name, after in since:
@@ -143,7 +143,7 @@ def changes_after(
 def extents_after(
     environment: Environment, run: RefreshRun, since: SourcePositions
 ) -> dict[str, ChangeExtent]:
-    """Read how much happened to sources between some positions and those of the run."""
+    """Read the extent of change of each source between some positions and those of the run."""
     names = {str(source.name): source.name for source in run.sources}
     return {
         name: environment.sources.extent(names[name], after, upto)
@@ -153,7 +153,7 @@ def extents_after(
 
 
 def costs_of(table: StoredTable) -> dict[str, Cost]:
-    """Return what the last refresh of a table cost, by its strategy."""
+    """Return the cost of a table's last refresh, by its strategy."""
     last = table.last_refresh
     if last is None:
         return {}
@@ -162,7 +162,7 @@ def costs_of(table: StoredTable) -> dict[str, Cost]:
 
 
 def kept_by_table(table: StoredTable, analyzed: AnalyzedQuery) -> Choice:
-    """Return how a stored table is kept, with the cost of its last refresh."""
+    """Return the strategy of a stored table, with the cost of its last refresh."""
     definition = table.definition
     inputs = RefreshInputs(Request.KEEP, costs=costs_of(table))
     return choose(definition.resolved, analyzed, definition.baseline, inputs)
@@ -171,7 +171,7 @@ def kept_by_table(table: StoredTable, analyzed: AnalyzedQuery) -> Choice:
 def refresh_inputs(
     environment: Environment, table: StoredTable, run: RefreshRun, request: Request
 ) -> RefreshInputs:
-    """Return what the choice of a strategy may read about a table when a refresh begins."""
+    """Return the inputs of the choice of a strategy when a refresh begins."""
     names = {str(source.name): source.name for source in run.sources}
     streams, stream = environment.streams, table.stream
 
@@ -205,7 +205,7 @@ def chosen(
     request: Request,
     excluded: Sequence[Refusal] = (),
 ) -> RefreshRun:
-    """Return a run with the strategy that it uses, `none` where there is none."""
+    """Return a run with the strategy that it uses, `none` if there is none."""
     definition = table.definition
     inputs = refresh_inputs(environment, table, run, request)
     choice = choose(definition.resolved, analyzed, definition.baseline, inputs, excluded)
@@ -221,7 +221,7 @@ def chosen_for_partitions(
 
     Raises:
         PartitionUnderBaselineError: The table keeps rows that a partition would lose.
-        BaselineBrokenError: What was added since the baseline is not known any more.
+        BaselineBrokenError: The rows added since the baseline are no longer known.
     """
     baseline = table.definition.baseline
     run = chosen(environment, table, analyzed, run, Request.PARTITIONS)
@@ -233,7 +233,7 @@ def chosen_for_partitions(
 
 
 def broken(environment: Environment, name: TableName, choice: Choice) -> BaselineBrokenError:
-    """Return the error for a refusal that no other strategy can answer."""
+    """Return the error for a refusal without an alternative strategy."""
     final = next((refusal for refusal in choice.refused if refusal.is_final), None)
     if final is None:
         return BaselineBrokenError(table=name, problem=choice.reason)
@@ -253,9 +253,9 @@ def broken(environment: Environment, name: TableName, choice: Choice) -> Baselin
 
 
 def has_moved(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
-    """Whether a source that the table follows stands elsewhere than it stood.
+    """Whether the position of a followed source differs from the one that the rows reflect.
 
-    Tables that are looked up do not count: their rows are those of the moment of each refresh.
+    Lookup tables do not count: their rows are those of the moment of each refresh.
     """
     if table.positions is None or analyzed.time_dependent:
         return True

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Goal(NamedTuple):
-    """What a definition asks for of a table, by its full name."""
+    """Freshness and mode of a table's definition, by its full name."""
 
     table: TableName
     freshness_seconds: int
@@ -54,25 +54,25 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far a table is behind its base tables, and how far it may be.
+    """The lag of a table to its base tables, and the lag that is allowed.
 
-    Lags are stored as the instants of the missing changes: a change that is missing stays missing
-    until the table commits, and its age grows meanwhile.
+    Lags are stored as the instants of the missing changes. A missing change stays missing until the
+    table commits, and its age grows meanwhile.
 
     Args:
         table: The full name.
         freshness_seconds: Its freshness.
         allowed_seconds: The largest lag at which it is MET. For mode CONTINUOUS that is the
-            freshness. A table in mode FULL is up to its freshness and the duration of a refresh
-            behind by design: that of its last refresh is added.
+            freshness. By design, a table in mode FULL lags by up to its freshness and the duration
+            of a refresh. So the duration of its last refresh is added.
         measured_at_ms: Milliseconds since the epoch, UTC, as all times here.
-        is_known: Whether its commits tell which state of the sources its rows reflect.
-        since_ms: When the oldest missing change was made, at whatever level; None without one.
+        is_known: Whether its commits have the state of the sources that its rows reflect.
+        since_ms: When the oldest missing change was made, at any level; None without one.
         own_since_ms: The same for its direct sources only.
-        path: Tables from the first that had to read the oldest missing change to this one, each
-            with the time from which on it could; None where it cannot yet.
-        problem: Why a source could not be looked at, empty if all were: its readers then lack
-            whatever came after their last refresh, as far as can be told.
+        path: Tables from the first reader of the oldest missing change to this one. Each has the
+            time from which it could read the change; None if it cannot yet.
+        problem: Why a source could not be read, empty if all were. Every change after the last
+            refresh of its readers then counts as missing.
     """
 
     table: str
@@ -94,11 +94,11 @@ class Lag:
         return self._age(self.own_since_ms, now_ms)
 
     def status_at(self, now_ms: int, *, is_active: bool) -> FreshnessStatus:
-        """Judge the lag: the one place that decides whether a table is late.
+        """Decide whether a table is late. No other function decides that.
 
         Args:
             now_ms: The instant.
-            is_active: Whether the table is to be refreshed at all.
+            is_active: Whether the table is refreshed at all.
         """
         if not is_active:
             return FreshnessStatus.NONE
@@ -108,7 +108,7 @@ class Lag:
         return FreshnessStatus.MET if seconds <= self.allowed_seconds else FreshnessStatus.LATE
 
     def stages_at(self, now_ms: int) -> tuple[LagStage, ...]:
-        """Return for which tables the oldest missing change has waited; they add up to the lag."""
+        """Return the lag by the tables for which the oldest missing change has waited."""
         return tuple(_stages(self.path, now_ms))
 
     @property
@@ -123,7 +123,7 @@ class Lag:
 
     @property
     def stages(self) -> tuple[LagStage, ...]:
-        """Those of `stages_at` when it was measured."""
+        """`stages_at` of the time when it was measured."""
         return self.stages_at(self.measured_at_ms)
 
     def _age(self, since_ms: int | None, now_ms: int) -> float | None:
@@ -142,12 +142,13 @@ def measure(
     """Measure the lag of a table.
 
     Args:
-        state: Its newest state; None where its commits tell none.
-        goal: What its definition asks for.
-        sources: Reads what sources have that their readers do not.
+        state: Its newest state; None if its commits have none.
+        goal: Freshness and mode of its definition.
+        sources: Reads the changes of sources that their readers have not read.
         now_ms: Milliseconds since the epoch, UTC.
-        complete: By table: an instant up to which whoever refreshes it knows that nothing is
-            missing. It counts for sources without versions, and for logs, which are not asked then.
+        complete: By table, an instant. The process that refreshes the table knows that nothing
+            before it is missing. It counts for sources without versions, and for logs, which are
+            then not read.
     """
     walk, state = _Walk(sources, complete), state or TableState(goal.table, -1, None)
     oldest = walk.oldest(state)
@@ -167,7 +168,7 @@ def measure(
 
 
 class _Missing(NamedTuple):
-    """That a table lacks a change, and since when it could have it; None where it cannot yet."""
+    """A table that lacks a change, and since when it could have it; None if it cannot yet."""
 
     table: TableName
     since_ms: int | None
@@ -177,7 +178,7 @@ _Path = tuple[_Missing, ...]
 
 
 class _Walk:
-    """Follows positions down to the base tables; each state of a table is looked at once."""
+    """Follows positions down to the base tables; each state of a table is read once."""
 
     def __init__(self, sources: SourceStates, complete: Mapping[TableName, int] | None) -> None:
         self._sources = sources
@@ -187,7 +188,7 @@ class _Walk:
         self.problem = ""
 
     def oldest(self, state: TableState) -> _Path:
-        """Return the way of the oldest change that is missing; empty where none is."""
+        """Return the path of the oldest missing change; empty if none is missing."""
         key = (state.name, state.version)
         if key not in self._oldest:
             paths = [path for path in self._paths(state) if path]
@@ -218,7 +219,7 @@ class _Walk:
             yield (*above, here) if above else ()
 
     def _unread(self, source: TableName, position: Position) -> Unread | None:
-        """What was not read of a source; None where the source does not tell."""
+        """Return what was not read of a source; None if the source does not have that."""
         if isinstance(position, UnknownPosition | DefinitionPosition):
             return None
         if isinstance(position, OffsetPosition) and (
@@ -247,7 +248,7 @@ def _age_first(path: _Path) -> tuple[int, int]:
 
 
 def _stages(path: tuple[tuple[str, int | None], ...], now_ms: int) -> Iterator[LagStage]:
-    """A table has waited until the next one could have the change; the last one waits still."""
+    """Yield the wait of each table, until the next one could have the change or until now."""
     began = path[0][1] if path else None
     for (table, _), (_, reached) in pairwise((*path, ("", None))):
         if began is None:
@@ -261,23 +262,23 @@ def _whole(seconds: float | None) -> int | None:
     return None if seconds is None else int(seconds)
 
 
-_REPLACE = "CREATE OR REPLACE MATERIALIZED TABLE (in dbt --full-refresh) makes it anew"
+_REPLACE = "CREATE OR REPLACE MATERIALIZED TABLE (in dbt --full-refresh) creates it again"
 
 
 def lag_of(environment: Environment, name: TableName) -> Lag:
     """Measure the lag of a table now.
 
     Raises:
-        MaterializedTableError: There is no such table, or a source cannot be looked at.
+        MaterializedTableError: There is no such table, or a source cannot be read.
     """
     return table_lag(environment, existing_table(environment, environment.store.full_name(name)))
 
 
 def table_lag(environment: Environment, table: StoredTable) -> Lag:
-    """Measure the lag of a table that was looked at a moment ago.
+    """Measure the lag of a table that was just read.
 
     Raises:
-        MaterializedTableError: A source cannot be looked at.
+        MaterializedTableError: A source cannot be read.
     """
     resolved = table.definition.resolved
     goal = Goal(table.name, resolved.freshness.seconds, resolved.refresh_mode)
@@ -286,7 +287,7 @@ def table_lag(environment: Environment, table: StoredTable) -> Lag:
 
 
 def lag_if_known(environment: Environment, table: StoredTable) -> Lag | None:
-    """Measure the lag of a table; None where a source cannot be looked at."""
+    """Measure the lag of a table; None if a source cannot be read."""
     try:
         return table_lag(environment, table)
     except MaterializedTableError:
@@ -294,9 +295,9 @@ def lag_if_known(environment: Environment, table: StoredTable) -> Lag | None:
 
 
 def drift_of(environment: Environment, name: TableName) -> tuple[Drift, ...]:
-    """Return what was changed about a table by other means than its definition.
+    """Return the changes of a table by other means than its definition.
 
-    Nothing is changed by it, also not what a statement before left undone.
+    It changes nothing, and does not finish an unfinished statement either.
     """
     full = environment.store.full_name(name)
     return tuple(_drift(environment, full, environment.store.find(full)))
@@ -305,8 +306,8 @@ def drift_of(environment: Environment, name: TableName) -> tuple[Drift, ...]:
 def health_problems(environment: Environment, name: TableName) -> tuple[str, ...]:
     """Return why a table is not healthy, one sentence each; nothing for a healthy one.
 
-    Healthy is: it is there, ACTIVATED and as its definition says, nothing is left undone, and the
-    last refresh that ended has not failed.
+    A healthy table exists, is ACTIVATED and matches its definition. No statement on it is
+    unfinished, and the last refresh that ended has not failed.
     """
     full = environment.store.full_name(name)
     found = environment.store.find(full)
@@ -353,7 +354,7 @@ def _failures(environment: Environment, name: TableName) -> Iterator[str]:
 
 
 _LOST = (
-    "nobody knows any more which state of its sources the rows reflect (a change while it was "
+    "the state of its sources that the rows reflect is no longer known (a change while it was "
     "suspended, a RESTORE to a timestamp, or a log that was cleaned up)"
 )
 _PARTLY = "some partitions were refreshed to another state of the sources than the others"
@@ -366,19 +367,22 @@ class ComparisonFailedError(MaterializedTableError):
     text = (
         "The rows of the materialized table {table} could not be compared with its query: {problem}"
     )
-    remedy = "Nothing was changed. ALTER MATERIALIZED TABLE {table} REFRESH computes its rows anew."
+    remedy = (
+        "Nothing was changed. ALTER MATERIALIZED TABLE {table} REFRESH computes its rows again."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a table differs from its query over the state of the sources that its rows reflect.
+    """Difference of a table and its query over the state of the sources that its rows reflect.
 
     Args:
         rows: The first rows that differ.
         total: How many differ, copies counted.
-        problem: Why they cannot be compared; empty where they were.
-        baseline: From where the table counts its sources, for people; empty for their beginning.
-        note: What to know about the comparison, for people.
+        problem: Why they cannot be compared; empty if they were.
+        baseline: The baseline from which the table counts its sources, as text; empty for their
+            beginning.
+        note: A remark about the comparison, as text.
     """
 
     table: str
@@ -390,17 +394,17 @@ class Difference:
 
     @property
     def is_equal(self) -> bool:
-        """Whether the table was compared, and holds what its query says."""
+        """Whether the table was compared, and has the rows of its query."""
         return not self.problem and not self.total
 
 
 def difference(environment: Environment, name: TableName, limit: int) -> Difference:
-    """Compare a table with its query over the positions of its last commit; nothing is changed.
+    """Compare a table with its query over the positions of its last commit; change nothing.
 
     Args:
         environment: The ports.
         name: The table.
-        limit: How many differing rows to name at most.
+        limit: The largest number of differing rows to return.
 
     Raises:
         MaterializedTableError: There is no such table, or its query is refused now.
@@ -431,7 +435,7 @@ def _problems(
     environment: Environment, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun
 ) -> Iterator[str]:
     if analyzed.process is not None:
-        yield f"its rows are made by {analyzed.process}, and nobody else can tell which"
+        yield f"its rows are the output of {analyzed.process}, and cannot be computed without it"
     if analyzed.nondeterministic:
         listed = ", ".join(analyzed.nondeterministic)
         yield f"the query gives other rows each time ({listed})"
@@ -452,7 +456,7 @@ def _lost_sources(
             case UnknownPosition():
                 yield f"the source {key} has no versions"
             case DefinitionPosition() as position if not position.same_state(now[key]):
-                yield f"{key} was defined anew since"
+                yield f"{key} was defined again since"
             case (VersionedPosition() | OffsetPosition()) as position if key in names and not (
                 environment.sources.is_readable(names[key], position)
             ):

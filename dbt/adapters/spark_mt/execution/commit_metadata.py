@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @singledispatch
 def metadata_of(step: Step | WriteBatch) -> CommitMetadata:
-    """Return the facts for the commit of `step`, which must be a step that commits to the table."""
+    """Return the metadata of the commit of `step`, which must be a step that commits."""
     raise TypeError(step)
 
 

@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 
 FIRST_HEARTBEAT_S = 2.0
-"""How long a refresh runs before the log hears of it: a fast one costs no commit more."""
+"""Duration of a refresh before its first row of the log; a faster one costs no extra commit."""
 HEARTBEAT_S = 20.0
 
 
 class RunBoth(Protocol):
-    """Carries out two actions, both to the end."""
+    """Runs two actions, both to the end."""
 
     def __call__(self, background: Action, main: Action) -> None:
         """Run `background`, which never raises, and `main`, and wait until both ended.
 
         Raises:
-            Exception: Whatever `main` raises.
+            Exception: The exception of `main`.
         """
         ...
 
 
 def run_sequential(background: Action, main: Action) -> None:
-    """Run one after the other; the order is always the same."""
+    """Run `main`, then `background`."""
     try:
         main()
     finally:
@@ -52,10 +52,10 @@ def run_parallel(background: Action, main: Action) -> None:
 
 
 class RunningHeartbeat(Protocol):
-    """A heartbeat that goes on until it is stopped."""
+    """A heartbeat that runs until it is stopped."""
 
     def stop(self) -> None:
-        """End it; no beat is under way when this returns. May be called again."""
+        """End it; no beat is running when this returns. May be called again."""
         ...
 
 
@@ -63,33 +63,33 @@ class Heartbeat(Protocol):
     """Starts heartbeats."""
 
     def __call__(self, beat: Action) -> RunningHeartbeat:
-        """Call `beat`, which never raises, after a while and then again and again."""
+        """Call `beat`, which never raises, after a delay and then repeatedly."""
         ...
 
 
 class Processes(Protocol):
-    """Knows who we are, and which processes of this machine are gone."""
+    """Identifies this process, and the processes of this machine that have ended."""
 
     def owner(self) -> Owner:
         """Return this process."""
         ...
 
     def is_gone(self, owner: Owner) -> bool:
-        """Whether `owner` certainly runs no more; False for a process of another machine."""
+        """Whether `owner` has certainly ended; False for a process of another machine."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionContext:
-    """How a connection carries out statements and what it tells about them.
+    """Execution and records of a connection's statements.
 
     Args:
-        log: Where refreshes are told.
-        deferred: Where rows about streams wait that this process hosts.
-        processes: Who tells it.
-        heartbeat: Tells that a refresh is still under way.
-        run_both: Runs what is told beside what is done.
-        is_cancellation: Whether an error means that somebody stopped the statement.
+        log: The log of refreshes.
+        deferred: Rows about hosted streams of this process that are not written yet.
+        processes: Identifies the process that writes the rows.
+        heartbeat: Records repeatedly that a refresh is still running.
+        run_both: Runs the writes of records and the other work, one after the other or in parallel.
+        is_cancellation: Whether an error means that a user stopped the statement.
     """
 
     log: JobLog
@@ -101,7 +101,7 @@ class ExecutionContext:
 
 
 class ThreadedHeartbeat:
-    """Beats in a thread.
+    """Heartbeats in a thread.
 
     Args:
         first_s: Seconds until the first beat.
@@ -113,7 +113,7 @@ class ThreadedHeartbeat:
         self._every_s = every_s
 
     def __call__(self, beat: Action) -> RunningHeartbeat:
-        """Start a thread that beats."""
+        """Start a thread that calls `beat`."""
         return _HeartbeatThread(beat, self._first_s, self._every_s)
 
 

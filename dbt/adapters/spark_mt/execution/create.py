@@ -1,7 +1,7 @@
 """CREATE, CREATE OR ALTER, CREATE OR REPLACE and DROP.
 
 A changed query can continue with the state and rows of the query before. The new query applies to
-later source rows. Whether the state fits is checked before a stream stops.
+later source rows. The state is checked against the new query before a stream stops.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ def plan_with_state(
     resolution: Resolution,
     changes: Sequence[Change],
 ) -> Plan | None:
-    """Plan to store a changed query whose stream goes on in the checkpoint that is there.
+    """Plan to store a changed query whose stream resumes from the existing checkpoint.
 
     Returns:
-        None where no state was asked to be kept, or there is none.
+        None if the statement does not ask to keep state, or if there is none.
 
     Raises:
         DefinitionChangeError: The state does not fit the changed query; every operator is named.
@@ -158,7 +158,7 @@ _DROPPED = (
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan and what it does to the table.
+    """A plan and its action on the table.
 
     Args:
         run: The refresh in it, if it fills rows.
@@ -174,13 +174,13 @@ class Planned:
 def plan_change(
     environment: Environment, table: StoredTable, resolution: Resolution, *, declares: bool = False
 ) -> Planned:
-    """Plan what brings `table` in line with a definition; nothing for the same definition.
+    """Plan the change of `table` to a definition; a plan without steps for the same definition.
 
     Args:
         environment: The ports.
         table: The table as it is.
-        resolution: The definition as wanted.
-        declares: Whether the statement says the whole definition, and so declares the table.
+        resolution: The wanted definition.
+        declares: Whether the statement has the whole definition, and so declares the table.
 
     Raises:
         DefinitionChangeError: It cannot be done in place; every violation is named.
@@ -204,7 +204,7 @@ def _plan_rows(
     resolution: Resolution,
     changes: Sequence[Change],
 ) -> Planned:
-    """Plan a change that reaches the rows: what its start mode asks for, or all of them."""
+    """Plan a change that affects the rows: those of its start mode, or all of them."""
     definition = table.definition
     if (kept := plan_with_state(environment, table, resolution, changes)) is not None:
         return Planned(kept, Action.ALTERED)
@@ -225,10 +225,10 @@ def _plan_rows(
 
 
 def _losing(table: StoredTable, wanted: Resolution, run: RefreshRun) -> Resolution:
-    """Warn of rows that are lost because somebody asked for the beginning.
+    """Warn of rows that are lost because the statement has an explicit start mode.
 
     Raises:
-        LogHistoryLostError: They would be lost, and nobody asked for it.
+        LogHistoryLostError: They would be lost, and the statement has no explicit start mode.
     """
     loss = loss_of(table, run)
     if not loss:
@@ -241,10 +241,10 @@ def _losing(table: StoredTable, wanted: Resolution, run: RefreshRun) -> Resoluti
 def _plan_without_rows(
     table: StoredTable, resolution: Resolution, changes: Sequence[Change]
 ) -> Plan:
-    """Plan a change that leaves the rows alone, and with them the baseline, if there is one.
+    """Plan a change that keeps the rows, and the baseline, if there is one.
 
     Raises:
-        BaselineNotFollowedError: The table could not follow its sources any more.
+        BaselineNotFollowedError: The table could no longer follow its sources.
     """
     definition, wanted = table.definition, resolution.definition
     if definition.baseline is None:
@@ -264,7 +264,10 @@ def _plan_without_rows(
 def _plan_without_baseline(
     table: StoredTable, resolution: Resolution, changes: Sequence[Change]
 ) -> Plan:
-    """Mode FULL computes all rows: the rows stay until then, and their positions count no more."""
+    """Plan a change to mode FULL, which computes all rows later.
+
+    The rows stay until then, and their positions no longer count.
+    """
     definition = replace(table.definition, baseline=None)
     counted = replace(table, definition=definition, positions=None)
     plan = plan_alter(counted, resolution, changes, None)
@@ -272,12 +275,12 @@ def _plan_without_baseline(
 
 
 def carry_out(environment: Environment, planned: Planned, found: FoundTable) -> StatementOutcome:
-    """Execute a plan and tell what it did.
+    """Execute a plan and return its outcome.
 
     Args:
         environment: The ports.
-        planned: The plan; where it has no steps, what a statement before left undone is finished.
-        found: What was under the name when the plan was made.
+        planned: The plan. If it has no steps, an unfinished statement before it is finished.
+        found: The table under the name when the plan was made.
     """
     plan = planned.plan
     if isinstance(found, StoredTable) and found.unpublished and not plan.steps:
@@ -329,7 +332,7 @@ def _message(action: Action, plan: Plan, definition: StoredDefinition | None) ->
 
 @dataclass(slots=True)
 class _Attempt:
-    """What the attempts of one statement have seen so far."""
+    """State of one statement over its attempts."""
 
     started_ms: int
     saw_nothing: bool = False
@@ -337,9 +340,9 @@ class _Attempt:
     def is_orphan(self, found: FoundTable) -> bool:
         """Whether `found` was left by a CREATE that was killed.
 
-        The format skips our first commit when the directory holds a commit with the same number; by
-        that, the table which nobody could see becomes visible. Its rows are older than this
-        statement, while the table was not there when the statement began.
+        The format skips our first commit if the directory has a commit with the same number. By
+        that, a table that was not visible before becomes visible. Its rows are older than this
+        statement, but the statement did not find the table when it began.
         """
         if not self.saw_nothing or not isinstance(found, StoredTable):
             return False
@@ -365,7 +368,7 @@ class Definitions:
         """Carry out a CREATE statement for a caller that refreshes the table next.
 
         Returns:
-            The outcome, and the table as it was examined if the statement changed nothing.
+            The outcome, and the table with its analysis if the statement changed nothing.
 
         Raises:
             MaterializedTableError: As `create`.
@@ -380,8 +383,8 @@ class Definitions:
         """Carry out DROP MATERIALIZED TABLE.
 
         Raises:
-            TableNotFoundError: There is no such table, and IF EXISTS was not said.
-            TableInitializingError: Somebody is creating it at this moment.
+            TableNotFoundError: There is no such table, and the statement has no IF EXISTS.
+            TableInitializingError: Another process is creating it at this moment.
             NotMaterializedError: Something else has the name.
         """
         name = self._env.store.full_name(statement.name)
@@ -401,9 +404,9 @@ class Definitions:
         )
 
     def _forget_if_gone(self, name: TableName, found: FoundTable) -> None:
-        """Take a name out of the registry whose table a DROP removed that was then killed.
+        """Remove a name from the registry if a DROP that was killed removed its table.
 
-        A table of somebody else's that gets the name later would be listed as one of ours.
+        Otherwise an unmanaged table that gets the name later would be listed as a materialized one.
         """
         if isinstance(found, Missing | UnmanagedTable) and self._env.registry.knows(name):
             execute(Plan(name, (Unregister(name),)), self._env.runner)

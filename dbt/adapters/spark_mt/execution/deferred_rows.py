@@ -1,7 +1,7 @@
-"""Rows of the refresh log that may wait, and are written together in one commit.
+"""Deferred rows of the refresh log, which are written together in one commit.
 
 A hosted stream has a row when its state changes: that waits for the next write. Figures of running
-streams, and scheduled refreshes that found nothing to do, wait up to a minute. So the number of
+streams, and scheduled refreshes that had nothing to do, wait up to a minute. So the number of
 commits depends on time, not on the number of tables.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FIGURES_MS = 60_000
 """How long figures wait after the last write."""
 MOST_ROWS = 500
-"""How many rows go into one commit: they are literals of one statement."""
+"""The largest number of rows in one commit: they are literals of one statement."""
 
 
 class Write(Protocol):
@@ -42,12 +42,12 @@ class _Row:
 class DeferredRows:
     """Keeps the newest row of each job until it is written; safe for several threads.
 
-    What is lost when the process is killed are figures, and refreshes that found nothing to do.
+    A kill of the process loses figures, and records of refreshes that had nothing to do.
 
     Args:
         write: Writes rows.
         now_ms: The current instant, milliseconds since the epoch, UTC.
-        covered: Whether a manager's lease tells that the streams of this process run. Otherwise
+        covered: Whether a manager's lease shows that the streams of this process run. Otherwise
             each of them must have a row a minute.
     """
 
@@ -69,7 +69,7 @@ class DeferredRows:
 
         Args:
             job: The row.
-            table: That of its table, where it has figures as well.
+            table: The row of its table, if that has figures as well.
         """
         self._keep(_Row(job, table, is_change=False))
 
@@ -79,7 +79,7 @@ class DeferredRows:
             return tuple(row.job for row in self._rows.values())
 
     def write_due(self) -> None:
-        """Write everything that waits, if something must not wait any longer.
+        """Write all waiting rows, if one of them must not wait longer.
 
         Raises:
             Exception: The log could not be written; the next call tries it again.
@@ -91,10 +91,10 @@ class DeferredRows:
             self.write()
 
     def write(self) -> None:
-        """Write everything that waits, in order.
+        """Write all waiting rows, in order.
 
         Raises:
-            Exception: The log could not be written; what was not written waits on.
+            Exception: The log could not be written; rows that were not written still wait.
         """
         with self._writing:
             while rows := self._first():
@@ -121,6 +121,6 @@ class DeferredRows:
 
 
 def _newest_tables(rows: Sequence[_Row]) -> list[Register]:
-    """The newest row of each table: a stream that begins again tells of the same one."""
+    """Return the newest row of each table; a restarted stream writes rows of the same table."""
     found = {row.table.definition.name: row.table for row in rows if row.table is not None}
     return list(found.values())

@@ -1,7 +1,7 @@
 """Environment of an operation: ports, settings and clock in one value.
 
-A full look at a table takes half a second of a core. If it found nothing to do, its result stands
-as long as the table and its sources have the same versions, and views and functions the same texts.
+A full check of a table takes half a second of a core. A result without work to do is valid as long
+as the table and its sources have the same versions. Views and functions must have the same texts.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedTable:
-    """A table and the analysis of its stored query, as one statement found them."""
+    """A table and the analysis of its stored query, as one statement read them."""
 
     table: StoredTable
     analyzed: AnalyzedQuery
 
 
 FULL_CHECK_MS = 600_000
-"""How long a whole look is relied on. Only a whole look asks where tables live: a table that was
-dropped and created again at another path is noticed by the next."""
+"""How long the result of a full check is used. Only a full check reads the paths of tables. So the
+next one detects a table that was dropped and created again at another path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Quiet:
     Args:
         table: The table.
         run: The refresh that had nothing to do.
-        at_ms: When it looked, milliseconds since the epoch, UTC.
+        at_ms: When it checked, milliseconds since the epoch, UTC.
     """
 
     table: StoredTable
@@ -80,11 +80,11 @@ class Quiet:
 
 
 class QuietTables:
-    """Remembers tables that are up to date; safe for several threads.
+    """Cache of tables that are up to date; safe for several threads.
 
     Args:
-        store: Knows where tables live; it forgets that now and then.
-        sources: Knows how sources stand.
+        store: Compares the versions of tables; its cache is cleared after `FULL_CHECK_MS`.
+        sources: Compares the positions of sources.
         now_ms: The current instant, milliseconds since the epoch, UTC.
     """
 
@@ -96,7 +96,7 @@ class QuietTables:
         self._forgot_ms = 0
 
     def remember(self, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> None:
-        """Take in that a refresh had nothing to do, unless time alone gives it something."""
+        """Store that a refresh had nothing to do, unless its result depends on the time."""
         unknown = any(isinstance(position, UnknownPosition) for position in run.positions.values())
         if analyzed.time_dependent or unknown:
             self.forget(table.name)
@@ -104,14 +104,14 @@ class QuietTables:
             self._found[table.name] = Quiet(table, run, run.started_at_ms)
 
     def forget(self, name: TableName) -> None:
-        """Let the next look at a table be a whole one."""
+        """Remove a table, so that its next check is a full one."""
         self._found.pop(name, None)
 
     def still(self, name: TableName) -> Quiet | None:
-        """Return what the newest whole look found, if nothing can have changed since.
+        """Return the result of the newest full check, if nothing can have changed since.
 
         Raises:
-            Exception: The engine could not be asked.
+            Exception: The engine could not be queried.
         """
         quiet, now = self._found.get(name), self._now_ms()
         if quiet is None:
@@ -135,7 +135,7 @@ class QuietTables:
 
 
 class StoredQueryAnalyzer(Protocol):
-    """Analyses a stored query where and as it was defined."""
+    """Analyses a stored query in the context of its definition."""
 
     def analyze_stored(self, definition: ResolvedDefinition) -> AnalyzedQuery:
         """Analyse the expanded query under its own catalog, schema and SQL confs.
@@ -152,18 +152,18 @@ class Environment:
 
     Args:
         format: The names of the format in which materialized tables are stored.
-        states: Tells what readers of sources have not read.
+        states: Reads the changes of sources that their readers have not read.
         settings: Reads the settings in force.
-        confs: Reads Spark confs that show how to print things (time zone, redaction).
+        confs: Reads Spark confs for the output of values (time zone, redaction).
         clock: Returns the current instant, aware.
         new_id: Returns a new random identity.
-        owner: Returns who declares the table of the statement that runs.
-        execution_context: How statements are carried out and told.
+        owner: Returns the declaring node of the table of the running statement.
+        execution_context: Execution and records of statements.
         observer: Compares tables with their queries.
-        quiet: Tables that were up to date when a host or schedule looked at them last.
-        managers: Tells who keeps a catalog fresh.
-        handlers: Returns the serialized refresh handler that was told for a table.
-        streams: Runs streams in this process; None where that is impossible.
+        quiet: Tables that were up to date at the last check of a host or schedule.
+        managers: Returns the manager that keeps a catalog fresh.
+        handlers: Returns the serialized refresh handler that was recorded for a table.
+        streams: Runs streams in this process; None if that is impossible.
     """
 
     format: TableFormat
@@ -188,7 +188,7 @@ class Environment:
     streams: StreamRunner | None = None
 
     def now_ms(self) -> int:
-        """The current instant in milliseconds since the epoch, UTC."""
+        """Return the current instant in milliseconds since the epoch, UTC."""
         return int(self.clock().timestamp() * 1000)
 
     def resolve(
@@ -198,10 +198,10 @@ class Environment:
         stored: StoredDefinition | None,
         statement_context: StatementContext | None = None,
     ) -> Resolution:
-        """Resolve a definition; raises every violation at once.
+        """Resolve a definition; raise every violation at once.
 
-        Where the definition is not valid, the error says as well why it could not take the place
-        of the stored one.
+        If the definition is not valid, the error also has the reasons why it could not replace the
+        stored one.
         """
         statement_context = statement_context or StatementContext()
         if stored is not None and statement_context.compare is None:
@@ -213,7 +213,7 @@ class Environment:
         return resolver.resolve(name, declared, stored, statement_context)
 
     def resolve_clauses(self, declared: DeclaredDefinition, stored: StoredDefinition) -> Resolution:
-        """Resolve other clauses beside the stored query; raises every violation at once."""
+        """Resolve other clauses with the stored query; raise every violation at once."""
         analyzed = self.stored_analyzer.analyze_stored(stored.resolved)
         settings = self._deriving(stored.name)
         resolver = Resolver(self.analyzer, self.upstream, settings, self.clock, validation)
@@ -226,13 +226,13 @@ class Environment:
         definition: ResolvedDefinition | None = None,
         baseline: Baseline | None = None,
     ) -> RefreshRun:
-        """Name a refresh and read where its sources stand.
+        """Return a new run with the current positions of its sources.
 
         Args:
-            trigger: What asks for it.
+            trigger: The statement, schedule or host that starts it.
             analyzed: The query.
-            definition: What it fills; the run then tells how the table is kept.
-            baseline: From where the table counts its sources.
+            definition: The definition that it fills; the run then has a strategy.
+            baseline: The positions from which the table counts its sources.
         """
         started = self.now_ms()
         positions = self.sources.positions(analyzed.sources)
@@ -244,7 +244,7 @@ class Environment:
     def _deriving(self, name: TableName) -> Settings:
         """Return the settings for what a definition leaves open: those of a live manager.
 
-        Nobody flips a mode back and forth by running dbt under other settings (semantics 3).
+        So dbt runs under other settings do not change a mode back and forth.
         """
         lease = self.managers.live(name.catalog or "")
         own = self.settings()

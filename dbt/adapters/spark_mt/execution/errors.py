@@ -6,7 +6,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 
 def problem_of(error: BaseException) -> str:
-    """Say in the words of `error` what went wrong: all of ours, of another's what is no stack."""
+    """Return the text of `error`; of an error of another library the first line only."""
     if isinstance(error, MaterializedTableError):
         return str(error.args[0])
     return str(error).strip().partition("\n")[0] or type(error).__name__
@@ -48,7 +48,7 @@ class TableExistsError(MaterializedTableError):
 
 
 class LocationTakenError(MaterializedTableError):
-    """The directory that the user names holds files of something else."""
+    """The directory that the user names has files that are not of this table."""
 
     condition = "MATERIALIZED_TABLE_LOCATION_TAKEN"
     text = (
@@ -67,7 +67,8 @@ class InconsistentTableError(MaterializedTableError):
     )
     remedy = (
         "RESTORE TABLE to the version before brings it back as it was. CREATE OR REPLACE "
-        "MATERIALIZED TABLE (in dbt --full-refresh) makes it anew, which computes the whole table."
+        "MATERIALIZED TABLE (in dbt --full-refresh) creates it again, which computes the whole "
+        "table."
     )
 
 
@@ -80,7 +81,7 @@ class SourceNotFoundError(MaterializedTableError):
 
 
 class BusySourcesError(MaterializedTableError):
-    """The sources never stood still long enough to read them all in one state."""
+    """The sources changed too often to read all of them in one state."""
 
     condition = "MATERIALIZED_TABLE_SOURCES_TOO_BUSY"
     text = (
@@ -135,12 +136,12 @@ class ChangeFailedError(MaterializedTableError):
 
 
 class OutcomeUnknownError(MaterializedTableError):
-    """Spark was gone before it said whether a change was committed."""
+    """Spark was gone before it returned whether a change was committed."""
 
     condition = "MATERIALIZED_TABLE_OUTCOME_UNKNOWN"
     text = (
-        "Spark does not answer any more, so nobody knows whether the materialized table {table} "
-        "was changed; it is as before or as it shall be, nothing between: {problem}"
+        "Spark no longer answers, so it is not known whether the materialized table {table} was "
+        "changed; it is either as before or changed completely: {problem}"
     )
     remedy = (
         "Run the statement again when Spark, or the refresh manager, is back: it does what is left "
@@ -156,12 +157,12 @@ class RefreshSchemaError(MaterializedTableError):
     remedy = (
         "The table keeps the rows it has. CREATE OR ALTER MATERIALIZED TABLE with the same query "
         "takes over appended columns and fills the table again; other changes need CREATE OR "
-        "REPLACE (in dbt: --full-refresh), which computes the whole table anew."
+        "REPLACE (in dbt: --full-refresh), which computes the whole table again."
     )
 
 
 class UnfinishedChangeError(MaterializedTableError):
-    """The change is committed, but what follows from it could not all be written."""
+    """The change is committed, but properties or comments could not be written."""
 
     condition = "MATERIALIZED_TABLE_UNFINISHED_CHANGE"
     text = (
@@ -214,7 +215,7 @@ class AlreadySuspendedError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_ALREADY_SUSPENDED"
     text = "The refresh of materialized table {table} has been suspended already{reason}."
-    remedy = "Nothing was changed. ALTER MATERIALIZED TABLE {table} RESUME goes on with it."
+    remedy = "Nothing was changed. ALTER MATERIALIZED TABLE {table} RESUME activates it again."
 
 
 class AlreadyResumedError(MaterializedTableError):
@@ -233,11 +234,11 @@ class SuspendedError(MaterializedTableError):
 
     condition = "MATERIALIZED_TABLE_SUSPENDED"
     text = "The materialized table {table} is suspended{reason}; the scheduled run wrote nothing."
-    remedy = "ALTER MATERIALIZED TABLE {table} RESUME goes on with it and refreshes it once."
+    remedy = "ALTER MATERIALIZED TABLE {table} RESUME refreshes it once and activates it again."
 
 
 class TableInitializingError(MaterializedTableError):
-    """A statement needs a table that somebody else is creating at this moment."""
+    """A statement needs a table that another process is creating at this moment."""
 
     condition = "MATERIALIZED_TABLE_INITIALIZING"
     text = (
@@ -252,7 +253,7 @@ class TableInitializingError(MaterializedTableError):
 
 
 class JobNotFoundError(MaterializedTableError):
-    """DESC JOB names a refresh that the log does not know."""
+    """DESC JOB names a refresh that the log does not have."""
 
     condition = "MATERIALIZED_TABLE_JOB_NOT_FOUND"
     text = "There is no job '{job_id}' in the log of refreshes of the catalog {catalog}."
@@ -263,12 +264,12 @@ class JobNotFoundError(MaterializedTableError):
 
 
 class SourceWithoutTimeError(MaterializedTableError):
-    """A table shall start at an instant, and a source cannot tell what it held then."""
+    """A table starts at an instant, but a source does not record its contents at that time."""
 
     condition = "MATERIALIZED_TABLE_SOURCE_WITHOUT_TIME"
     text = (
-        "The source {source} has the format {format}, which does not tell since when its rows are "
-        "there: nothing can start at an instant of it."
+        "The source {source} has the format {format}, which does not record when its rows were "
+        "added: no table can start at an instant of it."
     )
     remedy = (
         "START_MODE = FROM_BEGINNING reads all that the source holds; a WHERE on a column of the "
@@ -277,7 +278,7 @@ class SourceWithoutTimeError(MaterializedTableError):
 
 
 class SourceOnlyStreamsError(MaterializedTableError):
-    """A source has no rows at rest, and shall be read as a whole."""
+    """A source can only be read as a stream, but the query must read it as a whole."""
 
     condition = "MATERIALIZED_TABLE_SOURCE_ONLY_STREAMS"
     text = (
@@ -291,7 +292,7 @@ class SourceOnlyStreamsError(MaterializedTableError):
 
 
 class LogHistoryLostError(MaterializedTableError):
-    """All rows shall be computed anew, and a log no longer has what made some of them."""
+    """A statement computes all rows again, but a log no longer has the records of some of them."""
 
     condition = "MATERIALIZED_TABLE_LOG_HISTORY_LOST"
     text = (
@@ -299,8 +300,8 @@ class LogHistoryLostError(MaterializedTableError):
         "dropped since: {loss}."
     )
     remedy = (
-        "START_MODE = RESUME_OR_FROM_BEGINNING keeps the rows and goes on from where they stand, "
-        "without any cost. To give the older rows up, say START_MODE = FROM_BEGINNING, or dbt run "
+        "START_MODE = RESUME_OR_FROM_BEGINNING keeps the rows and resumes at their positions, "
+        "without any cost. To drop the older rows, use START_MODE = FROM_BEGINNING, or dbt run "
         "--full-refresh: both read what the log still has."
     )
 
@@ -330,10 +331,10 @@ _REMEDY = _STATE + _RESTART
 
 
 class BaselineBrokenError(MaterializedTableError):
-    """A table with a baseline cannot follow its sources any more; it is suspended.
+    """A table with a baseline can no longer follow its sources; it is suspended.
 
-    Computing all of it again would bring rows in that its start mode left out, so nothing does
-    that by itself.
+    Computing all of it again would add rows that its start mode excludes, so that is never done
+    automatically.
     """
 
     condition = "MATERIALIZED_TABLE_BASELINE_BROKEN"
@@ -342,29 +343,29 @@ class BaselineBrokenError(MaterializedTableError):
 
     @property
     def reason(self) -> str:
-        """What happened, as part of a sentence: why the table is suspended."""
+        """The cause of the suspension, as part of a sentence."""
         return self.reason_text.format_map(self.parameters)
 
     reason_text = "{problem}"
 
 
 class SourceRewrittenError(BaselineBrokenError):
-    """Rows of a source were removed or changed, and nothing tells which rows that reaches."""
+    """Rows of a source were removed or changed, and the affected rows cannot be found."""
 
     condition = "MATERIALIZED_TABLE_SOURCE_REWRITTEN"
     text = (
-        "Rows of {source} were removed or changed after {after}, and which rows of the "
-        "materialized table {table} that reaches cannot be told: {why}."
+        "Rows of {source} were removed or changed after {after}, and the affected rows of the "
+        "materialized table {table} cannot be found: {why}."
     )
     remedy = (
-        _STATE + "Where a PRIMARY KEY is what the query groups by, or what tells its rows apart, "
+        _STATE + "If a PRIMARY KEY is what the query groups by, or what distinguishes its rows, "
         "declare it: then changed rows are followed. Otherwise " + _RESTART
     )
     reason_text = "rows of {source} were removed or changed after {after}, and {why}"
 
 
 class SourceHistoryGoneError(BaselineBrokenError):
-    """What happened in a source can no longer be read."""
+    """Changes of a source can no longer be read."""
 
     condition = "MATERIALIZED_TABLE_SOURCE_HISTORY_GONE"
     text = (
@@ -383,27 +384,27 @@ class SourceRecreatedError(BaselineBrokenError):
 
     condition = "MATERIALIZED_TABLE_SOURCE_RECREATED"
     text = (
-        "{source} was dropped and created again after {after}, so that the materialized table "
-        "{table} cannot tell which of its rows are new."
+        "{source} was dropped and created again after {after}, so that its new rows cannot be "
+        "determined for the materialized table {table}."
     )
     remedy = _REMEDY
     reason_text = "{source} was dropped and created again"
 
 
 class PositionsLostError(BaselineBrokenError):
-    """Nobody knows up to where the rows reflect a source."""
+    """The position up to which the rows reflect a source is not known."""
 
     condition = "MATERIALIZED_TABLE_POSITIONS_LOST"
     text = (
-        "Up to where the rows of the materialized table {table} reflect {source} is not known any "
-        "more, so that what came since cannot be told."
+        "The position up to which the rows of the materialized table {table} reflect {source} is "
+        "no longer known, so that later changes cannot be determined."
     )
     remedy = _REMEDY
     reason_text = "up to where its rows reflect {source} is not known any more"
 
 
 class PartitionUnderBaselineError(MaterializedTableError):
-    """One partition would be computed over source rows that the table leaves out."""
+    """One partition would be computed over source rows that the table excludes."""
 
     condition = "MATERIALIZED_TABLE_PARTITION_UNDER_BASELINE"
     text = (
@@ -417,7 +418,7 @@ class PartitionUnderBaselineError(MaterializedTableError):
 
 
 class NotHostedError(MaterializedTableError):
-    """Nobody keeps the table fresh in this process."""
+    """The table is not hosted in this process."""
 
     condition = "MATERIALIZED_TABLE_NOT_HOSTED"
     text = "The materialized table {table} is not kept fresh by this process."
@@ -440,7 +441,7 @@ class HostingOverConnectError(MaterializedTableError):
 
 
 class NotFreshError(MaterializedTableError):
-    """A table does not reflect its sources within the time that somebody waits for it."""
+    """A table does not reflect its sources within the time that a caller waits for it."""
 
     condition = "MATERIALIZED_TABLE_NOT_FRESH"
     text = (
@@ -465,7 +466,7 @@ class StreamNotStartedError(MaterializedTableError):
 
 
 class NotContinuousError(MaterializedTableError):
-    """Only a table in mode CONTINUOUS can be followed by a host."""
+    """A host can refresh only a table in mode CONTINUOUS."""
 
     condition = "MATERIALIZED_TABLE_NOT_CONTINUOUS"
     text = "The materialized table {table} is refreshed in mode FULL, which nothing can follow."
@@ -476,12 +477,12 @@ class NotContinuousError(MaterializedTableError):
 
 
 class CheckpointLostError(MaterializedTableError):
-    """The checkpoint of a stream is not the one that the table's rows came out of."""
+    """The checkpoint of a stream is not the one that belongs to the table's rows."""
 
     condition = "MATERIALIZED_TABLE_CHECKPOINT_LOST"
     text = (
-        "The stream of materialized table {table} cannot go on: its checkpoint {checkpoint} is "
-        "gone, or holds another state than that of the table's rows."
+        "The stream of materialized table {table} cannot continue: its checkpoint {checkpoint} is "
+        "gone, or has another state than that of the table's rows."
     )
     remedy = (
         "ALTER MATERIALIZED TABLE {table} REFRESH builds rows and state together again, at the "
@@ -490,7 +491,7 @@ class CheckpointLostError(MaterializedTableError):
 
 
 class StreamsOverConnectError(MaterializedTableError):
-    """A Connect client cannot bring a table up to date whose rows come out of a stream."""
+    """A Connect client cannot refresh a table whose rows are the output of a stream."""
 
     condition = "MATERIALIZED_TABLE_STREAMS_OVER_CONNECT"
     text = (
@@ -505,7 +506,7 @@ class StreamsOverConnectError(MaterializedTableError):
 
 
 class NotPlannableError(MaterializedTableError):
-    """A plan was asked for of something that changes no definition."""
+    """A plan was requested for a statement that changes no definition."""
 
     condition = "MATERIALIZED_TABLE_NOT_PLANNABLE"
     text = "A plan can be made of CREATE and of ALTER of a definition, but not of: {statement}"

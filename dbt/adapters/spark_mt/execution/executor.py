@@ -4,7 +4,7 @@ A refresh that computes rows writes a row of the refresh log. That row costs no 
 the registry's row is written anyway. A refresh of more than two seconds also writes that it runs.
 
 A batch commits faster than a query is recomputed, so a statement that fills a hosted table could
-lose every conflict. A statement that lost one records in the log that it runs, and takes the next
+lose every conflict. After the first one, it records in the log that it runs, and takes the next
 sequence number by a commit without rows. The host's batch then loses, and the host waits for the
 statement that the log names.
 """
@@ -73,21 +73,24 @@ def execute(
     run_both: RunBoth = run_sequential,
     finished: Finished | None = None,
 ) -> StepResult:
-    """Run every step of `plan`: up to the commit point in order, then what follows from it.
+    """Run every step of `plan`: up to the commit point in order, then the steps after it.
 
-    A step before or at the commit point that fails leaves everything as it was; the steps that ran
-    before it are undone, newest first. A step after the commit point cannot take the commit back:
-    its failure is reported as such, and the next statement on the table does it again. What the
-    registry and the log of refreshes are told goes on beside the other steps after the commit; they
-    are an index, so a row that could not be written is only a warning. Only publication waits for
-    it: a published definition says that nothing is left to do, also to whoever comes after a crash,
-    and a table that the registry never heard of would be listed by nobody.
+    If a step before or at the commit point fails, everything stays as it was. The steps that ran
+    before it are undone, newest first. A step after the commit point cannot undo the commit. Its
+    failure is reported as such, and the next statement on the table repeats it.
+
+    Rows of the registry and of the log of refreshes are written in parallel with the other steps
+    after the commit. They are an index, so a row that could not be written is only a warning. Only
+    publication waits for them: a published definition means, also after a crash, that nothing is
+    left to do. Otherwise a table could stay without a row of the registry, and SHOW would not list
+    it.
 
     Args:
         plan: The steps.
-        runner: Carries each out.
-        run_both: Runs what the registry is told beside the other steps.
-        finished: Returns the row of the refresh from what its commit did, where this is a refresh.
+        runner: Runs each of them.
+        run_both: Runs the writes of the registry's rows and the other steps.
+        finished: Returns the row of a refresh from the result of its commit; None if the plan is
+            no refresh.
 
     Returns:
         The rows and positions of the commit, and all warnings.
@@ -150,14 +153,14 @@ def _record(steps: Sequence[Step], runner: StepRunner, job: Callable[[], Job] | 
     try:
         for step in _with_job(steps, job() if job else None):
             problems += runner.run(step).warnings
-    except Exception as error:  # noqa: BLE001 - the commit stands, whatever its index says
+    except Exception as error:  # noqa: BLE001 - the commit is valid without its index
         problem = problem_of(error)
         problems.append(f"The registry of materialized tables was not updated: {problem}")
     return problems
 
 
 def _with_job(steps: Sequence[Step], job: Job | None) -> Sequence[Step]:
-    """Let the row of a refresh go with the row of its table, in one commit."""
+    """Return the steps with the row of a refresh, in one commit with the row of its table."""
     if job is None:
         return steps
     if not any(isinstance(step, Register) for step in steps):
@@ -166,16 +169,16 @@ def _with_job(steps: Sequence[Step], job: Job | None) -> Sequence[Step]:
 
 
 LONGEST_ERROR = 2000
-"""How many characters of an error the log keeps."""
+"""The largest number of characters of an error in the log."""
 _KINDS = {SCHEDULED: JobKind.SCHEDULED, HOSTED: JobKind.CONTINUOUS}
 _LOGGER = logging.getLogger(__name__)
 
 
 def perform(plan: Plan, environment: Environment) -> StepResult:
-    """Execute a plan, and keep the log of refreshes where the plan computes rows.
+    """Execute a plan, and write the log of refreshes if the plan computes rows.
 
     Raises:
-        MaterializedTableError: As `execute`; that the log could not be written is only a warning.
+        MaterializedTableError: As `execute`; a failed write of the log is only a warning.
     """
     execution_context = environment.execution_context
     job = _job_of(plan, environment)
@@ -200,7 +203,7 @@ def perform(plan: Plan, environment: Environment) -> StepResult:
 
 
 def record_skipped(environment: Environment, definition: StoredDefinition, run: RefreshRun) -> None:
-    """Tell that a scheduled refresh had nothing to do; any other leaves no trace."""
+    """Record that a scheduled refresh had nothing to do; other refreshes leave no row."""
     if run.trigger != SCHEDULED:
         return
     recorder = JobRecorder(environment, job_of(environment, definition, run))
@@ -209,11 +212,11 @@ def record_skipped(environment: Environment, definition: StoredDefinition, run: 
 
 @dataclass(slots=True)
 class JobRecorder:
-    """What the log is told about one job; telling never fails what it tells about.
+    """Writer of one job's rows in the log; a failed write does not fail the job.
 
     Args:
-        is_over: Whether the log was told how it ended.
-        problems: Why the log does not know, for the user.
+        is_over: Whether the log has the end of the job.
+        problems: Why rows could not be written, for the user.
     """
 
     environment: Environment
@@ -222,15 +225,15 @@ class JobRecorder:
     problems: list[str] = field(default_factory=list)
 
     def beat(self) -> None:
-        """Tell that it goes on."""
+        """Record that the job is running."""
         self.write(self.running_job())
 
     def running_job(self) -> Job:
-        """Return the row of a job that goes on."""
+        """Return the row of the running job."""
         return replace(self.job, last_heartbeat_ms=self.environment.now_ms())
 
     def ended(self, status: JobStatus, rows: int | None = None, error: str = "") -> Job:
-        """Return its last row; from now on it is over."""
+        """Return the last row of the job, and set `is_over`."""
         self.is_over = True
         now = self.environment.now_ms()
         return replace(
@@ -238,7 +241,7 @@ class JobRecorder:
         )
 
     def failed(self, error: BaseException) -> Job:
-        """Return its last row, with the reason; from now on it is over."""
+        """Return the last row of the job, with the reason, and set `is_over`."""
         canceled = self.environment.execution_context.is_cancellation(error)
         is_conflict = isinstance(error, CommitConflictError)
         status = JobStatus.CANCELED if canceled or is_conflict else JobStatus.FAILED
@@ -246,15 +249,15 @@ class JobRecorder:
         return self.ended(status, error=text[:LONGEST_ERROR])
 
     def fail(self, error: BaseException) -> None:
-        """Tell how the job failed, unless its rows are committed and only what follows failed."""
+        """Record the failure of the job, unless its rows are committed and a later step failed."""
         if not self.is_over:
             self.write(self.failed(error))
 
     def write(self, job: Job) -> None:
-        """Write a row about it; `problems` says why that failed."""
+        """Write a row of the job; add the reason to `problems` if that fails."""
         try:
             self.environment.execution_context.log.append(job)
-        except Exception as error:  # noqa: BLE001 - a log must not fail what it tells about
+        except Exception as error:  # noqa: BLE001 - a log must not fail what it records
             problem = problem_of(error)
             _LOGGER.warning("the log of refreshes was not written: %s", problem)
             self.problems.append(f"The log of refreshes was not updated: {problem}")
@@ -262,16 +265,16 @@ class JobRecorder:
 
 @dataclass(slots=True)
 class DeferredJobRecorder(JobRecorder):
-    """What the log is told about a refresh of a manager's host, whose rows may wait."""
+    """Writer of the rows of a refresh by a manager's host, which may wait."""
 
     def write(self, job: Job) -> None:
-        """Keep a row: how it failed until the next write, that it runs for up to a minute."""
+        """Defer a row: one of the end until the next write, one of a running job up to a minute."""
         deferred = self.environment.execution_context.deferred
         (deferred.progressed if job.status is JobStatus.RUNNING else deferred.changed)(job)
 
 
 class _DeferringRunner:
-    """Carries out steps, but for rows of the registry and of the log, which wait for others."""
+    """Runs steps, but defers rows of the registry and of the log."""
 
     def __init__(self, environment: Environment) -> None:
         self._runner = environment.runner
@@ -296,7 +299,7 @@ def _may_wait(plan: Plan, job: Job, deferred: DeferredRows) -> bool:
 
 
 def _job_of(plan: Plan, environment: Environment) -> Job | None:
-    """The job of a plan whose commit computes rows; there is at most one such step."""
+    """Return the job of a plan whose commit computes rows; there is at most one such step."""
     for step in plan.steps:
         run: RefreshRun | None = getattr(step, "run", None)
         definition: StoredDefinition | None = getattr(step, "definition", None)
@@ -313,7 +316,7 @@ def job_of(
     *,
     creates: bool = False,
 ) -> Job:
-    """Return the row of a refresh that begins."""
+    """Return the first row of a refresh."""
     return Job(
         job_id=run.refresh_id,
         table=definition.name,
@@ -339,14 +342,14 @@ def retrying(
     operation: Callable[[], _T],
     writer_priority: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> _T:
-    """Run `operation` again when another writer was first; it reads everything anew each time.
+    """Run `operation` again when another writer was first; it reads everything again each time.
 
     Args:
         operation: What to do.
         writer_priority: Entered before the second attempt, for all further ones.
 
     Raises:
-        CommitConflictError: Others were first five times in a row.
+        CommitConflictError: Other writers were first in five attempts in a row.
     """
     with suppress(CommitConflictError):
         return operation()
@@ -361,8 +364,8 @@ def retrying(
 def writer_priority(environment: Environment, name: TableName) -> Iterator[None]:
     """Keep hosts of a table from beginning new batches while the block runs.
 
-    It never keeps them for ever: they wait only for who is heard of. Where the newest rows are no
-    host's, the block just runs.
+    Hosts wait only while the log has recent heartbeats of the block's job, so never for ever. If
+    no host wrote the newest rows, the block runs without priority.
 
     Args:
         environment: The ports.
@@ -389,7 +392,7 @@ def _is_hosted(table: StoredTable) -> bool:
 
 
 def _take_number(environment: Environment, name: TableName) -> None:
-    """Commit no rows and the same definition; a batch may win a few times more."""
+    """Commit no rows and the same definition; a batch may win a few conflicts before that."""
     for _ in range(_ATTEMPTS):
         environment.store.forget()
         table = environment.store.find(name)
@@ -418,7 +421,7 @@ def _priority_job(environment: Environment, table: StoredTable) -> Job:
 
 
 def stored_table(environment: Environment, name: TableName) -> StoredTable:
-    """Return the materialized table `name`, finishing what a statement before left undone.
+    """Return the materialized table `name`, and finish an unfinished statement before.
 
     Raises:
         MaterializedTableError: As `existing_table`.
@@ -435,9 +438,9 @@ def existing_table(environment: Environment, name: TableName) -> StoredTable:
 
     Raises:
         TableNotFoundError: There is nothing of this name.
-        TableInitializingError: Somebody is creating it at this moment.
-        NotMaterializedError: Something else has the name.
-        InconsistentTableError: Somebody changed the table past us.
+        TableInitializingError: Another process is creating it at this moment.
+        NotMaterializedError: A view or an unmanaged table has the name.
+        InconsistentTableError: Another program changed the table, and its definition does not fit.
         UnreadableDefinitionError: Its definition cannot be read.
     """
     found = environment.store.find(name)

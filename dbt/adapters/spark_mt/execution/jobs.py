@@ -1,7 +1,7 @@
 """Running jobs of a table, and the processes that own them.
 
 A RUNNING row of the refresh log never blocks another writer. It counts only while its owner sends
-heartbeats, and a CREATE competes with it all the same: the fence decides.
+heartbeats. A CREATE competes with it in any case: the fence decides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 SILENCE_MS = 60_000
-"""After how long without a heartbeat an owner counts as gone."""
+"""Time without a heartbeat after which an owner counts as gone."""
 HOST_SILENCE_MS = 180_000
 """The same for a stream that is hosted without a manager, which has a row a minute."""
 KEPT_MS = 30 * 24 * 3600 * 1000
@@ -36,7 +36,7 @@ KEPT_MS = 30 * 24 * 3600 * 1000
 
 
 def with_effective_status(job: Job, environment: Environment) -> Job:
-    """Return a job as it really stands: one whose owner is gone has failed, whatever it says."""
+    """Return a job with its effective status: FAILED for a RUNNING job whose owner is gone."""
     if job.status is not JobStatus.RUNNING:
         return job
     if environment.execution_context.processes.is_gone(job.owner):
@@ -44,7 +44,7 @@ def with_effective_status(job: Job, environment: Environment) -> Job:
     elif environment.now_ms() - job.last_heartbeat_ms > _silence_of(job):
         if _is_covered(job, environment):
             return job
-        reason = f"{job.owner} has not been heard of since {instant(job.last_heartbeat_ms)}"
+        reason = f"{job.owner} has sent no heartbeat since {instant(job.last_heartbeat_ms)}"
     else:
         return job
     return replace(job, status=JobStatus.FAILED, ended_at_ms=job.last_heartbeat_ms, error=reason)
@@ -55,7 +55,7 @@ def _silence_of(job: Job) -> int:
 
 
 def _is_covered(job: Job, environment: Environment) -> bool:
-    """Whether a job is a stream of the manager that holds the catalog: its lease tells for it."""
+    """Whether a job is a stream of the manager with the catalog's lease, which covers the job."""
     if job.kind is not JobKind.CONTINUOUS:
         return False
     lease = environment.managers.live(job.table.catalog or "")
@@ -63,7 +63,7 @@ def _is_covered(job: Job, environment: Environment) -> bool:
 
 
 def others_running(environment: Environment, name: TableName) -> bool:
-    """Whether somebody fills the table `name` now who is no host."""
+    """Whether a process other than a host fills the table `name` now."""
     return any(job.kind is not JobKind.CONTINUOUS for job in _holders(environment, name))
 
 
@@ -76,12 +76,12 @@ def initializing(environment: Environment, catalog: str, schema: str) -> tuple[J
 
 
 def raise_if_initializing(environment: Environment, name: TableName) -> None:
-    """To be called for a table that is not there, before saying so.
+    """Raise an error for a missing table that another process is creating.
 
-    What a creator left behind that is gone is ended in the log.
+    The rows of creators that are gone are ended in the log.
 
     Raises:
-        TableInitializingError: Somebody alive is creating it.
+        TableInitializingError: A running process is creating it.
     """
     since = environment.now_ms() - KEPT_MS
     for job in _running(environment, name, since):
@@ -94,7 +94,7 @@ def raise_if_initializing(environment: Environment, name: TableName) -> None:
 
 
 def instant(at_ms: int) -> str:
-    """Return an instant for people, in UTC."""
+    """Return an instant as text, in UTC."""
     return f"{datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 
 
@@ -115,15 +115,15 @@ def _live(environment: Environment, jobs: Iterable[Job]) -> list[Job]:
 
 
 _START_TIME = 19
-"""Which word of `/proc/<pid>/stat` behind the command's name tells when the process began."""
+"""Index of the start time among the fields of `/proc/<pid>/stat` after the command's name."""
 
 
 class LocalProcesses:
-    """Looks at the processes of this machine; knows nothing of others.
+    """Reads the processes of this machine only.
 
-    Where the system has `/proc` (Linux), a process is known by its number, its start and the
-    namespace that numbers it, so that neither a reused number nor another container's process is
-    taken for it. Elsewhere the number alone counts, and on Windows a process is never called gone.
+    If the system has `/proc` (Linux), a process is identified by its number, its start time and the
+    namespace of the number. So a reused number or a process of another container is not taken for
+    it. On other systems the number alone counts, and on Windows no process counts as gone.
     """
 
     def owner(self) -> Owner:
@@ -132,7 +132,7 @@ class LocalProcesses:
         return Owner(_host(), pid, _identity(pid), _user())
 
     def is_gone(self, owner: Owner) -> bool:
-        """Whether `owner` certainly runs no more; False for a process of another machine."""
+        """Whether `owner` has certainly ended; False for a process of another machine."""
         if owner.host != _host() or sys.platform == "win32":
             return False
         here = _identity(os.getpid())
@@ -165,7 +165,7 @@ def _exists(pid: int) -> bool:
 
 
 def _identity(pid: int) -> str:
-    """Namespace and start of a process; empty where there is no `/proc`, or no such process."""
+    """Return namespace and start of a process; empty without `/proc`, or without the process."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - Path would resolve the link
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")

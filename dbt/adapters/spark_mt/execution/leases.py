@@ -23,27 +23,27 @@ HEARTBEAT_MS = 20_000
 
 
 class LeaseLog(Protocol):
-    """Where managers tell that they hold a catalog."""
+    """The leases of catalogs, which managers write."""
 
     def newest(self, catalog: str) -> Lease | None:
-        """Return the newest word of the lease with the highest term."""
+        """Return the newest state of the lease with the highest term."""
         ...
 
     def take(self, lease: Lease) -> bool:
-        """Claim a term; of several that claim the same one, a single one gets it."""
+        """Claim a term; if several managers claim the same term, one of them gets it."""
         ...
 
     def write(self, lease: Lease) -> None:
-        """Write another word about a lease that is held, or given up."""
+        """Write another row of a lease that is held or released."""
         ...
 
     def beat(self, lease: Lease) -> None:
-        """Let others know that a lease is still held; this is no commit."""
+        """Record a heartbeat of a lease that is still held; this is no commit."""
         ...
 
 
 def holds(lease: Lease | None, processes: Processes, now_ms: int) -> bool:
-    """Whether a lease counts for somebody who sees it for the first time, by the clocks alone."""
+    """Whether a lease that was not read before is held, by the clocks alone."""
     if lease is None or lease.is_released or processes.is_gone(lease.owner):
         return False
     return now_ms - lease.last_heartbeat_ms <= lease.silence_ms
@@ -51,15 +51,15 @@ def holds(lease: Lease | None, processes: Processes, now_ms: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a manager claims a catalog with.
+    """A manager's claim of a catalog's lease.
 
     Args:
-        catalog: Whose tables.
+        catalog: The catalog.
         owner: The manager's process.
         address: Returns the address of its REST interface, once that is known.
-        settings: In force in it.
-        silence_ms: After how long without a word others may take over.
-        heartbeat_ms: How often it says that it goes on.
+        settings: The settings in force in it.
+        silence_ms: Time without a heartbeat after which others may take the lease.
+        heartbeat_ms: Time between two heartbeats.
     """
 
     catalog: str
@@ -74,9 +74,9 @@ class Leadership:
     """Holds a catalog's lease, or waits for it.
 
     Args:
-        log: Where leases are told.
-        processes: Knows which processes of this machine are gone.
-        claim: Ours.
+        log: The leases.
+        processes: Identifies the processes of this machine that have ended.
+        claim: The claim of this manager.
         now_ms: The current instant, milliseconds since the epoch, UTC.
     """
 
@@ -93,20 +93,20 @@ class Leadership:
 
     @property
     def lease(self) -> Lease | None:
-        """The lease that holds as far as we know: ours, or that of another."""
+        """The lease as last read: that of this manager, or that of another one."""
         return self._held or self._other
 
     @property
     def is_held(self) -> bool:
-        """Whether we hold it, and have said so recently enough for others to believe it."""
+        """Whether this manager holds the lease, with a heartbeat that is not too old."""
         held = self._held
         return held is not None and self._now_ms() - held.last_heartbeat_ms < held.silence_ms
 
     def tick(self) -> bool:
-        """Keep the lease, take it where nobody has it, or notice that it is lost.
+        """Keep the lease, take it if no manager has it, or notice that it is lost.
 
         Returns:
-            Whether we hold it.
+            Whether this manager holds it.
         """
         held, now = self._held, self._now_ms()
         if held is None:
@@ -116,7 +116,7 @@ class Leadership:
         return self.is_held
 
     def release(self) -> None:
-        """Give the lease up, so that another manager takes over at once."""
+        """Release the lease, so that another manager can take it at once."""
         if self._held is not None:
             now = self._now_ms()
             self._log.write(replace(self._held, last_heartbeat_ms=now, is_released=True))
@@ -152,7 +152,7 @@ class Leadership:
             self._held, self._other = lease, None
 
     def _observe(self, lease: Lease, now: int) -> None:
-        """Remember since when, on our own clock, its holder has said nothing new."""
+        """Store the lease, and since when, by this process's clock, it has been the same."""
         if lease != self._other:
             self._other, self._other_since_ms = lease, now
 
@@ -165,15 +165,15 @@ class Leadership:
 
 
 CHECK_MS = 10_000
-"""For how long what was found is believed: a takeover is not noticed earlier."""
+"""How long a lease that was read is used; a takeover may be noticed that much later."""
 
 
 class Managers:
-    """Looks a catalog's manager up, at most every ten seconds.
+    """Lookup of a catalog's manager, at most every ten seconds.
 
     Args:
-        leases: Where managers tell that they hold a catalog.
-        processes: Knows which processes of this machine are gone.
+        leases: The leases of catalogs.
+        processes: Identifies the processes of this machine that have ended.
         now_ms: The current instant, milliseconds since the epoch, UTC.
     """
 
@@ -184,7 +184,7 @@ class Managers:
         self._seen: dict[str, tuple[int, Lease | None]] = {}
 
     def live(self, catalog: str) -> Lease | None:
-        """Return the lease of the manager that keeps a catalog fresh; None if nobody does."""
+        """Return the lease of the manager that keeps a catalog fresh; None without one."""
         now = self._now_ms()
         seen_ms, lease = self._seen.get(catalog, (0, None))
         if now - seen_ms >= CHECK_MS:

@@ -1,6 +1,6 @@
 """Operations of the facade `MaterializedTables` on ports, without an engine.
 
-Each operation looks at its tables again. None relies on what an operation before it found.
+Each operation reads its tables again. None relies on the results of an operation before it.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class TableOperations:
 
     Args:
         environment: The ports.
-        relay: Carries out a statement that needs a stream which cannot run here; None where
-            nothing does.
+        relay: Sends a statement that needs a stream to a process that can run it; None without
+            such a process.
     """
 
     def __init__(self, environment: Environment, relay: Relay | None = None) -> None:
@@ -75,7 +75,7 @@ class TableOperations:
         """Carry out a statement about materialized tables.
 
         Returns:
-            Its rows and outcome; None for any other SQL, for which nothing was done.
+            Its rows and outcome; None for any other SQL, which is not executed.
 
         Raises:
             MaterializedTableError: The statement is not valid or failed; `condition`, `parameters`
@@ -94,7 +94,7 @@ class TableOperations:
     ) -> StatementOutcome:
         """Carry out CREATE OR ALTER or CREATE OR REPLACE, and bring the rows up to date.
 
-        A table whose definition and sources are the same costs one look at them. The rows of a
+        A table whose definition and sources are the same costs one check of them. The rows of a
         suspended table, and those of a table that this statement adopts, stay as they are.
 
         Args:
@@ -102,7 +102,7 @@ class TableOperations:
             adopting: Whether to adopt a plain table of the name, as `adopt` does.
             as_of: As for `adopt`.
             refresh: `auto` refreshes unless a manager does, `always` computes all rows, `never`
-                leaves the rows to others. A statement that fills the table fills it in any case.
+                does not refresh. A statement that fills the table fills it in any case.
 
         Raises:
             MaterializedTableError: The statement is not valid or failed.
@@ -126,15 +126,15 @@ class TableOperations:
     def plan(
         self, statement: str, *, adopting: bool = False, as_of: datetime | None = None
     ) -> PlanSummary:
-        """Tell what a CREATE, or an ALTER of the definition, would do; nothing is changed.
+        """Summarize the plan of a CREATE, or of an ALTER of the definition; change nothing.
 
         Args:
-            statement: The statement; EXPLAIN before it changes nothing.
+            statement: The statement; a leading EXPLAIN makes no difference.
             adopting: Whether `adopt` would carry it out.
             as_of: As for `adopt`.
 
         Returns:
-            Also for a statement that would be refused, with every violation.
+            The summary; for a statement that would be refused, with every violation.
 
         Raises:
             NotPlannableError: It is another statement.
@@ -165,7 +165,7 @@ class TableOperations:
     def validate(
         self, statement: str, *, adopting: bool = False, as_of: datetime | None = None
     ) -> StatementOutcome:
-        """Check a CREATE statement completely and change nothing.
+        """Check a CREATE statement completely, and change nothing.
 
         Args:
             statement: The statement.
@@ -188,7 +188,7 @@ class TableOperations:
         )
 
     def keep_configuration(self, statement: str) -> KeptConfiguration:
-        """Return CREATE OR ALTER with every aspect but the query as the table has it."""
+        """Return CREATE OR ALTER with every clause but the query as the table has it."""
         create = created(statement)
         environment = self._current()
         name = environment.store.full_name(create.name)
@@ -213,9 +213,9 @@ class TableOperations:
         Args:
             name: The table's name, in backticks where it needs them.
             scheduled_at: The scheduled time of a run that a scheduler starts, without a zone in the
-                table's own; a table with date formatters then gets the partitions of the period
+                table's own. A table with date formatters then gets the partitions of the period
                 before it.
-            force: Compute the rows even if no source has moved.
+            force: Compute the rows even if no source has changed.
         """
         table, environment = parse_name(name), self._current()
         with about(name):
@@ -240,7 +240,7 @@ class TableOperations:
 
         Args:
             name: The table's name, in backticks where it needs them.
-            run_options: How its refreshes run from now on, until it is suspended or resumed.
+            run_options: Options of its refreshes from now on, until it is suspended or resumed.
 
         Raises:
             MaterializedTableError: There is no such table, it is not suspended, or it cannot be
@@ -256,9 +256,9 @@ class TableOperations:
         are trusted to be what the query has at `as_of` until a refresh computes the whole table.
 
         Args:
-            statement: CREATE OR ALTER MATERIALIZED TABLE; what it does where there is no table, or
-                a materialized one, is what it always does.
-            as_of: The instant whose state of the sources the rows reflect; without a zone it is in
+            statement: CREATE OR ALTER MATERIALIZED TABLE. If there is no table, or a materialized
+                one, it does the same as without adoption.
+            as_of: The instant whose state of the sources the rows reflect. Without a zone it is in
                 the session's. None for now.
 
         Raises:
@@ -268,7 +268,7 @@ class TableOperations:
         return self._adoptions().adopt(created(statement, _CREATE_OR_ALTER), as_of)
 
     def keeper(self, name: str) -> str:
-        """Return the manager that refreshes a table, for people; empty without one.
+        """Return the manager that refreshes a table, as text; empty without one.
 
         Args:
             name: The table's name, in backticks where it needs them.
@@ -284,11 +284,11 @@ class TableOperations:
 
         Args:
             name: The table's name, in backticks where it needs them.
-            wait: For what.
+            wait: What to wait for.
             at_most: The longest time, in seconds.
 
         Raises:
-            WaitTimeoutError: It does not come within the time.
+            WaitTimeoutError: It does not occur within the time.
         """
         full = self.environment.store.full_name(parse_name(name))
         if wait is Wait.NONE or self.environment.managers.live(full.catalog or "") is None:
@@ -304,19 +304,19 @@ class TableOperations:
             await_fresh(environment, full, at_most)
 
     def is_materialized(self, name: TableName) -> bool:
-        """Return whether a table is a materialized one, by looking at the table itself."""
+        """Return whether a table is a materialized one, by reading the table itself."""
         environment = self._current()
         found = environment.store.find(environment.store.full_name(name))
         return isinstance(found, StoredTable | Unreadable)
 
     def reads(self, query: str, name: TableName) -> bool:
-        """Whether `query` reads `name`, directly or through views; nothing is computed."""
+        """Whether `query` reads `name`, directly or through views; no row is computed."""
         full = self.environment.store.full_name(name)
         sources = self.environment.analyzer.analyze(query).sources
         return any(source.name == full for source in sources)
 
     def _carried_out(self, statement: nodes.Statement, text: str) -> StatementResult:
-        """Carry out a statement, here or where a stream can run."""
+        """Carry out a statement, here or in a process that can run streams."""
         environment = self._current()
         try:
             result = carried_out(statement, environment)
@@ -340,7 +340,7 @@ class TableOperations:
         return outcome
 
     def _current(self) -> Environment:
-        """The ports, which look at every table again from now on."""
+        """Return the ports, which read every table again from now on."""
         self.environment.store.forget()
         return self.environment
 
@@ -361,7 +361,7 @@ class TableOperations:
     def _declared(
         self, create: nodes.CreateTable, statement: str
     ) -> tuple[StatementOutcome, AnalyzedTable | None]:
-        """Carry out CREATE, here or where a stream can run."""
+        """Carry out CREATE, here or in a process that can run streams."""
         try:
             return Definitions(self.environment).declare(create)
         except StreamsOverConnectError:
@@ -375,7 +375,7 @@ class TableOperations:
     def _refreshed(
         self, name: TableName, analyzed_table: AnalyzedTable | None, *, force: bool
     ) -> RefreshOutcome:
-        """Refresh a table that a statement declared just now, here or where a stream can run."""
+        """Refresh a table that was just declared, here or in a process that can run streams."""
         environment = self.environment if analyzed_table else self._current()
         try:
             requested = RequestedRefresh(force=force)
@@ -410,7 +410,7 @@ _CARRY_OUT: dict[type, Callable[[Any, Environment], StatementResult]] = {
     nodes.ShowJobs: lambda _, e: JobInspection(e).show_jobs(),
     nodes.DescribeJob: lambda s, e: JobInspection(e).describe_job(s.job_id),
 }
-"""How each kind of statement is carried out."""
+"""The function that carries out each kind of statement."""
 
 
 def carried_out(statement: nodes.Statement, environment: Environment) -> StatementResult:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class CommitConflictError(MaterializedTableError):
-    """Another commit came first: what was planned is no longer valid and must be planned again."""
+    """Another commit came first: the plan is no longer valid and must be made again."""
 
     condition = "MATERIALIZED_TABLE_CONCURRENT_CHANGE"
     text = "Another writer changed the materialized table {table} at the same time."
@@ -49,12 +49,12 @@ class CommitConflictError(MaterializedTableError):
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step did.
+    """Result of a step.
 
     Args:
-        rows: Rows written, where the step wrote rows.
+        rows: Rows written, if the step wrote rows.
         committed_at_ms: When its commit was made, milliseconds since the epoch, UTC; 0 without one.
-        positions: The positions that its commit recorded, where it recorded any.
+        positions: The positions that its commit recorded, if it recorded any.
         warnings: Sentences that the user should read.
     """
 
@@ -66,7 +66,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """From where a source counts that starts at an instant.
+    """Position of a source at an instant.
 
     Args:
         position: Its state right before the first commit at or after the instant.
@@ -78,14 +78,14 @@ class StartPosition:
 
 
 class TableStore(Protocol):
-    """Finds what stands under a name."""
+    """Finds the table, view or other object of a name."""
 
     def full_name(self, name: TableName) -> TableName:
         """Complete `name` with the current catalog and schema."""
         ...
 
     def find(self, name: TableName) -> FoundTable:
-        """Look at the table itself, never at an index of tables."""
+        """Find a table by reading the table itself, never an index of tables."""
         ...
 
     def is_newest(self, name: TableName, version: int) -> bool:
@@ -93,7 +93,7 @@ class TableStore(Protocol):
         ...
 
     def forget(self) -> None:
-        """Look at everything anew from now on."""
+        """Clear all caches, so that every table is read again."""
         ...
 
     def plain(self, name: TableName) -> PlainTable | None:
@@ -109,35 +109,35 @@ class TableStore(Protocol):
         ...
 
     def is_empty(self, name: TableName) -> bool:
-        """Whether a table that is there has no rows."""
+        """Whether an existing table has no rows."""
         ...
 
 
 class SourceReader(Protocol):
-    """Tells where sources stand."""
+    """Reads positions and changes of sources."""
 
     def positions(self, sources: Sequence[Source]) -> Positions:
         """Return one state of all sources that existed at one moment.
 
         Raises:
             SourceNotFoundError: A source is gone.
-            BusySourcesError: The sources change faster than they can be looked at.
+            BusySourcesError: The sources change faster than they can be read.
         """
         ...
 
     def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
-        """Whether the source still has the very version that `position` names."""
+        """Whether the source still has exactly the version that `position` names."""
         ...
 
     def columns(self, source: TableName, at: VersionedPosition) -> tuple[FieldName, ...] | None:
-        """Return the columns of a version; None where it cannot be read any more."""
+        """Return the columns of a version; None if it can no longer be read."""
 
     def is_current(self, source: Source, position: Position) -> bool:
-        """Whether a source surely stands where a position says, as cheaply as possible."""
+        """Whether a source is certainly at a position, as cheaply as possible."""
         ...
 
     def earliest(self, source: TableName) -> FollowedPosition | None:
-        """Return where a log begins now; None for a source that is no log.
+        """Return the first position that a log has now; None for a source that is no log.
 
         Raises:
             SourceNotFoundError: It is gone.
@@ -147,7 +147,7 @@ class SourceReader(Protocol):
     def changes(
         self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeKind:
-        """Return what happened to the rows of a source between two of its positions, as bags.
+        """Return the kind of change of a source's rows, as bags, between two of its positions.
 
         Raises:
             SourceNotFoundError: It is gone.
@@ -157,11 +157,11 @@ class SourceReader(Protocol):
     def extent(
         self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeExtent:
-        """Return how much happened to a source between two of its positions, from its log."""
+        """Return the extent of change of a source between two of its positions, from its log."""
         ...
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
-        """Return from where a source counts that starts at an instant (milliseconds, UTC).
+        """Return the position of a source at an instant (milliseconds, UTC).
 
         Raises:
             SourceNotFoundError: It is gone.
@@ -170,10 +170,10 @@ class SourceReader(Protocol):
 
 
 class StepRunner(Protocol):
-    """Carries out steps."""
+    """Runs steps."""
 
     def run(self, step: Step) -> StepResult:
-        """Carry out one step.
+        """Run one step.
 
         Raises:
             CommitConflictError: Another commit came before this step's commit.
@@ -182,16 +182,16 @@ class StepRunner(Protocol):
         ...
 
     def undo(self, step: Step) -> None:
-        """Remove what a step left behind that failed, or that a later one made void."""
+        """Remove the remains of a step that failed, or that is void because a later one failed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryEntry:
-    """A table's row in the registry: an index, never the truth about a definition.
+    """A table's row in the registry: an index, never the source of a definition.
 
     Args:
-        freshness: As it stands in a statement.
+        freshness: As it is written in a statement.
         last_refresh_at_ms: When the rows were computed, milliseconds since the epoch, UTC.
         recorded_at_ms: When these figures were taken.
     """
@@ -206,47 +206,47 @@ class RegistryEntry:
 
 
 class Registry(Protocol):
-    """Lists tables without looking at each."""
+    """Lists tables without reading each of them."""
 
     def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
         """Return the tables of one schema that exist, ordered by name."""
         ...
 
     def knows(self, name: TableName) -> bool:
-        """Whether there is a row for `name`, also where no such table exists any more."""
+        """Whether there is a row for `name`, also if the table no longer exists."""
         ...
 
     def known(self, catalog: str) -> tuple[TableName, ...]:
-        """Return every table of a catalog that was ever told and not dropped, ordered by name.
+        """Return every table of a catalog that was recorded and not dropped, ordered by name.
 
-        One read, whatever their number: some may be gone meanwhile.
+        It is one read for any number of tables. Some of them may be gone meanwhile.
         """
         ...
 
 
 class ManagedRegistry(Registry, Protocol):
-    """What a manager asks of the registry beside."""
+    """The registry, with reads and writes for managers."""
 
     def version(self, catalog: str) -> int:
-        """Return what changes whenever a row is told, as cheaply as possible; -1 for no registry.
+        """Return a number that changes with every new row, as cheaply as possible.
 
-        Rows about refreshes count, too.
+        Rows about refreshes count, too. It is -1 without a registry.
         """
         ...
 
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name.
 
-        One read, whatever their number. A row that an older release wrote is left out.
+        It is one read for any number of tables. A row that an older release wrote is left out.
         """
         ...
 
     def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
-        """Tell by whom tables are refreshed from now on, all in one commit.
+        """Record the refresh handlers of tables from now on, all in one commit.
 
         Args:
-            catalog: Of the tables.
-            handlers: The serialized refresh handler by table; empty where nobody does.
+            catalog: The catalog of the tables.
+            handlers: The serialized refresh handler by table; empty for none.
         """
         ...
 
@@ -260,21 +260,21 @@ class ManagedRegistry(Registry, Protocol):
 
 
 class JobLog(Protocol):
-    """The log of refreshes: rows are appended, the newest row of a job tells how it stands.
+    """The log of refreshes: rows are appended, and the newest row of a job has its state.
 
-    One log per catalog; rows are kept for 30 days.
+    There is one log per catalog. Rows are kept for 30 days.
     """
 
     def append(self, *jobs: Job, tables: Sequence[Register] = ()) -> int:
         """Write rows about jobs and tables of one catalog, all in one commit.
 
         Returns:
-            The version of the registry that this made; -1 where that is not known.
+            The version of the registry that this made; -1 if that is not known.
         """
         ...
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
-        """Return the jobs that were heard of since an instant, the newest start first."""
+        """Return the jobs with a heartbeat since an instant, the newest start first."""
         ...
 
     def job(self, catalog: str, job_id: str) -> Job | None:
@@ -282,19 +282,19 @@ class JobLog(Protocol):
         ...
 
     def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
-        """Return the jobs of a schema's tables that were heard of since, and have not ended."""
+        """Return the jobs of a schema's tables with a heartbeat since, and without an end."""
         ...
 
 
 class ManagedJobLog(JobLog, Protocol):
-    """What a manager asks of the log of refreshes beside."""
+    """The log of refreshes, with reads for managers."""
 
     def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
-        """Return the newest jobs of each table that were heard of since an instant.
+        """Return the newest jobs of each table with a heartbeat since an instant.
 
         Args:
-            catalog: Whose tables.
-            per_table: How many of each at most.
+            catalog: The catalog of the tables.
+            per_table: The largest number of jobs of a table.
             since_ms: Milliseconds since the epoch, UTC.
         """
         ...
@@ -304,20 +304,20 @@ class ManagedJobLog(JobLog, Protocol):
         ...
 
     def last_scheduled(self, catalog: str) -> Mapping[TableName, int]:
-        """Return the newest scheduled time of each table that was run for, or had nothing to do.
+        """Return the newest scheduled time of each table that was run for, or was skipped.
 
-        Milliseconds since the epoch, UTC.
+        Times are milliseconds since the epoch, UTC.
         """
         ...
 
 
 class Side(Enum):
-    """Where a row is that the other side lacks."""
+    """The side of a row that the other side lacks."""
 
     MISSING = "missing"
-    """The query gives it, the table does not have it."""
+    """The query returns it, the table does not have it."""
     UNEXPECTED = "unexpected"
-    """The table has it, the query does not give it."""
+    """The table has it, the query does not return it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,8 +325,8 @@ class RowDifference:
     """A row that table and query do not have equally often.
 
     Args:
-        row: As JSON.
-        copies: How many more of it one side has.
+        row: The row as JSON.
+        copies: The number by which one side has more of it.
     """
 
     side: Side
@@ -336,29 +336,29 @@ class RowDifference:
 
 @dataclass(frozen=True, slots=True)
 class RowDifferences:
-    """The first differing rows, and how many there are, copies counted."""
+    """The first differing rows, and the number of all, copies counted."""
 
     rows: tuple[RowDifference, ...] = ()
     total: int = 0
 
 
 class TableObserver(Protocol):
-    """Looks at tables without changing anything."""
+    """Reads tables without changing anything."""
 
     def catalog_entry(self, name: TableName) -> CatalogEntry:
-        """Return what the catalog has about a table that is there."""
+        """Return the catalog's entry of an existing table."""
         ...
 
     def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
         """Compare a table with its query, as bags of rows.
 
-        The query is computed over the positions of `run`; from a baseline on, it is the rows that
-        were kept and what was added to them, by the same rules as a refresh.
+        The query is computed over the positions of `run`. For a table with a baseline, its rows are
+        those that were kept and those added to them. The rules are those of a refresh.
 
         Args:
             table: The table; its rows are read as of its version.
             run: The state of the sources.
-            limit: How many differing rows to return at most.
+            limit: The largest number of differing rows to return.
 
         Raises:
             ComparisonFailedError: They cannot be compared.
@@ -374,7 +374,7 @@ def partly_refreshed(commits: Iterable[Commit], positions: Positions | None) -> 
     """Whether commits wrote partitions over another state of the sources than `positions`.
 
     Args:
-        commits: Of a table, newest first; read up to the last one that wrote all rows.
+        commits: Commits of a table, newest first; read up to the last one that wrote all rows.
         positions: The state that the table's rows reflect.
     """
     for commit in commits:
@@ -390,16 +390,16 @@ def partly_refreshed(commits: Iterable[Commit], positions: Positions | None) -> 
 
 @dataclass(frozen=True, slots=True)
 class StreamTask:
-    """A stream that shall bring a table on from the state that its rows have.
+    """A stream that refreshes a table from the state of its rows.
 
     Args:
         table: The table as it is.
-        run: What the commits say about the refresh, and the engine; its positions are those of what
-            is not followed: views, functions, tables that are looked up.
-        resumes: The batch behind which the stream goes on in the checkpoint that it kept; None for
-            a stream that begins at the positions of the table's rows.
-        every_ms: From the start of one batch to that of the next, if there is anything to do; None
-            for a stream that reads what is there and ends.
+        run: The refresh for the metadata of commits, and its strategy. Its positions are those of
+            sources that are not followed: views, functions, lookup tables.
+        resumes: The batch after which the stream resumes from its checkpoint; None for a stream
+            that begins at the positions of the table's rows.
+        every_ms: Time from the start of one batch to that of the next, if there are new rows; None
+            for a stream that reads what is available and ends.
     """
 
     table: StoredTable
@@ -418,10 +418,10 @@ class BatchDone:
     """The newest batch that a stream committed.
 
     Args:
-        table: The table behind the commit: its version, sequence number and positions.
-        metadata: Which batch it was.
-        batches: How many were committed since the stream started.
-        rows: Rows that these batches wrote, where they were counted.
+        table: The table after the commit: its version, sequence number and positions.
+        metadata: The batch.
+        batches: The number of batches that were committed since the stream started.
+        rows: Rows that these batches wrote, if they were counted.
         committed_at_ms: When the newest was committed, milliseconds since the epoch, UTC.
     """
 
@@ -437,37 +437,38 @@ class Stream(Protocol):
 
     @property
     def is_active(self) -> bool:
-        """Whether it goes on."""
+        """Whether it is running."""
         ...
 
     @property
     def is_in_batch(self) -> bool:
-        """Whether a batch is being written: what it commits is not in `done` yet."""
+        """Whether a batch is being written, whose commit is not in `done` yet."""
         ...
 
     @property
     def failure(self) -> Exception | None:
-        """Why it ended, where nobody stopped it.
+        """Why it ended, if it was not stopped.
 
-        One of ours if a batch could not be committed, the engine's own if it could not be read.
+        It is a `MaterializedTableError` if a batch could not be committed, and the engine's own
+        error if it could not be read.
         """
         ...
 
     @property
     def done(self) -> BatchDone | None:
-        """What it has committed so far."""
+        """The newest batch that it has committed."""
         ...
 
     @property
     def looked_at_ms(self) -> int:
-        """When it began to look at its sources the last time that it has committed what it found.
+        """When it began its newest read of the sources whose result is committed.
 
-        Milliseconds since the epoch, UTC; 0 before it has.
+        Milliseconds since the epoch, UTC; 0 before the first one.
         """
         ...
 
     def wait(self) -> None:
-        """Wait until a stream has ended that only reads what is there."""
+        """Wait until a stream that only reads what is available has ended."""
         ...
 
     def stop(self) -> None:
@@ -479,7 +480,7 @@ class StreamRunner(Protocol):
     """Starts streams."""
 
     def can_resume(self, table_id: str, stream: StreamMetadata) -> bool:
-        """Whether a checkpoint is there and has the batch, and no later one is complete in it."""
+        """Whether the checkpoint exists and has the batch, and no later one is complete in it."""
         ...
 
     def start(self, task: StreamTask) -> Stream:

@@ -1,6 +1,6 @@
 """REFRESH of a whole table or of partitions, on request or by schedule.
 
-`strategies.choice` tells by which strategy a refresh computes the rows. A stream that keeps a
+`strategies.choice` chooses the strategy by which a refresh computes the rows. A stream that keeps a
 checkpoint reads all available rows and ends.
 """
 
@@ -82,12 +82,12 @@ class RequestedRefresh:
 
     Args:
         partition: The partition to refresh; empty for the whole table.
-        trigger: What asks for it, for the commit.
-        force: Compute the rows even if no source has moved.
-        run_options: How to run it; None for the options that the table has.
-        refresh_id: What it is called; empty for a new name.
-        scheduled_at: The scheduled time, aware, of a run that a schedule asks for; a table with
-            date formatters then gets the partitions of every period that the run stands for.
+        trigger: The statement, schedule or host that starts it, for the commit.
+        force: Compute the rows even if no source has changed.
+        run_options: Its run options; None for those of the table.
+        refresh_id: Its id; empty for a new one.
+        scheduled_at: The scheduled time, aware, of a run of a schedule. A table with date
+            formatters then gets the partitions of every period that the run stands for.
     """
 
     partition: tuple[PartitionValue, ...] = ()
@@ -98,7 +98,7 @@ class RequestedRefresh:
     scheduled_at: datetime | None = None
 
     def named(self, run: RefreshRun) -> RefreshRun:
-        """Return a run with the name and the scheduled time that were asked for."""
+        """Return a run with the requested id and the scheduled time."""
         at = self.scheduled_at
         return replace(
             run,
@@ -107,7 +107,7 @@ class RequestedRefresh:
         )
 
     def run_by(self, table: StoredTable) -> StoredTable:
-        """Return a table with the run options of this refresh, where it has any."""
+        """Return a table with the run options of this refresh, if it has any."""
         if self.run_options is None:
             return table
         return replace(table, definition=replace(table.definition, run_options=self.run_options))
@@ -145,10 +145,10 @@ def _suspend(environment: Environment, table: StoredTable, reason: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CaughtUp:
-    """What a stream did until it had read everything.
+    """Result of a stream that has read everything.
 
     Args:
-        done: Its newest batch; None where there was nothing to read.
+        done: Its newest batch; None if there was nothing to read.
         warnings: Sentences that the user should read.
     """
 
@@ -157,11 +157,11 @@ class CaughtUp:
 
 
 def catch_up(environment: Environment, table: StoredTable, run: RefreshRun) -> CaughtUp | str:
-    """Let the stream of a table go on until it has read what its sources have now.
+    """Resume the stream of a table until it has read what its sources have now.
 
     Returns:
-        What it did; or why it cannot go on, as part of a sentence, so that another strategy must
-        be chosen.
+        Its result; or why it cannot resume, as part of a sentence, so that another strategy must be
+        chosen.
 
     Raises:
         StreamsOverConnectError: Streams cannot be run here.
@@ -202,20 +202,20 @@ def _broken(failure: Exception) -> str:
 
 
 def overwritten(table: StoredTable, run: RefreshRun) -> tuple[str, ...]:
-    """Say what became of changes by others."""
+    """Describe the result of a refresh for changes by others."""
     if run.choice.write is not Write.REPLACE:
         return foreign(table, "they stay, except in rows that this refresh computed")
     return foreign(table, "this refresh has overwritten them")
 
 
 def note_of(table: StoredTable) -> str:
-    """Name the baseline, by which the rows are not those of the query over all source data."""
+    """Describe the baseline, because of which the rows are not those of all source data."""
     baseline = table.definition.baseline
     return baseline.describe() if baseline is not None else ""
 
 
 def foreign(table: StoredTable, fate: str) -> tuple[str, ...]:
-    """Name changes by others, and what becomes of them."""
+    """Describe changes by others, and what happens to them."""
     if not table.foreign_commits:
         return ()
     listed = ", ".join(f"{c.operation} in version {c.version}" for c in table.foreign_commits)
@@ -223,7 +223,7 @@ def foreign(table: StoredTable, fate: str) -> tuple[str, ...]:
 
 
 _NOT_APPLIED = (RefreshFailedError, RefreshSchemaError, ConstraintViolatedError)
-"""Why the change of a result cannot be applied: all rows are computed instead, or tell why not."""
+"""Errors after which a change of a result cannot be applied: the next strategy is chosen then."""
 
 
 class Refreshes:
@@ -246,9 +246,9 @@ class Refreshes:
         Args:
             name: The table.
             partition: The partition to refresh; empty for the whole table.
-            trigger: What asks for it, for the commit.
-            force: Compute the rows even if no source has moved.
-            run_options: How to run it; None for the options that the table has.
+            trigger: The statement, schedule or host that starts it, for the commit.
+            force: Compute the rows even if no source has changed.
+            run_options: Its run options; None for those of the table.
 
         Raises:
             MaterializedTableError: The refresh cannot be done; the table keeps its rows.
@@ -256,9 +256,9 @@ class Refreshes:
         return self.carry_out(name, RequestedRefresh(partition, trigger, force, run_options))
 
     def refresh_scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
-        """Do the run that is due at `scheduled_at`, an aware time.
+        """Run the refresh that is due at `scheduled_at`, an aware time.
 
-        A table with date formatters gets the partitions of every period that the run stands for; a
+        A table with date formatters gets the partitions of every period that the run stands for. A
         table without them is refreshed whole.
         """
         return self.carry_out(name, RequestedRefresh(trigger=SCHEDULED, scheduled_at=scheduled_at))
@@ -269,15 +269,15 @@ class Refreshes:
         requested: RequestedRefresh,
         analyzed_table: AnalyzedTable | None = None,
     ) -> RefreshOutcome:
-        """Refresh a table as it was asked for.
+        """Refresh a table as requested.
 
         Args:
             name: The table.
             requested: The refresh.
-            analyzed_table: The table as the same statement found it; None to look at it.
+            analyzed_table: The table as the same statement read it; None to read it.
 
         Raises:
-            SuspendedError: A schedule asks, and the table is suspended.
+            SuspendedError: It is a run of a schedule, and the table is suspended.
             MaterializedTableError: The refresh cannot be done; the table keeps its rows.
         """
         full = self._env.store.full_name(name)
@@ -291,7 +291,7 @@ class Refreshes:
         return retrying(lambda: self._refresh(full, requested, first.pop() if first else None))
 
     def _quiet(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome | None:
-        """Skip a scheduled refresh of a table that was up to date and of which nothing changed."""
+        """Skip a scheduled refresh of a table that was up to date, if nothing changed since."""
         quiet = self._env.quiet.still(name)
         if quiet is None or requested.run_options is not None:
             return None
@@ -335,7 +335,7 @@ class Refreshes:
             failed.append(done)
 
     def _attempt(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome | Refusal:
-        """Refresh a table by the strategy of a run; return why another one must be chosen."""
+        """Refresh a table by the strategy of a run, or return why another one must be chosen."""
         if run.choice.runs_batches:
             caught_up = catch_up(self._env, table, run)
             if isinstance(caught_up, CaughtUp):
@@ -359,7 +359,7 @@ class Refreshes:
         return self._outcome(table, run, result, (), overwritten(table, run))
 
     def _caught_up(self, table: StoredTable, run: RefreshRun, found: CaughtUp) -> RefreshOutcome:
-        """Tell what a stream did that had nothing more to read."""
+        """Return the outcome of a stream that has read everything."""
         done = found.done
         if done is None:
             return self._up_to_date(table, run)
@@ -395,7 +395,7 @@ class Refreshes:
         return self._outcome(table, run, result, labels, ())
 
     def _raise_if_unreadable(self, table: StoredTable, run: RefreshRun) -> None:
-        """Refuse positions of a source that was created again: it has other rows at a version."""
+        """Refuse positions of a source that was created again: its versions have other rows."""
         names = {str(source.name): source.name for source in run.sources}
         gone = [
             name
@@ -482,12 +482,12 @@ def _must_run(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> b
 
 
 def _counted_whole(table: StoredTable) -> StoredTable:
-    """What a table is for its users whose rows were all computed."""
+    """Return a table whose rows were all computed, which so has no baseline."""
     return replace(table, definition=replace(table.definition, baseline=None))
 
 
 def _formatters(table: StoredTable) -> dict[str, str]:
-    """The datetime pattern of each partition column that has one, in the order of the columns."""
+    """Return the datetime pattern of each partition column with one, in the columns' order."""
     declared = table.definition.declared
     patterns = dict(read_options(declared.options).date_formatters)
     return {c: patterns[c.lower()] for c in declared.partitioned_by if c.lower() in patterns}

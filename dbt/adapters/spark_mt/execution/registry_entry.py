@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """A table's newest row in the registry: an index, never the truth about a definition.
+    """A table's newest row in the registry: an index, never the source of a definition.
 
     Args:
         name: Its full name.
-        table_id: Our identity of the table.
-        generation: Of the definition that was told.
+        table_id: The identity of the materialized table.
+        generation: The generation of the definition that was recorded.
         refresh_mode: CONTINUOUS or FULL.
         declared_refresh_mode: AUTOMATIC, CONTINUOUS or FULL.
-        freshness: How far it may lag.
-        status: Where it is in its life.
-        status_reason: Why it is suspended, where we did it.
-        zone: The stored time zone, in which a schedule holds.
+        freshness: The lag that is allowed.
+        status: INITIALIZING, ACTIVATED or SUSPENDED.
+        status_reason: Why it is suspended, if no user did that.
+        zone: The stored time zone of its schedule.
         formatters: The datetime pattern of each partition column that has one.
         reads: Full names of its sources.
-        derived_from: The settings from which mode and freshness were derived; None where the row
-            does not tell.
+        derived_from: The settings from which mode and freshness were derived; None if the row does
+            not have them.
         last_refresh_at_ms: When its rows were computed, milliseconds since the epoch, UTC.
         rows: Rows that this refresh wrote.
-        recorded_at_ms: When this was told.
+        recorded_at_ms: When this was recorded.
     """
 
     name: TableName
@@ -57,10 +57,10 @@ class KnownTable:
 
 
 def known_table(step: Register, now_ms: int) -> KnownTable:
-    """Return what the registry is to tell about a table.
+    """Return the row of a table in the registry.
 
     Args:
-        step: What was committed.
+        step: The registration after a commit.
         now_ms: The current instant, milliseconds since the epoch, UTC.
     """
     definition, refresh = step.definition, step.refresh

@@ -1,6 +1,6 @@
-"""Repair: rebuilds the registry from the tables.
+"""Repair of the registry from the tables.
 
-The registry is an index. Nothing in it is trusted here, and no table is changed.
+The registry is an index. Repair trusts none of its rows, and changes no table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CatalogScan(Protocol):
-    """Lists what a catalog holds, without the registry."""
+    """Lists the contents of a catalog, without the registry."""
 
     def schemas(self, catalog: str) -> tuple[str, ...]:
         """Return the schemas of a catalog."""
@@ -40,26 +40,26 @@ class Corrections(Protocol):
     """Writes many rows of the registry."""
 
     def correct(self, catalog: str, there: Sequence[Register], gone: Sequence[TableName]) -> None:
-        """Write the rows of tables that are there and of those that are gone, in few commits."""
+        """Write the rows of existing tables and of those that are gone, in few commits."""
         ...
 
 
 class RepairAction(Enum):
-    """What became of a table's row."""
+    """The action of a repair on a table's row."""
 
     REGISTERED = "REGISTERED"
-    """The registry did not know of the table."""
+    """The registry did not have the table."""
     CORRECTED = "CORRECTED"
-    """The registry said something else than the table itself."""
+    """The registry's row differed from the table itself."""
     UNREGISTERED = "UNREGISTERED"
-    """There is no such materialized table any more."""
+    """The materialized table no longer exists."""
     FAILED = "FAILED"
     """The table, or its schema, could not be read; its row stays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What a repair did about a table; nothing is said about tables whose row was right.
+    """The result of a repair for one table; tables whose row was right have none.
 
     Args:
         table: The full name; of a schema that could not be listed, that of the schema.
@@ -77,8 +77,8 @@ class Repairs:
     Args:
         environment: The ports.
         registry: The registry.
-        scan: Lists what is there.
-        corrections: Writes what was wrong.
+        scan: Lists the tables of a catalog.
+        corrections: Writes the missing and wrong rows.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class Repairs:
         self._corrections = corrections
 
     def repair(self, catalog: str) -> tuple[Repaired, ...]:
-        """Write the rows that are missing or wrong, and take out those of tables that are gone.
+        """Write the rows that are missing or wrong, and remove those of tables that are gone.
 
-        A table that cannot be read is named, and holds up no other.
+        A table that cannot be read is in the result, and does not stop the repair of others.
 
         Args:
-            catalog: Whose registry.
+            catalog: The catalog of the registry.
 
         Returns:
             The tables whose rows were changed and those that failed, ordered by name.
@@ -112,7 +112,7 @@ class Repairs:
         for schema in self._scan.schemas(catalog):
             try:
                 names = self._scan.tables(catalog, schema)
-            except Exception as error:  # noqa: BLE001 - told; the other schemas are looked at
+            except Exception as error:  # noqa: BLE001 - reported; the other schemas are read
                 look.fail(f"{catalog}.{schema}", error)
                 continue
             for name in names:
@@ -134,16 +134,16 @@ class _CatalogCheck:
         self.done: list[Repaired] = []
 
     def at_the_others(self) -> None:
-        """Look at the tables that only the registry names."""
+        """Check the tables that only the registry names."""
         for name in self._listed - self._seen:
             self.at(name)
 
     def at(self, name: TableName) -> None:
-        """Look at what has a name."""
+        """Check the table of a name."""
         self._seen.add(name)
         try:
             found = self._env.store.find(name)
-        except Exception as error:  # noqa: BLE001 - told; the other tables are looked at
+        except Exception as error:  # noqa: BLE001 - reported; the other tables are read
             self.fail(str(name), error)
             return
         if isinstance(found, StoredTable):
@@ -157,7 +157,7 @@ class _CatalogCheck:
             self.done.append(Repaired(str(name), RepairAction.UNREGISTERED))
 
     def fail(self, name: str, error: Exception) -> None:
-        """Note what could not be read."""
+        """Record what could not be read."""
         self.done.append(Repaired(name, RepairAction.FAILED, problem_of(error)))
 
     def _register(self, found: StoredTable) -> None:
@@ -171,5 +171,5 @@ class _CatalogCheck:
 
 
 def _is_recorded_as(recorded: KnownTable | None, table: KnownTable) -> bool:
-    """Whether a row tells what the table does; how many rows it wrote not every commit knows."""
+    """Whether a row equals that of the table; `rows` is ignored, as not every commit has it."""
     return recorded is not None and replace(recorded, recorded_at_ms=0, rows=table.rows) == table

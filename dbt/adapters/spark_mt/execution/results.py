@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Action(Enum):
-    """What a statement did to a table."""
+    """The action of a statement on a table."""
 
     CREATED = "CREATED"
     ADOPTED = "ADOPTED"
@@ -35,7 +35,7 @@ class Action(Enum):
 
 
 class RefreshResult(Enum):
-    """How a refresh ended."""
+    """The result of a refresh."""
 
     REFRESHED = "REFRESHED"
     UP_TO_DATE = "UP_TO_DATE"
@@ -43,15 +43,15 @@ class RefreshResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RefreshOutcome:
-    """The facts of one refresh.
+    """The outcome of one refresh.
 
     Args:
-        rows: Rows in the written table or partitions; None when nothing was written.
+        rows: Rows in the written table or partitions; None if nothing was written.
         positions_from: Positions before, by source, as text; empty at the first refresh.
         positions_to: Positions after.
         duration_ms: Wall time in milliseconds.
         warnings: Sentences that the user should read.
-        note: What the rows are, where they are not those of the query over all source data.
+        note: What the rows are, if they are not those of the query over all source data.
     """
 
     refresh_id: str
@@ -69,14 +69,14 @@ class RefreshOutcome:
 
 @dataclass(frozen=True, slots=True)
 class StatementOutcome:
-    """The facts of one statement.
+    """The outcome of one statement.
 
     Args:
-        action: What happened to the table; None for a statement that only reads or refreshes.
+        action: The action on the table; None for a statement that only reads or refreshes.
         changes: One short sentence per change.
-        refresh: The refresh that the statement did, if it did one.
+        refresh: The refresh that the statement ran, if it ran one.
         warnings: Sentences that the user should read.
-        status: The table's status after the statement; empty where there is none.
+        status: The table's status after the statement; empty if there is none.
     """
 
     table: str
@@ -185,7 +185,7 @@ def _refresh_text(refresh: RefreshOutcome | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A table and who declares it; for dbt `(("dbt", "model.<project>.<name>"),)`."""
+    """A table and its declaring node; for dbt `(("dbt", "model.<project>.<name>"),)`."""
 
     name: TableName
     owner: Pairs
@@ -193,7 +193,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class KeptConfiguration:
-    """A statement with everything but the query as it is stored.
+    """A statement with every clause but the query as it is stored.
 
     Args:
         statement: The statement's text.
@@ -205,7 +205,7 @@ class KeptConfiguration:
 
 
 def document_of(result: StatementResult) -> Document:
-    """Return values that JSON knows; of statements whose rows hold no others."""
+    """Return a result as values of JSON; its rows must have no other values."""
     outcome = result.outcome
     return {
         "columns": [[column.name, column.type] for column in result.columns],
@@ -215,10 +215,10 @@ def document_of(result: StatementResult) -> Document:
 
 
 def result_of(document: Mapping[str, Any]) -> StatementResult:
-    """Return what a document was made of.
+    """Return the result of a document.
 
     Raises:
-        KeyError, TypeError, ValueError: It was made of nothing that this release knows.
+        KeyError, TypeError, ValueError: This release cannot read the document.
     """
     outcome = document["outcome"]
     return StatementResult(

@@ -51,13 +51,13 @@ def create_text(
 ) -> str:
     """Return CREATE [OR ALTER] MATERIALIZED TABLE with the full name and the original query.
 
-    Clauses stand as they were asked, what a default filled in stands in a comment, and values of
-    options whose key says that they are secret are replaced by asterisks.
+    Clauses are written as they were declared, and values from defaults in a comment. The value of
+    an option is replaced by asterisks if its key matches the redaction pattern.
 
     Args:
         definition: The table's definition.
-        confs: The reader's session: its time zone and `spark.redaction.regex`.
-        or_alter: Whether the statement shall be CREATE OR ALTER.
+        confs: The confs of the reader's session: its time zone and `spark.redaction.regex`.
+        or_alter: Whether the statement is CREATE OR ALTER.
     """
     declared = definition.declared
     options = tuple((key, shown_option(key, value, confs)) for key, value in declared.options)
@@ -67,7 +67,7 @@ def create_text(
 
 
 def shown_option(key: str, value: str, confs: Mapping[str, str]) -> str:
-    """Return an option's value for people."""
+    """Return an option's value, redacted if its key matches the pattern."""
     pattern = confs.get(REDACTION)
     return redacted(key, value, pattern) if pattern else redacted(key, value)
 
@@ -80,7 +80,7 @@ def instant(instant_ms: int, confs: Mapping[str, str]) -> str:
 
 
 def evaluated(definition: StoredDefinition, confs: Mapping[str, str]) -> str:
-    """Say which instant the start mode meant, in the words of seed 557; empty without one."""
+    """Return the instant of the start mode, in the form of FLIP-557; empty without one."""
     instant_ms = definition.resolved.start_mode.instant_ms
     if instant_ms is None:
         return ""
@@ -104,7 +104,7 @@ Row = tuple[str, str]
 
 
 def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> Iterator[Row]:
-    """Yield what the user asked for and what it resolved to."""
+    """Yield the declared clauses and their resolved values."""
     resolved, declared = definition.resolved, definition.declared
     yield "Original query", declared.query
     yield "Expanded query", resolved.expanded_query
@@ -130,7 +130,7 @@ def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> I
 
 
 def choice_rows(definition: StoredDefinition, choice: Choice) -> Iterator[Row]:
-    """Yield how the table is kept, why, and which strategies are not used."""
+    """Yield the strategy of the table, its reasons, and the strategies that are not used."""
     yield "Engine", _engine(definition, choice)
     for reason in choice.reasons:
         yield f"Reason {reason.code}{_about(reason)}", reason.text
@@ -150,13 +150,13 @@ NO_MANAGER = "none: refreshed by statements and dbt run"
 def state_rows(
     table: StoredTable, lag: Lag | None, confs: Mapping[str, str], handler: str = NO_MANAGER
 ) -> Iterator[Row]:
-    """Yield where the table stands.
+    """Yield the state of the table.
 
     Args:
         table: The table.
-        confs: The reader's session.
-        lag: As it was measured just now; None where that failed.
-        handler: Who refreshes it by himself.
+        confs: The confs of the reader's session.
+        lag: The lag as it was just measured; None if that failed.
+        handler: The manager that refreshes it, as text.
     """
     definition = table.definition
     reason = f" ({definition.status_reason})" if definition.status_reason else ""
@@ -195,7 +195,7 @@ def _lag_rows(table: StoredTable, lag: Lag | None) -> Iterator[Row]:
 
 
 def path_text(stages: Iterable[LagStage]) -> str:
-    """Return where on the way a change was or is missing: `by_product 39 s → top_products 2 s`."""
+    """Return the lag by table as text: `by_product 39 s → top_products 2 s`."""
     return " → ".join(f"{stage.table} {stage.seconds:.0f} s" for stage in stages)
 
 
@@ -228,12 +228,12 @@ def _engine(definition: StoredDefinition, choice: Choice) -> str:
 
 
 class Figure(NamedTuple):
-    """One fact.
+    """A labelled value for a catalogue.
 
     Args:
-        label: Its name for people.
-        value: The fact, for people.
-        about: What it means.
+        label: Its name.
+        value: The value as text.
+        about: Its description.
     """
 
     label: str
@@ -242,7 +242,7 @@ class Figure(NamedTuple):
 
 
 _FROM_DESC = {
-    "Freshness": "How far the table may lag behind its sources.",
+    "Freshness": "How far the table may lag its sources.",
     "Refresh mode": "Whether changes are followed, or the query is computed as a whole.",
     "Start mode": "From where on the sources are read.",
     "Status": "Whether refreshes run.",
@@ -250,12 +250,12 @@ _FROM_DESC = {
 
 
 def figures_of(table: StoredTable, lag: Lag | None, confs: Mapping[str, str]) -> tuple[Figure, ...]:
-    """Return what a catalogue shows.
+    """Return the figures of a table for a catalogue.
 
     Args:
         table: The table.
-        lag: As it was measured just now; None where that failed.
-        confs: The reader's session.
+        lag: The lag as it was just measured; None if that failed.
+        confs: The confs of the reader's session.
     """
     rows = dict([*definition_rows(table.definition, confs), *state_rows(table, None, confs)])
     described = [Figure(label, rows[label], about) for label, about in _FROM_DESC.items()]
@@ -299,13 +299,13 @@ _DESCRIBE = columns(("col_name", "STRING"), ("data_type", "STRING"), ("comment",
 
 
 _MEASURING_MS = 500
-"""For how long a list measures lags: a list of 1,000 tables may take a second."""
+"""How long a list measures lags: a list of 1,000 tables may take a second."""
 _SHOWN_ELSEWHERE = (DriftKind.ROWS, DriftKind.STATUS)
 """These have rows of their own: foreign commits, and the status."""
 
 
 class Inspection:
-    """Shows tables without changing anything, but for finishing what a statement left undone."""
+    """Shows tables. The only change that it makes is to finish an unfinished statement."""
 
     def __init__(self, environment: Environment) -> None:
         self._env = environment
@@ -313,8 +313,8 @@ class Inspection:
     def show_tables(self, statement: ShowTables) -> StatementResult:
         """List a schema's materialized tables with the figures of the registry.
 
-        A table that is being created shows as INITIALIZING from two seconds on. Lags are measured
-        now, for as many tables as half a second is enough for; the others show none.
+        A table that is being created is listed as INITIALIZING after two seconds. Lags are measured
+        now, for half a second; the remaining tables have none.
         """
         probe = TableName.of(*statement.schema, "_") if statement.schema else TableName("_")
         full = self._env.store.full_name(probe)
@@ -330,7 +330,7 @@ class Inspection:
         )
 
     def _listed(self, entry: RegistryEntry, until_ms: int) -> int | None:
-        """Measure a lag for a list; a table that cannot be measured shows none."""
+        """Measure a lag for a list; return None for a table that cannot be measured."""
         if entry.status == RefreshStatus.INITIALIZING.value or self._env.now_ms() >= until_ms:
             return None
         goal = Goal(
@@ -339,12 +339,12 @@ class Inspection:
         try:
             state = self._env.states.newest(entry.name)
             lag = measure(state, goal, self._env.states, self._env.now_ms())
-        except Exception:  # noqa: BLE001 - one table's trouble must not hide the others
+        except Exception:  # noqa: BLE001 - one table's failure must not hide the others
             return None
         return lag.seconds
 
     def _entries(self, catalog: str, schema: str) -> list[RegistryEntry]:
-        """Return the tables that are there, and those that somebody is creating now, by name."""
+        """Return the existing tables and those that are being created, by name."""
         there = self._env.registry.entries(catalog, schema)
         names = {entry.name for entry in there}
         coming = initializing(self._env, catalog, schema)
@@ -352,13 +352,13 @@ class Inspection:
         return sorted(entries, key=lambda entry: entry.name.name)
 
     def show_create(self, statement: ShowCreate) -> StatementResult:
-        """Return the statement that makes the table, clauses as they were asked."""
+        """Return the statement that creates the table, with the clauses as they were declared."""
         table = self._table(statement.name)
         text = create_text(table.definition, self._env.confs(), or_alter=statement.or_alter)
         return StatementResult(_CREATE, ((text,),))
 
     def describe(self, statement: DescribeTable) -> StatementResult:
-        """Return the table's columns, and with EXTENDED everything else that is known of it."""
+        """Return the table's columns, and with EXTENDED its definition and state."""
         table = self._table(statement.name)
         rows = [(c.name, c.type.lower(), c.comment) for c in table.definition.resolved.columns]
         if statement.extended:
@@ -378,7 +378,7 @@ class Inspection:
         ]
 
     def _looked_at(self, table: StoredTable) -> tuple[_Lines, _Lines]:
-        """Look at the sources; why that fails is what the user wants to know then."""
+        """Read the sources; return the problem as a row if that fails."""
         resolved = table.definition.resolved
         try:
             analyzed = self._env.stored_analyzer.analyze_stored(resolved)
@@ -467,7 +467,7 @@ class JobInspection:
         """Show one refresh.
 
         Raises:
-            JobNotFoundError: There is none, or not any more.
+            JobNotFoundError: There is none, or its rows were removed.
         """
         catalog = self._catalog()
         job = self._env.execution_context.log.job(catalog, job_id)

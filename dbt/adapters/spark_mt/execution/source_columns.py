@@ -1,4 +1,4 @@
-"""Columns of a table's sources: as its definition saw them, and as they are now."""
+"""Columns of a table's sources: as its definition recorded them, and as they are now."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def raise_if_unfit(environment: Environment, table: StoredTable, analyzed: AnalyzedQuery) -> None:
-    """Refuse a result whose columns are not those of the table, or that may have moved unseen.
+    """Refuse a result with other columns than the table, or possibly with other source columns.
 
     Args:
         environment: The ports.
@@ -41,7 +41,8 @@ def raise_if_unfit(environment: Environment, table: StoredTable, analyzed: Analy
         analyzed: Its stored query, as it is now.
 
     Raises:
-        RefreshSchemaError: That is so; every column and every source is named.
+        RefreshSchemaError: The columns differ, or the result would not show a change of source
+            columns. Every column and every source is named.
     """
     resolved = table.definition.resolved
     if problems := result_problems(resolved, analyzed.columns):
@@ -56,8 +57,8 @@ def raise_if_unfit(environment: Environment, table: StoredTable, analyzed: Analy
 def with_source_columns(environment: Environment, table: StoredTable) -> StoredDefinition:
     """Return a table's definition with the columns of its sources, as far as these are known.
 
-    For a definition that was stored without them, they are those of the versions that the rows of
-    the table reflect.
+    If the definition was stored without them, they are read from the versions that the rows of the
+    table reflect.
     """
     definition = table.definition
     resolved, context = definition.resolved, definition.resolved.context
@@ -75,7 +76,7 @@ def with_source_columns(environment: Environment, table: StoredTable) -> StoredD
 
 
 def new_source_columns(resolved: ResolvedDefinition, analyzed: AnalyzedQuery) -> str:
-    """Return which columns of sources a definition with a `*` does not read; empty for none."""
+    """Describe the source columns that a definition with a `*` does not read; empty for none."""
     if not has_star(resolved.expanded_query):
         return ""
     names, recorded = Names.of(resolved.context), recorded_fields(resolved.source_columns)
@@ -103,7 +104,7 @@ def _source_changes(resolved: ResolvedDefinition, analyzed: AnalyzedQuery) -> It
 def _unseen_changes(
     environment: Environment, table: StoredTable, analyzed: AnalyzedQuery
 ) -> Iterator[str]:
-    """Yield the sources whose columns are others than those that the rows were computed from."""
+    """Yield the sources whose columns differ from those that the rows were computed from."""
     sources = {str(source.name): source for source in analyzed.sources}
     names = Names.of(table.definition.resolved.context)
     for each in analyzed.source_columns:
@@ -120,7 +121,7 @@ def _columns_before(
     source: Source | None,
     now: tuple[FieldName, ...],
 ) -> tuple[FieldName, ...] | None:
-    """The columns of a source in the state that the rows reflect; None where that is unknown."""
+    """Return the columns of a source in the state that the rows reflect; None if unknown."""
     position = None if source is None else (table.positions or {}).get(str(source.name))
     if source is None or position is None:
         return None

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 _NO_OLDER_DEFINITION = 2**31
-"""As the published generation: a walk through commits then does not look for a definition."""
+"""A published generation with which a walk through commits does not search for a definition."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """What a materialized table reflects at one of its versions.
+    """The state of its sources that a materialized table reflects at one of its versions.
 
     Args:
         name: The full name.
         version: Its version.
-        positions: Up to where its rows reflect its sources; None where its commits do not tell.
+        positions: Up to where its rows reflect its sources; None if its commits do not have that.
         read_at_ms: When the refresh that wrote its rows read the sources, milliseconds since the
-            epoch, UTC; None where its commits do not tell.
-        took_ms: From then to the commit.
-        unfollowed: Full names, in lower case, of sources whose changes are not to reach it.
+            epoch, UTC; None if its commits do not have that.
+        took_ms: The time from then to the commit.
+        unfollowed: Full names, in lower case, of sources whose changes are not applied to it.
         is_newest: Whether this is its newest version.
     """
 
@@ -50,13 +50,13 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """What a reader that stopped at a position has not read of a source.
+    """The changes of a source that a reader at a position has not read.
 
     Args:
-        changed_at_ms: When the first commit behind the position was made that changes rows; None
+        changed_at_ms: When the first commit after the position that changes rows was made; None
             without one.
-        state: For a materialized table: what it reflected right before that commit, and without
-            one, what it reflects now.
+        state: For a materialized table: the state that it reflected right before that commit, and
+            without one, the state that it reflects now.
     """
 
     changed_at_ms: int | None
@@ -64,17 +64,17 @@ class Unread:
 
 
 class SourceStates(Protocol):
-    """Tells what readers of sources have not read; for lags."""
+    """Reads the changes of sources that their readers have not read; for lags."""
 
     def newest(self, name: TableName) -> TableState | None:
-        """Return what a materialized table reflects now; None where there is no such table."""
+        """Return the state that a materialized table reflects now; None without such a table."""
         ...
 
     def unread(self, source: TableName, position: FollowedPosition) -> Unread:
-        """Return what a reader that stopped at a position has not read of a source.
+        """Return the changes of a source that a reader at a position has not read.
 
-        A commit that changes no rows (compaction, properties, a refresh that found nothing) is no
-        change. Of a log, the time of the first record behind the position counts. Of a table that
+        A commit that changes no rows (compaction, properties, a refresh without changes) does not
+        count. For a log, the time of the first record after the position counts. For a table that
         was dropped and created again, all commits are unread.
 
         Raises:
@@ -83,22 +83,23 @@ class SourceStates(Protocol):
         ...
 
     def forget(self) -> None:
-        """Ask the catalog again where tables live and how they are defined."""
+        """Read paths and definitions of tables from the catalog again."""
         ...
 
 
 def state_of(
     name: TableName, commits: Iterable[Commit], definition: StoredDefinition | None
 ) -> TableState | None:
-    """Return what a materialized table reflects; None for a table that is none.
+    """Return the state that a materialized table reflects; None for any other table.
 
-    A table in mode FULL whose scheduled runs write partitions has the state of the partition that
-    was written last: its other partitions are those of other periods.
+    If scheduled runs of a table in mode FULL write partitions, the partition that was written last
+    counts. The other partitions are those of other periods.
 
     Args:
         name: The full name.
-        commits: From the version that counts backwards; read only as far as needed.
-        definition: What tells which sources it does not follow; None where it cannot be read.
+        commits: Its commits from that version backwards; read only as far as needed.
+        definition: Its definition, for the sources that it does not follow; None if it cannot be
+            read.
     """
     seen: list[Commit] = []
     history = read_history(_noting(commits, seen), _NO_OLDER_DEFINITION)
@@ -129,7 +130,7 @@ def _is_by_partition(definition: StoredDefinition | None) -> bool:
 
 
 def _partition(commits: Iterable[Commit], written: int) -> Commit | None:
-    """The newest commit that wrote partitions after the one that wrote all rows."""
+    """Return the newest commit that wrote partitions after the one that wrote all rows."""
     for commit in commits:
         if (
             commit.version > written

@@ -52,19 +52,19 @@ _WHOLE = (
     "{problem}"
 )
 _ADD_KEY = (
-    "a PRIMARY KEY that is what the query groups by, or what tells its rows apart, or FROM_NOW, "
+    "a PRIMARY KEY that is what the query groups by, or what distinguishes its rows, or FROM_NOW, "
     "which keeps all rows and skips what happened until now"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A definition with the start that it has.
+    """A definition with its start positions.
 
     Args:
-        resolution: The definition, with the instant of its start and what the user should know.
+        resolution: The definition, with the instant of its start and warnings.
         run: The refresh.
-        baseline: From where its sources count; None where all source data does.
+        baseline: The positions from which its sources count; None if all source data counts.
     """
 
     resolution: Resolution
@@ -72,7 +72,7 @@ class Begun:
     baseline: Baseline | None = None
 
     def counted(self, plan: Plan) -> Plan:
-        """Return the plan of a new table such that it counts its sources from the start on."""
+        """Return the plan of a new table that counts its sources from the start."""
         if self.baseline is None:
             return plan
         return counted_from(plan, self.baseline, kept_by(self.resolution, self.baseline))
@@ -83,13 +83,13 @@ _STARTS = Refusal.of(STREAM, "START", "a start computes rows, and a stream resum
 
 
 def filling(environment: Environment, trigger: str, resolution: Resolution) -> RefreshRun:
-    """Name a refresh that computes all rows of a definition."""
+    """Return a new run that computes all rows of a definition."""
     run = environment.run(trigger, resolution.analyzed)
     return replace(run, choice=choose(resolution.definition, resolution.analyzed, None, _FILL))
 
 
 def begin(environment: Environment, name: TableName, resolution: Resolution, trigger: str) -> Begun:
-    """Start a table that is created or replaced; RESUME_OR_x means x (semantics 7).
+    """Start a table that is created or replaced; RESUME_OR_x means x.
 
     Raises:
         StartModeChangeError: The sources changed since the start in a way that cannot be followed.
@@ -108,10 +108,10 @@ def begin_again(
     resolution: Resolution,
     changes: Sequence[Change],
 ) -> Begun | None:
-    """Start a changed definition, where `changes` reach the rows.
+    """Start a changed definition, if `changes` affect the rows.
 
     Returns:
-        None where nothing but the beginning was asked for.
+        The start; None if all source data counts.
 
     Raises:
         StartModeChangeError: The start mode is not possible for this query and this table.
@@ -132,7 +132,7 @@ def begin_again(
 
 
 def _evaluated(environment: Environment, name: TableName, resolution: Resolution) -> Resolution:
-    """Give the start mode the instant of this moment, in which it takes effect."""
+    """Evaluate the start mode at the current instant, at which it takes effect."""
     definition = resolution.definition
     zone = parse_zone(dict(definition.context.confs).get(SESSION_TIME_ZONE, "UTC"))
     mode = definition.start_mode.mode
@@ -141,7 +141,7 @@ def _evaluated(environment: Environment, name: TableName, resolution: Resolution
 
 
 def _acts(resolution: Resolution) -> bool:
-    """In mode FULL a start mode is stored and has no effect (semantics 7)."""
+    """Whether the start mode has an effect; in mode FULL it is only stored."""
     return resolution.definition.refresh_mode is RefreshMode.CONTINUOUS
 
 
@@ -170,7 +170,7 @@ class _Starter:
         return self._fallback(table, problem) if problem else self._started(since, None, ())
 
     def kept(self, table: StoredTable, *, widens: bool) -> Begun:
-        """Start after the rows that are there, which stay."""
+        """Start after the existing rows, which stay."""
         if widens:
             raise self._refused(problem="a widened column needs all rows to be written again")
         if self._mode.resumes:
@@ -194,7 +194,7 @@ class _Starter:
         return mode.type.fallback is StartModeType.FROM_NOW and mode.interval is None
 
     def _instant_positions(self) -> tuple[SourcePositions, tuple[str, ...]]:
-        """The positions before the instant; FROM_NOW means those that the refresh reads."""
+        """Return the positions before the instant; for FROM_NOW those that the refresh reads."""
         newest = positions_of(self.shape.followed, self.run.positions)
         instant = self.resolution.definition.start_mode.instant_ms
         if self._is_now or instant is None:
@@ -265,7 +265,7 @@ class _Starter:
         return Begun(resolution, run, baseline)
 
     def _of_start(self, baseline: Baseline) -> Choice:
-        """Return how the rows of the start are computed."""
+        """Return the strategy that computes the rows of the start."""
         definition, analyzed = self.resolution.definition, self.resolution.analyzed
         if not baseline.keeps_rows:
             return choose(definition, analyzed, baseline, _FILL)
@@ -280,7 +280,7 @@ class _Starter:
         return choose(definition, analyzed, baseline, inputs, (_STARTS,))
 
     def _by_changes(self, *, keeps_rows: bool) -> Choice:
-        """Return how later changes of the sources are applied, apart from a stream."""
+        """Return the strategy for later changes of the sources, without streams."""
         definition, analyzed = self.resolution.definition, self.resolution.analyzed
         baseline = Baseline((), 0 if keeps_rows else None, f"START_MODE = {self._sql}")
         choice = choose(definition, analyzed, baseline, excluded=(_STARTS,))
@@ -306,7 +306,7 @@ class _Starter:
         return changes_after(self.environment, self.run, since)
 
     def _skipped(self, table: StoredTable, since: SourcePositions) -> tuple[str, ...]:
-        """Name what happened between the rows that stay and now, and is not processed."""
+        """Describe the changes between the rows that stay and now, which are not processed."""
         before = table.positions or {}
         return tuple(
             f"{name}: what happened after {before.get(name, 'an unknown position')} up to {upto} "

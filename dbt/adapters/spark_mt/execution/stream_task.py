@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class Conflict(Enum):
-    """What somebody else did to the table of a stream.
+    """A change by another writer to the table of a stream.
 
     Attributes:
-        NO: Nothing that concerns the stream.
-        CHANGED: It is another table now, has another definition, or lost its sources: what was done
-            is done.
-        WRITTEN: A number was taken, maybe by a statement that waits for its turn.
+        NO: No change that affects the stream.
+        CHANGED: It is another table now, has another definition, or lost its sources. Batches that
+            were committed stay.
+        WRITTEN: A sequence number was taken, maybe by a statement that waits for writer priority.
     """
 
     NO = "no"
@@ -41,8 +41,8 @@ class Conflict(Enum):
 
 
 RECORD_AGAIN_MS = 24 * 3600 * 1000
-"""How often a manager tells that a stream runs which does nothing, so that the log, whose rows are
-kept for 30 days, knows of it."""
+"""How often a manager records that an idle stream runs. Otherwise the log, whose rows are kept for
+30 days, would lose it."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -60,7 +60,7 @@ def stream_task(table: StoredTable, run: RefreshRun, every_ms: int | None = None
 def _are_readable(environment: Environment, task: StreamTask) -> bool:
     """Whether the sources with versions are those that the positions name.
 
-    A table that was made anew has other rows behind a version's number, and no stream can tell.
+    A table that was created again has other rows at a version, which no stream can notice.
     """
     positions = task.table.positions or {}
     return all(
@@ -73,7 +73,7 @@ def _are_readable(environment: Environment, task: StreamTask) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NewBatches:
-    """What a stream committed since it was asked last."""
+    """The commits of a stream since the last call of `take`."""
 
     positions: Positions | None
     batches: int
@@ -82,11 +82,11 @@ class NewBatches:
 
 
 class HostedStream:
-    """A stream with the row that tells of it in the log of refreshes, as long as it runs.
+    """A running stream and its row in the log of refreshes.
 
     The row is written when the stream has run for two seconds, when it has committed batches, and
-    when it ends; figures wait for those of other streams. Without a manager, whose lease tells that
-    its streams run, there is a row a minute.
+    when it ends. Figures wait for those of other streams. A manager's lease covers its streams;
+    without a manager, there is a row a minute.
     """
 
     def __init__(self, environment: Environment, stream: Stream, task: StreamTask) -> None:
@@ -104,25 +104,25 @@ class HostedStream:
 
     @property
     def is_active(self) -> bool:
-        """Whether it goes on."""
+        """Whether it is running."""
         return self._stream.is_active
 
     @property
     def is_in_batch(self) -> bool:
         """Whether a batch is being written.
 
-        Its commit would look like somebody else's, and the fence tells it what it has to know.
+        Its commit would look like that of another writer. The fence detects any conflict.
         """
         return self._stream.is_in_batch
 
     @property
     def failure(self) -> Exception | None:
-        """Why it ended by itself."""
+        """Why it ended, if it was not stopped."""
         return self._stream.failure
 
     @property
     def looked_at_ms(self) -> int:
-        """Since when nothing that the sources had is missing."""
+        """An instant up to which no change of the sources is missing."""
         return self._stream.looked_at_ms
 
     def take(self) -> NewBatches | None:
@@ -138,10 +138,11 @@ class HostedStream:
         )
 
     def conflict(self) -> Conflict:
-        """Whether somebody else changed the table in a way that concerns the stream.
+        """Return whether another writer changed the table in a way that affects the stream.
 
-        Maintenance and changes of rows by users do not; what we commit elsewhere does, and so does
-        a source that was made anew: its stream may wait for a version that it already had.
+        Maintenance and changes of rows by users do not. Commits of materialized tables by other
+        processes do. A source that was created again does, too: its stream may wait for a version
+        that the source already had.
         """
         if self._has_lost_its_sources():
             return Conflict.CHANGED
@@ -157,7 +158,7 @@ class HostedStream:
         return conflict
 
     def report(self) -> None:
-        """Tell that it runs, where that is due, and write what must not wait any longer."""
+        """Record that the stream runs, if that is due, and write rows that must not wait longer."""
         now, recorded_ms = self._env.now_ms(), self._recorded_ms
         if recorded_ms is None:
             if now - self._recorder.job.started_at_ms >= FIRST_HEARTBEAT_S * 1000:
@@ -167,7 +168,7 @@ class HostedStream:
         self._write_due()
 
     def end(self) -> None:
-        """Stop it between two batches, and tell so."""
+        """Stop the stream between two batches, and record that."""
         self._stream.stop()
         if self._recorder.is_over:
             return
@@ -189,7 +190,7 @@ class HostedStream:
         return self._recorder.running_job()
 
     def _write_due(self) -> None:
-        """A manager writes the rows of all its streams; elsewhere whichever stream comes first."""
+        """Write the rows that are due, unless a manager does that for all of its streams."""
         if self._deferred.covered:
             return
         try:
@@ -202,7 +203,7 @@ class HostedStream:
         return done.table.version if done else self.task.table.version
 
     def _compared(self, found: StoredTable) -> Conflict:
-        """A batch that was committed a moment ago has this stream's own name."""
+        """Compare the table with the stream's; a batch of its own has the stream's refresh id."""
         ours, there = self.task.table.definition, found.definition
         if (there.table_id, there.generation) != (ours.table_id, ours.generation):
             return Conflict.CHANGED
@@ -213,7 +214,7 @@ class HostedStream:
         return Conflict.NO if is_ours or found.seq <= seq else Conflict.WRITTEN
 
     def _has_lost_its_sources(self) -> bool:
-        """Looked at once per batch that could have been, as long as there is none."""
+        """Whether the sources were created again; without batches, checked once per interval."""
         done, now = self._stream.done, self._env.now_ms()
         table = done.table if done else self.task.table
         if table.seq != self._looked_for:
@@ -225,7 +226,7 @@ class HostedStream:
         return not _are_readable(self._env, replace(self.task, table=table))
 
     def _registration(self, done: BatchDone | None) -> Register | None:
-        """What brings the table's row in the registry up to a batch; None if it is."""
+        """Return the registration of a batch in the registry; None if the row is up to date."""
         if done is None or done is self._registered:
             return None
         self._registered = done

@@ -1,8 +1,8 @@
 """Port of table formats: tables that keep versions, as the engine reads and writes them.
 
-`definition/table_format.py` has what a format is called. The protocols here are what it does. A
+`definition/table_format.py` has the names of a format. The protocols here have its operations. A
 folder below `spark/` implements them, and `tests/support/memory/` in memory. The contract suite in
-`tests/behaviour/table_format.py` says what every implementation must do.
+`tests/behaviour/table_format.py` has the requirements on every implementation.
 
 A write is fenced by a number: of several writers that commit under the same number, the first one
 wins. A number that was committed is never accepted again, nor is a lower one.
@@ -31,10 +31,10 @@ FENCE = "materialized-table"
 """The fence of the commits of materialized tables."""
 
 SessionT_contra = TypeVar("SessionT_contra", contravariant=True)
-"""In which the engine runs statements; no other thread uses it at the same time."""
+"""A session that runs statements of the engine; no other thread uses it at the same time."""
 RowsT = TypeVar("RowsT")
 RowsT_co = TypeVar("RowsT_co", covariant=True)
-"""How the engine hands rows over: the text of a query on Spark, tuples in memory."""
+"""Rows in the form of the engine: the text of a query on Spark, tuples in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class VersionRange:
 
     Args:
         name: The full name.
-        location: Where the table lives.
-        after: Its changes count from here on; `BEFORE_ALL` for all of its rows.
+        location: The table's path.
+        after: The position after which changes count; `BEFORE_ALL` for all of its rows.
         upto: The newest position that counts.
     """
 
@@ -55,26 +55,26 @@ class VersionRange:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing can have happened."""
+        """Whether the range can have no changes."""
         return self.after == self.upto
 
 
 class TableLog(Protocol):
-    """Reads the commits of tables, each table given by where it lives.
+    """Reads the commits of tables, each table given by its path.
 
-    Old commits may be removed. What is left has no gaps.
+    Old commits may be removed. The remaining ones have no gaps.
     """
 
     def versions(self, location: str) -> list[int]:
-        """Return the versions whose commits are still there, oldest first; none without a log."""
+        """Return the versions whose commits still exist, oldest first; none without a log."""
         ...
 
     def newest(self, location: str, known: int = -1) -> int:
-        """Return the newest version of a table; -1 where there is no log.
+        """Return the newest version of a table; -1 without a log.
 
         Args:
-            location: Where the table lives.
-            known: A version that it had before, from which the search begins if it is still there.
+            location: The table's path.
+            known: A version that it had before. The search begins there if its commit still exists.
         """
         ...
 
@@ -83,11 +83,11 @@ class TableLog(Protocol):
         ...
 
     def next_after(self, location: str, version: int) -> int | None:
-        """Return the first version after one that the log has; None where there is none."""
+        """Return the first version after `version` that the log has; None without one."""
         ...
 
     def commit(self, location: str, version: int) -> Commit | None:
-        """Return one commit, or None where the log does not have it."""
+        """Return one commit, or None if the log does not have it."""
         ...
 
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
@@ -95,18 +95,21 @@ class TableLog(Protocol):
         ...
 
     def commit_times(self, location: str, versions: Iterable[int]) -> dict[int, int]:
-        """Return when commits were made, as time travel counts it, by version.
+        """Return the times of commits, as time travel reads them, by version.
 
-        Milliseconds since the epoch, UTC.
+        Times are milliseconds since the epoch, UTC.
         """
         ...
 
     def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
-        """Yield commits from a version, or from the newest one, to the oldest that is there."""
+        """Yield commits from a version, or from the newest one, to the oldest that still exists."""
         ...
 
     def stamp(self, location: str, version: int) -> str:
-        """Return what differs when another table's commit has a version; empty where none has."""
+        """Return a value that identifies the commit of a version; empty without such a commit.
+
+        It differs from that of another table's commit with the same version.
+        """
         ...
 
     def first_row_change(self, location: str, first: int, last: int) -> Commit | None:
@@ -122,17 +125,17 @@ class RowsNotThereError(Exception):
 
 
 class TableChanges(Protocol[RowsT_co]):
-    """Reads what happened to the rows of a table between two of its versions, as bags of rows."""
+    """Reads the changes of a table's rows between two of its versions, as bags of rows."""
 
     def kind(self, range_: VersionRange) -> ChangeKind:
-        """Return what happened in a range whose first version was verified.
+        """Return the kind of change in a range whose first version was verified.
 
         A table that was written again with the same rows did not change.
         """
         ...
 
     def extent(self, range_: VersionRange) -> ChangeExtent:
-        """Return how much happened in a range whose first version was verified, from the log."""
+        """Return the extent of change in a range with a verified first version, from the log."""
         ...
 
     def added(self, range_: VersionRange) -> RowsT_co:
@@ -148,9 +151,9 @@ class TableChanges(Protocol[RowsT_co]):
 
         Args:
             range_: The range.
-            weight: The name of one more column, the last one. It says how often the range added
-                the row, as a negative number how often it removed it. Rows that the format can
-                compare are there once.
+            weight: The name of one more column, the last one. It has the number of times that the
+                range added the row, or as a negative number, removed it. Rows that the format can
+                compare occur once.
         """
         ...
 
@@ -158,8 +161,8 @@ class TableChanges(Protocol[RowsT_co]):
 class VersionedTables(Protocol[SessionT_contra, RowsT]):
     """Tables of a format: their history, their commits, their changes and their maintenance.
 
-    A write makes one commit. It belongs to the caller of `commit`, which says by what number the
-    commit is fenced and what it tells about itself.
+    A write makes one commit. The caller of `commit` passes the number that fences the commit, and
+    its metadata.
     """
 
     @property
@@ -199,15 +202,15 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         """Run a write, whose one commit has the metadata and, with a number, the fence.
 
         Args:
-            session: In which the write runs.
-            metadata: What the commit says about itself.
+            session: The session of the write.
+            metadata: The metadata of the commit.
             number: The number that the fence accepts once; None for a commit without a fence.
             write: Makes one commit.
-            fence: Whose numbers they are. Numbers of different fences are independent.
+            fence: The fence of the number. Numbers of different fences are independent.
 
         Returns:
-            The version, or None where the commit was skipped, because the table has a commit with
-            this number of the fence or with a higher one.
+            The version, or None if the commit was skipped. That happens if the table has a commit
+            with this number of the fence or with a higher one.
         """
         ...
 
@@ -219,11 +222,11 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         *,
         replace: bool = False,
     ) -> None:
-        """Create a table with everything that follows from its definition, and with rows.
+        """Create a table with columns, layout and properties of its definition, and with rows.
 
         Args:
-            session: In which the statement runs.
-            definition: What is created.
+            session: The session of the statement.
+            definition: The definition.
             rows: The rows.
             replace: Whether a table of the name, or files at its location, are replaced.
         """
@@ -266,10 +269,10 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         *,
         adds_columns: bool = False,
     ) -> None:
-        """Replace the rows of some keys by other rows; keys without a row lose theirs.
+        """Replace the rows of some keys by other rows; remove those of keys without a row.
 
         Args:
-            session: In which the statement runs.
+            session: The session of the statement.
             definition: The table, which has a PRIMARY KEY.
             rows: The rows, none of another key.
             keys: The columns of the PRIMARY KEY, each key once.
@@ -284,7 +287,7 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         rows: RowsT,
         key: Sequence[str],
     ) -> None:
-        """Add rows, which take the place of those that have the same key."""
+        """Add rows, which replace those that have the same key."""
         ...
 
     def apply_changes(
@@ -295,14 +298,14 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         removed: RowsT,
         unique_by: Sequence[str] = (),
     ) -> None:
-        """Remove and add rows, as bags; all other rows stay where they are.
+        """Remove and add rows, as bags; all other rows stay.
 
         Args:
-            session: In which the statement runs.
+            session: The session of the statement.
             definition: The table.
             added: Rows to add.
             removed: Rows to remove. Of several equal rows in the table only as many are removed.
-            unique_by: Columns that hold different values in every row of the table, before and
+            unique_by: Columns that have different values in every row of the table, before and
                 after; none if there are none.
 
         Raises:
@@ -327,10 +330,11 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
     def add_not_null(
         self, session: SessionT_contra, name: TableName, constraint: str, column: str
     ) -> None:
-        """Let a table refuse NULL in a column, by a constraint of this name.
+        """Add a constraint of this name, by which a table refuses NULL in a column.
 
-        The table must have no NULL in it. The format says so by its conditions
-        `rows_break_constraint`, and by `constraint_exists` that it refuses NULL already.
+        The table must have no NULL in it; otherwise the error has a condition of the format's
+        `rows_break_constraint`. If it refuses NULL already, the condition is of
+        `constraint_exists`.
         """
         ...
 
@@ -349,5 +353,5 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         ...
 
     def vacuum(self, session: SessionT_contra, name: TableName, kept_ms: int) -> None:
-        """Remove files that were replaced longer ago than that."""
+        """Remove files that were replaced more than `kept_ms` ago."""
         ...

@@ -30,15 +30,15 @@ class Commit:
 
     Args:
         timestamp_ms: When it was made, milliseconds since the epoch, UTC.
-        operation: The format's name of what it did, for people.
-        metadata: The commit metadata, None for a commit of another program.
-        rows: Rows written, where they were counted.
+        operation: The format's name of the operation, as text.
+        metadata: The commit metadata; None for a commit of another program.
+        rows: Rows written, if they were counted.
         identity: The format's own identity of this version.
         problem: Why the commit metadata cannot be read; empty if it can, or if there is none.
-        effect: What the operation does.
-        restored: The version that a RESTORE brought back; None where the commit does not say.
-        changed: How many rows an UPDATE, DELETE or MERGE added, changed and removed; None for any
-            other operation.
+        effect: The effect of the operation.
+        restored: The version that a RESTORE brought back; None if the commit does not have it.
+        changed: The number of rows that an UPDATE, DELETE or MERGE added, changed and removed; None
+            for any other operation.
     """
 
     version: int
@@ -55,21 +55,21 @@ class Commit:
 
 @dataclass(slots=True)
 class History:
-    """What a walk from the newest commit backwards found.
+    """Result of a walk from the newest commit backwards.
 
-    `newest`, `written`, `definition` and `foreign` are those of the state that the table has: a
-    RESTORE leads to the version that it brought back. `seq` is the highest that was met, also
+    `newest`, `written`, `definition` and `foreign` are those of the state that the table has. A
+    RESTORE leads to the version that it brought back. `seq` is the highest that was read, also
     among commits that a RESTORE made void, because RESTORE does not lower the fence.
 
     Args:
         version: The table's newest version; -1 without commits.
-        seq: The highest sequence number of our commits; 0 when the log holds none of them.
-        newest: The facts of our newest fenced commit.
-        written: Our newest commit that wrote all rows, or that took them over.
+        seq: The highest sequence number of our commits; 0 if the log has none of them.
+        newest: The metadata of our newest fenced commit.
+        written: Our newest commit that wrote all rows, or that adopted them.
         definition: The newest encoded definition in a commit.
         foreign: Commits of others that changed rows since all of them were written, oldest first.
-        released: The facts of the commit by which the table became a plain one again.
-        is_unsure: Whether a RESTORE to a timestamp hides which version the table is at.
+        released: The metadata of the commit by which the table became a plain one again.
+        is_unsure: Whether a RESTORE to a timestamp hides the version that the table is at.
         unreadable: A commit of ours that cannot be read, and that no newer one makes irrelevant.
         is_seq_hidden: Whether a commit that cannot be read may have a higher number than `seq`.
         is_replaced: Whether another program replaced the table since all rows were written.
@@ -89,7 +89,7 @@ class History:
 
     @property
     def is_ours(self) -> bool:
-        """Whether a commit of ours says that this is a materialized table."""
+        """Whether a commit of ours shows that this is a materialized table."""
         return self.newest is not None or (self.is_unsure and self.seq > 0)
 
     @property
@@ -105,7 +105,7 @@ class History:
         return bool(self.definition) or self.newest.generation <= published_generation
 
     def last_refresh(self) -> LastRefresh | None:
-        """Return the refresh that wrote the rows, or None where the log no longer tells."""
+        """Return the refresh that wrote the rows, or None if the log no longer has it."""
         metadata = self.newest
         if metadata is None or metadata.refresh is None:
             return None
@@ -154,10 +154,10 @@ def read_history(commits: Iterable[Commit], published_generation: int = -1) -> H
 
 
 def _find_fence(history: History, commits: Iterator[Commit]) -> None:
-    """Look for our highest number below a RESTORE to a timestamp.
+    """Find our highest number before a RESTORE to a timestamp.
 
-    Its text has no zone, so nobody can tell which version it brought back: what is among the
-    table's properties is its definition, and the state of its rows is unknown.
+    The timestamp has no zone, so the version that it brought back is not known. The definition is
+    the one among the table's properties, and the state of its rows is unknown.
     """
     history.is_unsure = True
     for commit in commits:

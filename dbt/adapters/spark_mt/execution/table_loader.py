@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 
 
 _FAR = 200
-"""How many commits back a table without our properties may once have been one of ours."""
+"""Number of commits that are searched for our metadata, of a table without our properties."""
 _CLONE = "clone of a materialized table"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with versions, as a store sees it.
+    """A table with versions, as a store reads it.
 
     Args:
         name: The full name.
         format: The format in which it is stored.
-        identity: Reads the format's own identity of the table; only asked where it matters.
+        identity: Reads the format's own identity of the table; only called if needed.
         properties: The table's properties, none of them redacted.
         clustered_by: Its clustering columns.
         commits: Reads its commits, the newest first; only as far as needed.
-        columns: Reads the columns that it really has; not asked of plain tables that stay plain.
+        columns: Reads its actual columns; not called for plain tables that stay plain.
     """
 
     name: TableName
@@ -69,7 +69,7 @@ class Table:
 
 
 def identify(table: Table) -> FoundTable:
-    """Return what `table` is: a stranger, a materialized table, or one that was damaged."""
+    """Return the state of `table`: unmanaged, materialized, inconsistent or unreadable."""
     try:
         published = published_definition(table.properties, table.name)
         if published is None:
@@ -80,7 +80,7 @@ def identify(table: Table) -> FoundTable:
 
 
 def _marked(table: Table, published: StoredDefinition) -> FoundTable:
-    """A table with a definition among its properties: its own, or one that was copied, or left."""
+    """Identify a table with a definition among its properties: its own, a copied or an old one."""
     history = read_history(table.commits(), published.generation)
     if history.released:
         return table.plain
@@ -92,7 +92,7 @@ def _marked(table: Table, published: StoredDefinition) -> FoundTable:
 
 
 def plain_table(table: Table, partitioned_by: tuple[str, ...]) -> PlainTable:
-    """Return what adopting `table` must know, which `identify` took for a stranger.
+    """Return an unmanaged table, as `identify` returned it, with the facts for its adoption.
 
     Raises:
         UnreadableDefinitionError: It has a definition that cannot be read.
@@ -123,7 +123,7 @@ def published_definition(properties: Mapping[str, str], name: TableName) -> Stor
 
 
 def readable_definition(properties: Mapping[str, str], name: TableName) -> StoredDefinition | None:
-    """Return the definition among a table's properties, or None if none there can be read."""
+    """Return the definition among a table's properties, or None if there is no readable one."""
     with suppress(UnreadableDefinitionError):
         return published_definition(properties, name)
     return None
@@ -169,9 +169,9 @@ def _checked_table(
 def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
     """Whether everything was written that follows from the published definition.
 
-    A CREATE publishes the definition in its one commit and our note of the identity after it; a
-    refresh drops the clustering and sets it again after its commit. Releases before NOT NULL became
-    a constraint of the table left it to refreshes.
+    A CREATE publishes the definition in its one commit, and the identity property after it. A
+    refresh drops the clustering, and sets it again after its commit. Releases before NOT NULL
+    became a constraint of the table left the check to refreshes.
     """
     if table.format.identity_property not in table.properties:
         return False
@@ -183,11 +183,11 @@ def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
 
 
 def _seq(history: History, fence: int = 0) -> int:
-    """The seq to go on from; where a commit cannot be read, the highest that it may have.
+    """Return the seq to continue from; if a commit cannot be read, the highest that it may have.
 
-    The log holds no commit of ours any more when the last one is older than 30 days: then it is the
-    highest possible one. Every seq is one version at least, and the first one is 1 in version 0, or
-    follows the fence of a table that was adopted.
+    The log may no longer have our last commit, if that is older than 30 days. Then the result is
+    the highest possible seq. Every seq has at least one version. The first seq is 1 in version 0,
+    or follows the fence of a table that was adopted.
     """
     highest = fence + history.version + 1
     return max(history.seq, highest) if history.is_seq_hidden else history.seq or highest
@@ -198,7 +198,7 @@ def _folded(column: str) -> str:
 
 
 def _unmarked(table: Table) -> FoundTable:
-    """A table without our properties: never ours, or not yet, or no longer."""
+    """Identify a table without our properties: never materialized, not yet, or no longer."""
     history = read_history(islice(table.commits(), _FAR))
     if history.unreadable is not None:
         return _unreadable_commit(table, history, history.unreadable)
@@ -212,9 +212,9 @@ def _unmarked(table: Table) -> FoundTable:
 
 
 def _is_just_adopted(history: History) -> bool:
-    """Whether the properties lack the definition because nobody has written it yet.
+    """Whether the properties lack the definition because it has not been written yet.
 
-    Nothing fills an adopted table before its definition is published, see `never_published`.
+    No refresh fills an adopted table before its definition is published, see `never_published`.
     """
     metadata = history.written.metadata if history.written is not None else None
     if metadata is None or metadata.kind is not CommitKind.ADOPTION:
@@ -234,9 +234,9 @@ def _adopted(table: Table, history: History) -> FoundTable:
 def _unreadable_commit(
     table: Table, history: History, commit: Commit, published: StoredDefinition | None = None
 ) -> Unreadable:
-    """A table with a commit that may hold positions and a definition that this release cannot read.
+    """Return a table with a commit whose positions or definition this release cannot read.
 
-    Going on from an older commit would read source rows twice, or undo an ALTER. The commit may
+    Continuing from an older commit would read source rows twice, or undo an ALTER. The commit may
     have the generation after the published one, so the next definition takes the one after that.
     """
     error = UnreadableCommitError(table=table.name, version=commit.version, problem=commit.problem)
@@ -265,7 +265,7 @@ def _unreadable(table: Table, error: UnreadableDefinitionError) -> Unreadable:
 
 
 def _inconsistency(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:
-    """Say how the table's columns differ from those of its definition, empty if they do not."""
+    """Describe how the columns differ from those of the definition; empty if they do not."""
     wanted = [(c.name, c.type) for c in definition.resolved.columns]
     real = [(c.name, c.type) for c in columns]
     if wanted == real:

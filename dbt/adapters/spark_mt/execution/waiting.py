@@ -32,9 +32,9 @@ class WaitTimeoutError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_WAIT_TIMEOUT"
     text = "The materialized table {table} is not {wanted} after {seconds} seconds: {problem}."
     remedy = (
-        "Look at the manager's page or at DESC EXTENDED for what keeps it; raise `at_most` of the "
-        "model's config `wait`, or set it to none. The definition is stored, and the manager goes "
-        "on; nothing else was changed."
+        "The manager's page and DESC EXTENDED show the cause; raise `at_most` of the model's "
+        "config `wait`, or set it to none. The definition is stored, and the manager continues; "
+        "nothing else was changed."
     )
 
 
@@ -44,23 +44,23 @@ class Keeper:
 
     Args:
         lease: Its lease.
-        handler: What it said of the table.
+        handler: The handler that it recorded for the table.
     """
 
     lease: Lease
     handler: StoredHandler
 
     def describe(self) -> str:
-        """For people."""
+        """Return the manager as text."""
         stored = self.handler.description
         return f"{stored}, kept by {self.lease.owner}" if self.handler.scheduler else stored
 
 
 def keeper_of(environment: Environment, name: TableName) -> Keeper | None:
-    """Return the living manager that refreshes a table, or None if nobody does by himself.
+    """Return the live manager that refreshes a table, or None without one.
 
-    A handler that this release cannot read counts as none: a refresh that somebody begins then is
-    fenced against the manager's.
+    A handler that this release cannot read counts as none: a refresh by a statement is then fenced
+    against the manager's.
 
     Args:
         environment: The ports.
@@ -82,10 +82,10 @@ def await_started(
     at_most_s: float,
     pause: Callable[[float], None] = time.sleep,
 ) -> Keeper:
-    """Wait until a manager has taken a table over.
+    """Wait until a manager refreshes a table.
 
     Raises:
-        WaitTimeoutError: Nobody has within the time, in seconds.
+        WaitTimeoutError: No manager does within the time, in seconds.
     """
     for _ in range(max(1, int(at_most_s / _POLL_S))):
         keeper = keeper_of(environment, name)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class WorkflowNotFoundError(MaterializedTableError):
-    """The scheduler knows of no such workflow."""
+    """The scheduler has no such workflow."""
 
     condition = "MATERIALIZED_TABLE_WORKFLOW_NOT_FOUND"
     text = "The workflow scheduler '{scheduler}' has no workflow {workflow}."
@@ -51,16 +51,16 @@ class RefreshHandlerSerializerError(MaterializedTableError):
 
 @dataclass(frozen=True, slots=True)
 class CreatePeriodicRefreshWorkflow:
-    """Asks for a workflow that refreshes a table at the times of a schedule.
+    """A request for a workflow that refreshes a table at the times of a schedule.
 
     Args:
         table: The full name.
         table_id: The table's identity.
         schedule: When it is refreshed.
-        formatters: The datetime pattern of each partition column that has one: then a run writes
-            partitions of its own, and none may be left out.
-        last_scheduled_at: The newest scheduled time that was run for, or from when on the table is
-            scheduled. Times between it and now are missed, and are run for. None for now.
+        formatters: The datetime pattern of each partition column that has one. With one, every run
+            writes partitions of its own, and no run may be left out.
+        last_scheduled_at: The newest scheduled time that was run for, or the time from which the
+            table is scheduled. Times between it and now were missed, and are run for. None for now.
     """
 
     table: TableName
@@ -72,21 +72,21 @@ class CreatePeriodicRefreshWorkflow:
 
 @dataclass(frozen=True, slots=True)
 class SuspendRefreshWorkflow(Generic[Handler]):
-    """Asks for the suspension of a workflow. A run that is under way comes to its end."""
+    """A request to suspend a workflow. A running refresh finishes."""
 
     handler: Handler
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteRefreshWorkflow(Generic[Handler]):
-    """Asks for the end of a workflow. A run that is under way comes to its end."""
+    """A request to delete a workflow. A running refresh finishes."""
 
     handler: Handler
 
 
 @dataclass(frozen=True, slots=True)
 class DueRun:
-    """A scheduled time has come.
+    """A due run of a table's schedule.
 
     Args:
         table: The full name.
@@ -99,10 +99,10 @@ class DueRun:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerContext:
-    """What a workflow scheduler may use of the process that it works for.
+    """Functions of the process that a workflow scheduler may call.
 
     Args:
-        submit: Has a table refreshed by threads of the process. May be called from any thread.
+        submit: Submits a refresh to threads of the process. May be called from any thread.
         clock: Returns the current instant, aware.
     """
 
@@ -115,13 +115,13 @@ class WorkflowScheduler(Protocol[Handler]):
     """Keeps a workflow for each table in mode FULL; the manager calls it from one thread.
 
     Its handlers identify workflows: FullRefreshHandler, or a type of its own that has `describe()`.
-    The registry keeps them, so that the next manager can suspend or delete a workflow of this one.
-    A scheduler with a type of its own has one more method, `refresh_handler_serializer()`, which
+    The registry stores them, so that the next manager can suspend or delete a workflow of this one.
+    A scheduler with a type of its own has one more method, `refresh_handler_serializer()`. It
     returns a RefreshHandlerSerializer; see `serializer_of`.
     """
 
     def create_refresh_workflow(self, workflow: CreatePeriodicRefreshWorkflow) -> Handler:
-        """Make a workflow, or change and resume the one of the table.
+        """Create a workflow, or change and resume the one of the table.
 
         The workflow continues after the scheduled time that it ran for last, unless
         `last_scheduled_at` is newer.
@@ -142,7 +142,7 @@ class WorkflowScheduler(Protocol[Handler]):
 
 
 def serializer_of(scheduler: WorkflowScheduler[Handler]) -> RefreshHandlerSerializer[Handler]:
-    """Return what turns a scheduler's handlers into bytes: its own, or that of our handlers."""
+    """Return the serializer of a scheduler's handlers: its own, or that of our handlers."""
     own = getattr(scheduler, "refresh_handler_serializer", None)
     serializer: RefreshHandlerSerializer[Handler]
     serializer = JsonRefreshHandlerSerializer() if own is None else own()  # type: ignore[assignment]
