@@ -25,6 +25,9 @@ _CONFS = {
     "spark.driver.memory": "3g",
     "spark.log.level": "OFF",
     "spark.sql.adaptive.enabled": "false",
+    # tables have few rows: compiling classes for each query is a quarter of the time
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
     "spark.sql.ui.retainedExecutions": "10",  # Spark keeps the plans of the last 1,000 statements
