@@ -491,7 +491,7 @@ class Behaviour:
         steps = [row[0] for row in explained if row[0] not in {"engine", "not used"}]
         assert steps == ["create", "publish", "register", "in total"]
         assert {row[2] for row in explained if row[0] == "engine"} == {
-            "kept by incremental/recompute"
+            "kept by incremental/differential"
         }
         assert explained[-1][2] == "created"
         assert isinstance(tables.find("t"), Missing)

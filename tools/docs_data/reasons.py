@@ -93,7 +93,7 @@ ENGINES = (
     ),
     EngineDoc(
         f"{INCREMENTAL}/{DIFFERENTIAL}",
-        "The option `incremental` is `auto`, all sources have versions, and there is a rule for "
+        "The option `incremental` is not `off`, all sources have versions, and there is a rule for "
         "every part of the query. In mode CONTINUOUS, or in mode FULL that followed from the "
         "freshness. Refreshes of few changed rows only.",
         "Derives the rows that the result gained and lost from the rows that the sources gained "
@@ -227,7 +227,7 @@ _NOT_ROW_WISE = {
 }
 
 _NOT_DERIVED = {
-    "NOT_ASKED_FOR": "The option `incremental` is `off`.",
+    "SWITCHED_OFF": "The option `incremental` is `off`.",
     "GLOBAL_LIMIT": "LIMIT or OFFSET of a whole result.",
     "WINDOW_WITHOUT_PARTITION_BY": "A window function without PARTITION BY.",
     "WINDOWS_WITHOUT_COMMON_PARTITION": "Window functions whose PARTITION BY share no column.",
@@ -240,6 +240,7 @@ _NOT_DERIVED = {
     "PARTITIONS": "Some partitions were refreshed to another state of the sources than the rest.",
     "CHANGE_TOO_LARGE": "More than 15 % of the rows of the sources changed, as their logs report.",
     "CHANGE_FAILED": "The change could not be computed or applied; the reason says why.",
+    "SMALL_SOURCES": "The sources have fewer than 500,000 rows: reading them all costs less.",
     "SMALL_CHANGE": "About how many rows of the sources changed, as their logs report.",
     "RULES": "Rules by which the change follows from those of the sources.",
     "INCOMPARABLE_TYPE": "A column has a type whose values Spark cannot compare, such as MAP.",

@@ -45,7 +45,7 @@ def refused(tables, query, clauses=""):
 
 def test_the_engine_follows_from_sparks_plan(tables):
     assert explained(tables, "SELECT id, upper(c) AS c FROM v")[0] == "stream/append"
-    assert explained(tables, WINDOWS.format("o"))[0] == "incremental/recompute"
+    assert explained(tables, WINDOWS.format("o"))[0] == "incremental/differential"
     engine, codes = explained(tables, WINDOWS.format("o"), MARK)
     assert (engine, codes[0]) == ("stream/stateful", "WATERMARK_ASKED")
     assert explained(tables, WINDOWS.format(f"o {LATE}"))[0] == "stream/stateful"
@@ -57,11 +57,11 @@ def test_the_engine_follows_from_sparks_plan(tables):
 @pytest.mark.parametrize(
     ("query", "engine"),
     [
-        ("SELECT id FROM o ORDER BY id", "incremental/recompute"),
+        ("SELECT id FROM o ORDER BY id", "incremental/append"),
         ("SELECT id FROM STREAM(o)", "stream/append"),
         ("SELECT id FROM f", "stream/append"),
         ("SELECT DISTINCT c FROM f", "stream/stateful"),
-        ("SELECT DISTINCT c FROM v", "incremental/recompute"),
+        ("SELECT DISTINCT c FROM v", "incremental/differential"),
         ("WITH w AS (SELECT * FROM f) SELECT c, max(id) AS m FROM w GROUP BY c", "stream/stateful"),
         ("SELECT c, count(DISTINCT id) AS n FROM f GROUP BY c", "incremental/recompute"),
         ("SELECT c, count(*) AS n FROM f GROUP BY c HAVING n > 1", "incremental/recompute"),

@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
 from dbt.adapters.spark_mt.spark.result_changes import ResultChanges, TableChange
+from dbt.adapters.spark_mt.strategies import differential
 from tests.functional.engine.oracle import (
     assert_equals_query,
     fenced_commits,
@@ -49,8 +50,11 @@ CHANGES = (
 
 
 @pytest.fixture
-def tables(session: SparkSession, schema: str) -> MaterializedTables:
+def tables(
+    session: SparkSession, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> MaterializedTables:
     """Sources `f(id, k, v, d)` with NULLs and duplicates, and `g(k, name)`."""
+    monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
     fact = (
         "SELECT id, IF(id % 11 = 0, NULL, id % 7) AS k, CAST(id % 5 AS INT) AS v, "
         "CAST(id / 50 AS DECIMAL(10, 2)) AS d FROM range(200)"

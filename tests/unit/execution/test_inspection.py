@@ -82,8 +82,11 @@ def test_describe_tells_what_was_asked_and_what_it_became(tables):
 def test_describe_tells_the_engine_with_every_reason(tables):
     create(tables)
     found = information(tables)
-    assert found["Engine"] == "incremental, strategy recompute"
-    assert [label for label in found if label.startswith("Reason ")] == ["Reason GROUPS"]
+    assert found["Engine"] == "incremental, strategy differential"
+    assert [label for label in found if label.startswith("Reason ")] == [
+        "Reason RULES",
+        "Reason VERSIONED_SOURCE of spark_catalog.default.orders",
+    ]
     tables.execute("DROP MATERIALIZED TABLE t")
     create(tables, KEYS)
     found = information(tables)

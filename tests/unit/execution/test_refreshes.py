@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     NotMaterializedError,
     OutcomeUnknownError,
     RefreshFailedError,
+    RefreshNotIncrementalError,
     RefreshSchemaError,
     TableNotFoundError,
 )
@@ -21,6 +22,8 @@ from dbt.adapters.spark_mt.execution.ports import StepRunner
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
+from dbt.adapters.spark_mt.strategies import differential
+from dbt.adapters.spark_mt.strategies.validation import NotIncrementalError
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import (
     DAILY,
@@ -213,12 +216,19 @@ def test_a_log_that_was_cleaned_up_costs_one_refresh(tables):
     assert tables.stored("t").seq <= tables.stored("t").version + 1
 
 
-def incremental(tables):
+@pytest.fixture
+def any_size(monkeypatch):
+    """Sources of any size are large enough for the strategy that derives changes."""
+    monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
+
+
+def incremental(tables, option="auto"):
     """A table whose sources have enough rows for small changes."""
     tables.append("orders", [(k, DAY_1, k) for k in range(10, 40)])
-    create(tables, SUMS, f"WITH ('incremental' = 'auto') {CONTINUOUS}")
+    create(tables, SUMS, f"WITH ('incremental' = '{option}') {CONTINUOUS}")
 
 
+@pytest.mark.usefixtures("any_size")
 def test_a_small_change_is_applied_and_a_large_one_is_not(tables):
     incremental(tables)
     tables.append("orders", [(1, DAY_1, 5)])
@@ -230,6 +240,7 @@ def test_a_small_change_is_applied_and_a_large_one_is_not(tables):
     assert forced(tables).strategy == "recompute"
 
 
+@pytest.mark.usefixtures("any_size")
 def test_rows_that_others_changed_are_computed_again(tables):
     incremental(tables)
     tables.delete("t", "k", 12)
@@ -256,6 +267,7 @@ class NoChanges:
         self.runner.undo(step)
 
 
+@pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize(
     ("error", "strategy"),
     [
@@ -276,3 +288,24 @@ def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, error, str
     assert refresh(tables).strategy == strategy
     (job,) = environment.execution_context.log.jobs("spark_catalog", 0)[:1]
     assert job.reason.startswith("CHANGE_FAILED: ")
+
+
+def test_strict_refuses_what_must_compute_all_rows(tables):
+    incremental(tables, "strict")
+    tables.append("orders", [(1, DAY_1, 1)] * 40)
+    assert refresh(tables).strategy == "differential"
+    tables.delete("t", "k", 12)
+    tables.append("orders", [(1, DAY_1, 5)])
+    rows = tables.rows("t")
+    with pytest.raises(RefreshNotIncrementalError) as caught:
+        refresh(tables)
+    assert caught.value.violations == ("others changed its rows in version 3 (FOREIGN_ROWS)",)
+    assert tables.rows("t") == rows
+    assert forced(tables).strategy == "recompute"
+    assert (12, 12) in tables.rows("t")
+
+
+def test_strict_refuses_a_query_that_must_compute_all_rows(tables):
+    with pytest.raises(NotIncrementalError) as caught:
+        create(tables, SUMS, "WITH ('incremental' = 'strict') REFRESH_MODE = FULL")
+    assert caught.value.violations == ("REFRESH_MODE is FULL (FULL_MODE)",)

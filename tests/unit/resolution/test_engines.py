@@ -177,7 +177,8 @@ def test_what_keeps_a_plain_query_from_being_a_stream(facts, code):
 def test_a_sort_keeps_rows_from_being_streamed():
     facts = {"streaming": False}
     query = "SELECT id FROM s.o ORDER BY id"
-    choice = chosen("orderby", delta(), facts=facts, query=query)
+    off = (("incremental", "off"),)
+    choice = chosen("orderby", delta(), facts=facts, query=query, options=off)
     assert (choice.name, codes(choice)) == ("incremental/append", ["ROW_WISE", "VERSIONED_SOURCE"])
     assert [(name, reason.code) for name, reason in choice.refusals] == [("stream", "SORT")]
 

@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.resolution.durations import (
     format_partition,
 )
 from dbt.adapters.spark_mt.resolution.options import (
+    Incremental,
     InvalidOptionError,
     MisspeltOptionError,
     NotAPartitionColumnError,
@@ -113,16 +114,16 @@ def test_valid_options_are_read():
         ("partition.fields.HOUR.date-formatter", "HH"),
         ("schema.type-widening", "TRUE"),
         ("continuous.trigger-interval", "10 s"),
-        ("incremental", "Auto"),
+        ("incremental", "Off"),
         ("owner's note", "it's 😀"),
     )
     assert check(*options) == []
     assert read_options(options) == TableOptions(
         date_formatters=(("ds", "yyyy-MM-dd"), ("hour", "HH")),
         trigger_interval=timedelta(seconds=10),
-        is_incremental=True,
+        incremental=Incremental.OFF,
     )
-    assert read_options(()) == read_options((("incremental", "off"),)) == TableOptions()
+    assert read_options(()) == read_options((("incremental", "AUTO"),)) == TableOptions()
 
 
 def test_a_formatter_of_another_column_has_the_message_of_flink():

@@ -54,7 +54,7 @@ def test_every_code_is_documented_once():
         *given_codes(),
         LATE,
         strategy.NO_BASELINE,
-        strategy.NOT_ASKED_FOR,
+        strategy.SWITCHED_OFF,
         differential.RULES,
         *happened(),
         *row_lineage.PROBLEMS,

@@ -81,8 +81,8 @@ def why(choice, strategy):
     [
         (ROWS, "", None, "stream/append", ("stream", "append", "recompute")),
         (ROWS, "user_id", None, "incremental/recompute", ("recompute",)),
-        (GROUPS, "user_id", None, "incremental/recompute", ("recompute",)),
-        (WHOLE, "", None, "incremental/recompute", ("recompute",)),
+        (GROUPS, "user_id", None, "incremental/differential", ("differential", "recompute")),
+        (WHOLE, "", None, "incremental/differential", ("differential", "recompute")),
         (ROWS, "", KEPT, "incremental/append", ("append",)),
         (ROWS, "", FRESH, "incremental/append", ("append", "window")),
         (ROWS, "user_id", KEPT, "incremental/merge", ("merge",)),
@@ -299,7 +299,7 @@ def test_the_cost_is_that_of_the_last_refresh_by_the_same_strategy():
 
 
 def test_what_is_shown_of_refusals_adds_to_the_reasons():
-    choice = choose(*table(GROUPS, key="user_id"))
+    choice = choose(*table(GROUPS, key="user_id", options=(("incremental", "off"),)))
     assert codes(choice.reasons) == ["GROUPS"]
     assert choice.refusals == ()
     assert choice.explanation.startswith("GROUPS: it groups rows")
@@ -309,6 +309,7 @@ def test_what_is_shown_of_refusals_adds_to_the_reasons():
         ("stream", "PRIMARY_KEY"),
         ("append", "PRIMARY_KEY"),
         ("window", "KEPT_ROWS"),
+        ("differential", "BASELINE"),
         ("recompute", "BASELINE"),
     }
 

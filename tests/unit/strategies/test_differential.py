@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceCol
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs, Refusal, Request, Write
+from dbt.adapters.spark_mt.strategies.validation import NotIncrementalError
 from tests.unit.builders import Engine, analyzed, table_source
 
 NAME = "differential"
@@ -31,11 +32,11 @@ COLUMNS = SourceColumns(ORDERS, tuple(map(FieldName, ("user_id", "price", "day",
 GROUPS = "SELECT user_id, max(price) AS price FROM orders GROUP BY user_id"
 ROWS = "SELECT user_id, price FROM orders"
 DDL = "user_id INT; price DECIMAL(10,2)"
-AUTO = (("incremental", "auto"),)
-FEW = ChangeExtent(ChangeKind.REMOVED, 15, 100)
+STRICT = (("incremental", "strict"),)
+FEW = ChangeExtent(ChangeKind.REMOVED, 150_000, 1_000_000)
 
 
-def table(query=GROUPS, source=SOURCE, options=AUTO, facts=None, **clauses):
+def table(query=GROUPS, source=SOURCE, options=STRICT, facts=None, **clauses):
     found = analyzed(query, DDL, source, source_columns=(COLUMNS,), **(facts or {}))
     declared = DeclaredDefinition(query, options=options, **clauses)
     return Engine().knows(found).resolve(declared).definition, found
@@ -67,19 +68,36 @@ def test_it_keeps_a_table_whose_query_has_rules():
     assert choice.reads_changes
 
 
-def test_without_the_option_nothing_is_different_and_nothing_is_said():
-    for options in ((), (("incremental", "off"),)):
-        choice = choose(*table(options=options))
-        assert (choice.name, choice.possible) == ("incremental/recompute", ("recompute",))
-        assert codes(choice) == ["NOT_ASKED_FOR"]
-        assert [strategy for strategy, _ in choice.refusals] == ["append"]
+def test_switched_off_nothing_is_said_about_it():
+    choice = choose(*table(options=(("incremental", "off"),)))
+    assert (choice.name, choice.possible) == ("incremental/recompute", ("recompute",))
+    assert codes(choice) == ["SWITCHED_OFF"]
+    assert [strategy for strategy, _ in choice.refusals] == ["append"]
+
+
+def test_strict_refuses_a_query_with_every_obstacle():
+    query = "SELECT user_id, price FROM orders ORDER BY price LIMIT 3"
+    with pytest.raises(NotIncrementalError) as caught:
+        table(query)
+    (violation,) = caught.value.violations
+    assert violation.startswith("it limits the number of rows of a whole result (Limit the rows")
+    assert violation.endswith("(GLOBAL_LIMIT)")
+
+
+def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_strict():
+    small, large = (ChangeExtent(ChangeKind.REMOVED, *size) for size in ((1, 400_000), (16, 100)))
+    for extent, code in ((small, "SMALL_SOURCES"), (large, "CHANGE_TOO_LARGE")):
+        choice = choose(*table(options=()), None, now(extent))
+        assert (choice.strategy, codes(choice)) == ("recompute", [code])
+        choice = choose(*table(), None, now(extent))
+        assert (choice.strategy, choice.reasons[0].code) == (NAME, code)
 
 
 def test_it_comes_after_the_strategies_that_need_less():
     choice = choose(*table(ROWS))
     assert choice.possible == ("stream", "append", NAME, "recompute")
     assert choose(*table(ROWS), None, now()).strategy == NAME
-    gained = ChangeExtent(ChangeKind.ADDED, 90, 100)
+    gained = ChangeExtent(ChangeKind.ADDED, 900_000, 1_000_000)
     assert choose(*table(ROWS), None, now(gained)).strategy == "append"
 
 
@@ -92,7 +110,7 @@ def test_it_comes_after_the_strategies_that_need_less():
 )
 def test_mode_full_uses_it_where_the_freshness_led_to_the_mode(mode, name):
     day = Freshness.of("1", "DAY")
-    choice = choose(*table(freshness=day, refresh_mode=mode))
+    choice = choose(*table(options=(), freshness=day, refresh_mode=mode))
     assert choice.name == name
 
 
@@ -122,7 +140,7 @@ def test_a_query_whose_rows_depend_on_more_than_versions_is_refused(facts, code)
     ],
 )
 def test_every_obstacle_of_the_query_is_told_with_its_remedy(query, code):
-    choice = choose(*table(query))
+    choice = choose(*table(query, options=()))
     assert (choice.strategy, codes(choice)) == ("recompute", [code])
     (reason,) = (r for strategy, r in choice.refusals if strategy == NAME)
     assert reason.text.endswith(")")
@@ -130,12 +148,12 @@ def test_every_obstacle_of_the_query_is_told_with_its_remedy(query, code):
 
 def test_other_sources_baselines_and_watermarks_are_refused():
     unversioned = replace(SOURCE, kind=SourceKind.UNVERSIONED, format="jdbc")
-    assert codes(choose(*table(source=unversioned))) == ["READ_WHOLE"]
+    assert codes(choose(*table(source=unversioned, options=()))) == ["READ_WHOLE"]
     baseline = Baseline(((ORDERS, OLD),), None, "START_MODE = FROM_NOW")
     assert codes(choose(*table(), baseline)) == ["BASELINE"]
     definition, found = table()
     late = ("watermark", "day DELAY OF INTERVAL 10 SECONDS")
-    marked = replace(definition, declared=replace(definition.declared, options=(*AUTO, late)))
+    marked = replace(definition, declared=replace(definition.declared, options=(*STRICT, late)))
     assert codes(choose(marked, found)) == ["STREAM_QUERY"]
 
 
@@ -143,13 +161,12 @@ def test_a_refresh_applies_what_changed_since_the_positions_of_the_rows():
     choice = choose(*table(), None, now())
     assert (choice.strategy, choice.since) == (NAME, ((ORDERS, OLD),))
     assert [reason.code for reason in choice.reasons][:2] == ["SMALL_CHANGE", "RULES"]
-    assert "about 15 of 100 source rows" in choice.reason
+    assert "about 150000 of 1000000 source rows" in choice.reason
 
 
 @pytest.mark.parametrize(
     ("inputs", "code"),
     [
-        (now(ChangeExtent(ChangeKind.ADDED, 16, 100)), "CHANGE_TOO_LARGE"),
         (now(ChangeExtent(ChangeKind.GONE)), "SOURCE_HISTORY_GONE"),
         (now(ChangeExtent(ChangeKind.REPLACED)), "SOURCE_RECREATED"),
         (now(request=Request.FORCED), "ALL_ROWS"),
@@ -162,7 +179,7 @@ def test_a_refresh_applies_what_changed_since_the_positions_of_the_rows():
     ],
 )
 def test_a_refresh_computes_all_rows_for_a_reason(inputs, code):
-    choice = choose(*table(), None, inputs)
+    choice = choose(*table(options=()), None, inputs)
     assert (choice.strategy, choice.write) == ("recompute", Write.REPLACE)
     assert (codes(choice), choice.reasons[0].code) == ([code], code)
 

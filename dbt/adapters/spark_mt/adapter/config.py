@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshne
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.resolution.durations import parse_duration, parse_timestamp
 from dbt.adapters.spark_mt.resolution.errors import did_you_mean
-from dbt.adapters.spark_mt.resolution.options import INCREMENTAL, INCREMENTAL_VALUES
+from dbt.adapters.spark_mt.resolution.options import INCREMENTAL, INCREMENTAL_VALUES, Incremental
 from dbt.adapters.spark_mt.resolution.query_options import WATERMARK, parse_watermarks
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES, ConfigKey
@@ -48,9 +48,9 @@ CONFIG_KEYS = (
     ),
     ConfigKey(
         INCREMENTAL,
-        "off",
-        "`auto` lets a refresh compute only the rows that the changes of the sources reach. The "
-        "option `incremental` below.",
+        Incremental.AUTO.value,
+        "`auto`, `strict` or `off`: whether a refresh computes only the rows that the changes of "
+        "the sources reach. The option `incremental` below.",
     ),
     ConfigKey(
         "on_configuration_change",
@@ -453,12 +453,12 @@ def _options(reader: _Reader) -> Pairs:
 
 
 def read_incremental(value: Any) -> str:  # noqa: ANN401
-    """Read `auto` or `off`, which YAML takes for false.
+    """Read `auto`, `strict` or `off`, which YAML takes for false.
 
     Raises:
-        InvalidValueError: It is neither.
+        InvalidValueError: It is none of these.
     """
-    return "off" if value is False else read_word(INCREMENTAL_VALUES)(value)
+    return Incremental.OFF.value if value is False else read_word(INCREMENTAL_VALUES)(value)
 
 
 _OF_OPTIONS: dict[str, Callable[[Any], str]] = {

@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     LogHistoryLostError,
     PartitionUnderBaselineError,
     PositionsLostError,
+    RefreshNotIncrementalError,
     SourceHistoryGoneError,
     SourceRecreatedError,
     SourceRewrittenError,
@@ -28,10 +29,12 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
+from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
     NONE,
+    RECOMPUTE,
     Cost,
     RefreshInputs,
     Request,
@@ -205,10 +208,19 @@ def chosen(
     request: Request,
     excluded: Sequence[Refusal] = (),
 ) -> RefreshRun:
-    """Return a run with the strategy that it uses, `none` if there is none."""
+    """Return a run with the strategy that it uses, `none` if there is none.
+
+    Raises:
+        RefreshNotIncrementalError: It must compute all rows, and an option forbids that.
+    """
     definition = table.definition
     inputs = refresh_inputs(environment, table, run, request)
     choice = choose(definition.resolved, analyzed, definition.baseline, inputs, excluded)
+    if request is Request.REFRESH and choice.strategy == RECOMPUTE:
+        options = read_options(definition.declared.options)
+        if options.incremental is Incremental.STRICT:
+            violations = [f"{why.text} ({why.code})" for why in choice.reasons]
+            raise RefreshNotIncrementalError(table=table.name, violations=violations)
     if choice.write is Write.CHANGE:
         run = replace(run, tree=definition_tree(definition.resolved, analyzed))
     return replace(run, choice=choice)

@@ -127,6 +127,21 @@ class RefreshFailedError(MaterializedTableError):
     remedy = "Remove the cause and run the statement again, which computes the rows once more."
 
 
+class RefreshNotIncrementalError(MaterializedTableError):
+    """A refresh must compute all rows, and the option `incremental` is `strict`."""
+
+    condition = "MATERIALIZED_TABLE_REFRESH_NOT_INCREMENTAL"
+    text = (
+        "This refresh of the materialized table {table} must compute all rows, which its option "
+        "'incremental' = 'strict' forbids. The table keeps the rows it has:"
+    )
+    remedy = (
+        "spark-mt refresh {table} --force (in Python: refresh(…, force=True)) computes all rows "
+        "once. 'incremental' = 'auto' lets every refresh do so where it must; the option costs one "
+        "small commit."
+    )
+
+
 class ChangeFailedError(MaterializedTableError):
     """Spark could not store a change that computes no rows."""
 

@@ -36,6 +36,7 @@ class TableStatistics:
         last_success_at_ms: When the newest one ended that did not fail.
         last_started_at_ms: When that one read its sources.
         rows: What it wrote.
+        strategy: Engine, strategy and reasons of that one; None where unknown.
     """
 
     points: dict[str, RefreshPoint] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class TableStatistics:
     last_success_at_ms: int | None = None
     last_started_at_ms: int | None = None
     rows: int | None = None
+    strategy: tuple[str, str, str] | None = None
     batches: int = 0
     batch_rows: int = 0
 
@@ -198,6 +200,9 @@ class RefreshStatistics:
                 job.started_at_ms, statistics.last_started_at_ms or 0
             )
             statistics.rows = job.rows if job.rows is not None else statistics.rows
+            if job.strategy:
+                engine, _, strategy = job.strategy.partition("/")
+                statistics.strategy = (engine, strategy, job.reason)
         elif job.status is JobStatus.FAILED:
             statistics.failures += 1
             statistics.problem = job.error

@@ -145,7 +145,10 @@ def complete_at(
 
 
 def _engine(seen: Observed) -> tuple[str, str, str]:
+    """Return how a hosted table is kept, or how the last refresh of a scheduled one was done."""
     hosted = seen.progress.choice if seen.progress else None
+    if seen.is_full and seen.statistics.strategy is not None:
+        return seen.statistics.strategy
     choice = FULL if seen.is_full else hosted
     return _UNDECIDED if choice is None else (choice.engine, choice.strategy, choice.explanation)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
@@ -33,10 +34,19 @@ RESERVED_PREFIX = "materialized-table"
 DEFAULT_REDACTION = r"(?i)secret|password|token|access[.]?key"
 _TEXT_TYPES = frozenset({"STRING", "CHAR", "VARCHAR"})
 _BOOLEANS = {"true": True, "false": False}
-INCREMENTAL_VALUES = ("auto", "off")
-"""Values of the option `incremental`; without it the last one is in force."""
-_WORDS: dict[str, Collection[str]] = {TYPE_WIDENING: _BOOLEANS, INCREMENTAL: INCREMENTAL_VALUES}
 _KNOWN = (TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION, INCREMENTAL)
+
+
+class Incremental(Enum):
+    """Values of the option `incremental`: whether a refresh computes only the rows that change."""
+
+    AUTO = "auto"
+    STRICT = "strict"
+    OFF = "off"
+
+
+INCREMENTAL_VALUES = tuple(value.value for value in Incremental)
+_WORDS: dict[str, Collection[str]] = {TYPE_WIDENING: _BOOLEANS, INCREMENTAL: INCREMENTAL_VALUES}
 
 
 class InvalidOptionError(InvalidDefinitionError):
@@ -96,13 +106,13 @@ class TableOptions:
         date_formatters: Partition column, by the table's own spelling, and its pattern.
         trigger_interval: How often CONTINUOUS checks for changes; None for the setting's.
         watermarks: How late rows of the sources may come.
-        is_incremental: Whether refreshes may apply the changes of the sources to any query.
+        incremental: Whether a refresh computes only the rows that change.
     """
 
     date_formatters: Pairs = ()
     trigger_interval: timedelta | None = None
     watermarks: tuple[Watermark, ...] = ()
-    is_incremental: bool = False
+    incremental: Incremental = Incremental.AUTO
 
 
 def formatter_column(key: str) -> str | None:
@@ -126,8 +136,12 @@ def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> Tab
         date_formatters=tuple(sorted(formatters.items())),
         trigger_interval=parse_duration(trigger) if trigger is not None else None,
         watermarks=parse_watermarks(by_key[WATERMARK]) if WATERMARK in by_key else (),
-        is_incremental=by_key.get(INCREMENTAL, "").lower() == INCREMENTAL_VALUES[0],
+        incremental=_incremental(by_key.get(INCREMENTAL, "")),
     )
+
+
+def _incremental(word: str) -> Incremental:
+    return next((value for value in Incremental if value.value == word.lower()), Incremental.AUTO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,10 +275,12 @@ OPTIONS: tuple[OptionDoc, ...] = (
     ),
     OptionDoc(
         INCREMENTAL,
-        "auto, off (default)",
+        "auto (default), strict, off",
         "`auto` lets a refresh compute only the rows of the result that the changes of the sources "
-        "reach, whatever the query does. It computes all rows where the query or the size of the "
-        "change forbids that. docs/refresh.md describes which queries can.",
+        "reach, whatever the query does. It computes all rows where the query forbids that, or "
+        "where that costs less. `strict` refuses a query or a refresh that needs all rows. `off` "
+        "computes all rows unless sources only gained rows. docs/refresh.md describes which "
+        "queries can.",
     ),
     OptionDoc(
         "any other name",

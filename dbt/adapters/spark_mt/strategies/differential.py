@@ -1,8 +1,8 @@
 """Strategy `differential`: the change of the result follows from the changes of the sources.
 
 It computes only the rows that differ, for any query that has rules for it, and keeps the bag of
-rows that a recompute would give. The option `incremental` asks for it. Where a large part of the
-sources changed, `recompute` costs less and is used instead.
+rows that a recompute would give. Where the sources are small, or a large part of them changed,
+`recompute` costs less and is used instead, unless the option `incremental` is `strict`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from dbt.adapters.spark_mt.query.differential import (
 )
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, stored_columns
+from dbt.adapters.spark_mt.resolution.options import Incremental
 from dbt.adapters.spark_mt.resolution.stream_flow import Reason
 from dbt.adapters.spark_mt.resolution.stream_plan import has_watermark
 from dbt.adapters.spark_mt.strategies.strategy import (
     DIFFERENTIAL,
     FULL_MODE,
     INCREMENTAL,
-    NOT_ASKED_FOR,
+    SWITCHED_OFF,
     Choice,
     Refusal,
     Request,
@@ -51,6 +52,8 @@ NAME = DIFFERENTIAL
 RULES = "RULES"
 LARGEST_SHARE = 0.15
 """Up to which part of the rows of the sources may have changed."""
+SMALLEST_SOURCES = 500_000
+"""From how many rows of all sources on reading them costs more than planning by their changes."""
 _NOT_COMPUTED = frozenset(
     {"FUNCTION", "NOT_PINNABLE", "TIME_DEPENDENT", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION"}
 )
@@ -59,20 +62,20 @@ _NOT_COMPUTED = frozenset(
 
 def possible(table: TableFacts) -> Choice | Refusal:
     """Return that changed rows are computed, or every reason why the definition forbids it."""
-    if problems := _not_asked(table) or tuple(_problems(table)) or _of_query(table):
+    if problems := _switched_off(table) or tuple(_problems(table)) or _of_query(table):
         return Refusal(NAME, problems)
     reasons = (_rules(table), *follows(table.followed))
     return Choice(INCREMENTAL, DIFFERENTIAL, reasons, Write.CHANGE)
 
 
-def _not_asked(table: TableFacts) -> tuple[Reason, ...]:
-    """Return why the user does not want it; empty where the option asks for it."""
+def _switched_off(table: TableFacts) -> tuple[Reason, ...]:
+    """Return why the user does not want it; empty where it is wanted."""
     declared = table.definition.declared.logical_refresh_mode
     if table.is_full and declared is not LogicalRefreshMode.AUTOMATIC:
         return (FULL_MODE,)
-    if table.is_incremental:
+    if table.incremental is not Incremental.OFF:
         return ()
-    return (Reason(NOT_ASKED_FOR, "", "the option incremental does not ask for it"),)
+    return (Reason(SWITCHED_OFF, "", "the option incremental is off"),)
 
 
 def _problems(table: TableFacts) -> Iterator[Reason]:
@@ -149,7 +152,7 @@ def usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Re
     if missing := [name for name in names if name not in dict(since)]:
         return unread(NAME, missing)
     extents = inputs.extents(since)
-    reasons, is_possible = _extent(extents)
+    reasons, is_possible = _extent(extents, table.incremental)
     if is_possible:
         rules = _rules(table, {name: extent.kind for name, extent in extents.items()})
         is_possible = rules.code == RULES
@@ -175,14 +178,20 @@ def _refused(inputs: RefreshInputs) -> Refusal | None:
     return Refusal(NAME, (found,)) if found else None
 
 
-def _extent(extents: Mapping[str, ChangeExtent]) -> tuple[tuple[Reason, ...], bool]:
-    """Return which part of the sources changed, and whether the changes are known and few."""
+def _extent(
+    extents: Mapping[str, ChangeExtent], incremental: Incremental
+) -> tuple[tuple[Reason, ...], bool]:
+    """Return which part of the sources changed, and whether to derive the result's change."""
     kinds = {name: extent.kind for name, extent in extents.items()}
     if unknown := tuple(disallowed(kinds, ChangeKind.ADDED, ChangeKind.REMOVED)):
         return unknown, False
     changed = sum(extent.changed for extent in extents.values())
     rows = sum(extent.rows for extent in extents.values())
     text = f"about {changed} of {rows} source rows changed"
-    if changed <= LARGEST_SHARE * rows:
+    if changed > LARGEST_SHARE * rows:
+        found = Reason("CHANGE_TOO_LARGE", "", f"{text}, more than {LARGEST_SHARE:.0%}")
+    elif rows < SMALLEST_SOURCES:
+        found = Reason("SMALL_SOURCES", "", f"{text}, fewer than {SMALLEST_SOURCES} in all")
+    else:
         return (Reason("SMALL_CHANGE", "", text),), True
-    return (Reason("CHANGE_TOO_LARGE", "", f"{text}, more than {LARGEST_SHARE:.0%}"),), False
+    return (found,), incremental is Incremental.STRICT

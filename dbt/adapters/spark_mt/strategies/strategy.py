@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source
     from dbt.adapters.spark_mt.query.operators import Tree
+    from dbt.adapters.spark_mt.resolution.options import Incremental
     from dbt.adapters.spark_mt.resolution.row_lineage import RowShape
     from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 
@@ -174,9 +175,9 @@ class Choice:
         """The strategies that are not used, each with a reason that the choice itself lacks.
 
         A strategy for tables with a baseline is left out for a table without one, and one that an
-        option asks for where the option does not.
+        option switches off.
         """
-        known = {reason.code for reason in self.reasons} | {NO_BASELINE, NOT_ASKED_FOR}
+        known = {reason.code for reason in self.reasons} | {NO_BASELINE, SWITCHED_OFF}
         return tuple(
             (refusal.strategy, reason)
             for refusal in self.refused
@@ -186,7 +187,7 @@ class Choice:
 
 
 NO_BASELINE = "NO_BASELINE"
-NOT_ASKED_FOR = "NOT_ASKED_FOR"
+SWITCHED_OFF = "SWITCHED_OFF"
 FULL_MODE = Reason("FULL_MODE", "", "REFRESH_MODE is FULL")
 ROW_WISE = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")
 SEVERAL_SOURCES = Reason(
@@ -301,9 +302,9 @@ class TableFacts:
         return key.columns if key is not None else ()
 
     @property
-    def is_incremental(self) -> bool:
-        """Whether the option `incremental` asks for it."""
-        return read_options(self.definition.declared.options).is_incremental
+    def incremental(self) -> Incremental:
+        """The option `incremental`."""
+        return read_options(self.definition.declared.options).incremental
 
     @cached_property
     def tree(self) -> Tree:

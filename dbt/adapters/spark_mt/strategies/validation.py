@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.definition.modes import (
     LogicalRefreshMode,
     RefreshMode,
     StartModeType,
 )
 from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
+from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 from dbt.adapters.spark_mt.resolution.query_options import (
     WATERMARK,
     ProcessFunctionError,
@@ -20,7 +22,7 @@ from dbt.adapters.spark_mt.resolution.query_options import (
 )
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.strategies.choice import choose
-from dbt.adapters.spark_mt.strategies.strategy import STATEFUL
+from dbt.adapters.spark_mt.strategies.strategy import DIFFERENTIAL, RECOMPUTE, STATEFUL
 from dbt.adapters.spark_mt.strategies.stream import stream_problems
 
 if TYPE_CHECKING:
@@ -84,11 +86,26 @@ class UnsupportedStartModeError(InvalidDefinitionError):
     )
 
 
+class NotIncrementalError(InvalidDefinitionError):
+    """Every refresh would compute all rows, and the option `incremental` is `strict`."""
+
+    condition = "MATERIALIZED_TABLE_NOT_INCREMENTAL"
+    text = (
+        "Every refresh of the materialized table {table} would compute all rows, which its option "
+        "'incremental' = 'strict' forbids:"
+    )
+    remedy = (
+        "Rewrite the query as said, or set 'incremental' = 'auto': each refresh then costs what "
+        "the whole query costs."
+    )
+
+
 def errors(
     table: str, definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool
 ) -> Iterator[MaterializedTableError]:
     """Yield what no strategy can do for a definition."""
     yield from _check_modes(table, definition, query)
+    yield from _check_incremental(table, definition, query)
     if new:
         yield from _check_first_start(table, definition, query)
 
@@ -115,6 +132,27 @@ def _check_modes(
             "as asked" if is_declared else f"its freshness of {definition.freshness} asks for that"
         )
         yield StreamInFullModeError(table=table, reason=reason)
+
+
+def _check_incremental(
+    table: str, definition: ResolvedDefinition, query: AnalyzedQuery
+) -> Iterator[MaterializedTableError]:
+    """Yield why the option `incremental` cannot be `strict`."""
+    try:
+        options = read_options(definition.declared.options)
+    except InvalidValueError:  # which the check of the options reports
+        return
+    if options.incremental is not Incremental.STRICT:
+        return
+    choice = choose(definition, query)
+    if choice.possible == (RECOMPUTE,):
+        violations = [
+            f"{reason.text} ({reason.code})"
+            for refusal in choice.refused
+            if refusal.strategy == DIFFERENTIAL
+            for reason in refusal.reasons
+        ]
+        yield NotIncrementalError(table=table, violations=violations)
 
 
 def _process_problem(table: str, query: AnalyzedQuery, problem: str) -> ProcessFunctionError:
