@@ -178,14 +178,20 @@ class FormatWorld(ABC):
     def weighted(self, name: TableName, after: VersionedPosition) -> Rows:
         """The rows that were added or removed, each with how often; added up."""
         with self.session() as session:
-            found = self.tables.changes(session).weighted(self._range(name, after), "weight")
-            counts: Counter[tuple[Any, ...]] = Counter()
-            for *row, weight in self.read(found):
-                counts[tuple(row)] += weight
-            return sorted(((*row, n) for row, n in counts.items()), key=repr)
+            ways = self.tables.changes(session).weighted(self._range(name, after), "weight")
+            first, *others = [_added_up(self.read(rows)) for rows in ways]
+            assert all(other == first for other in others)
+            return first
 
     def _range(self, name: TableName, after: VersionedPosition) -> VersionRange:
         return VersionRange(name, self.location(name), after, self.position(name))
+
+
+def _added_up(rows: Rows) -> Rows:
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for *row, weight in rows:
+        counts[tuple(row)] += weight
+    return sorted(((*row, n) for row, n in counts.items()), key=repr)
 
 
 def recorded(number: int | None) -> CommitMetadata:

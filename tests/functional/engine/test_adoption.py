@@ -123,6 +123,7 @@ def test_what_delta_itself_stands_for_is_refused(tables):
         tables.release("nothing")
 
 
+@pytest.mark.conformance
 def test_a_log_without_its_beginning_gets_a_number_above_all(tables, schema, warehouse):
     """A table of ours that was released, and whose log then lost every commit of ours."""
     outcome(tables, create_or_alter())

@@ -60,6 +60,7 @@ def test_rows_without_a_key_come_exactly_once(tables, session):
     assert rows(tables, "SELECT count(*) FROM t") == [(11,)]
 
 
+@pytest.mark.conformance
 def test_groups_with_a_key_are_computed_whole_where_they_are_touched(tables, session):
     session.sql("CREATE TABLE plain USING delta AS SELECT id, k, v FROM events")
     query = "SELECT k, sum(v) AS total, min(id) AS first FROM plain GROUP BY k"

@@ -117,6 +117,7 @@ def test_sources_with_deletion_vectors_and_with_a_change_data_feed(tables, prope
     refreshed(tables, "DELETE FROM f WHERE id = 7", "INSERT INTO f VALUES (7, 3, 9, 0)")
 
 
+@pytest.mark.conformance
 def test_a_feed_that_was_enabled_in_between_is_not_read(tables):
     create(tables, AGGREGATE)
     enable = "ALTER TABLE f SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
@@ -133,6 +134,7 @@ def test_commits_that_change_no_row_change_no_file(tables):
     assert sorted(tables.sql("SELECT * FROM t").inputFiles()) == files
 
 
+@pytest.mark.conformance
 def test_a_restored_source(tables):
     create(tables, AGGREGATE)
     before = version(tables, "f")
@@ -172,6 +174,7 @@ def test_only_changed_rows_are_written(tables):
     assert "RULES" in reasons(tables)
 
 
+@pytest.mark.conformance
 def test_of_equal_rows_as_many_go_as_the_query_loses(tables):
     create(tables, "SELECT v, k IS NULL AS unknown FROM f")
     refreshed(tables, "DELETE FROM f WHERE id = 30")
@@ -237,6 +240,7 @@ def test_a_writer_in_between_is_not_overlooked(tables, monkeypatch):
     assert len(found) == 1
 
 
+@pytest.mark.conformance
 def test_larger_changes_are_kept_by_the_executors(tables, monkeypatch):
     create(tables, SHAPES["join"])
     monkeypatch.setattr("dbt.adapters.spark_mt.spark.kept_rows.MOST_IN_PLAN", 2)

@@ -194,6 +194,7 @@ def log_rows(spark: SparkSession, kind: str) -> list:
     return spark.table(REGISTRY).where(f"kind = '{kind}'").collect()
 
 
+@pytest.mark.conformance
 def test_a_registry_of_an_older_release_is_kept_small(spark):
     """Its properties let Delta keep a day of commits and of removed files; nothing removed them."""
     spark.sql(

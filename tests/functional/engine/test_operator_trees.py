@@ -106,6 +106,7 @@ def test_queries_of_nexmark(spark, sources, name):
     assert check(spark, sources, NEXMARK[name]) == []
 
 
+@pytest.mark.conformance
 def test_random_queries(spark, sources):
     queries = RandomQueries(random.Random(7))  # noqa: S311 - the same queries each time
     gaps = {}

@@ -117,6 +117,7 @@ def test_a_source_whose_log_was_cleaned_up_is_followed_all_the_same(tables, sess
     assert_continues(tables)
 
 
+@pytest.mark.conformance
 def test_a_restore_over_a_change_brings_the_old_definition_back(tables):
     before = version(tables, "t")
     outcome(tables, f"{OR_ALTER} COMMENT 'wider' {EACH_COMMIT} AS {WIDER}")

@@ -164,13 +164,14 @@ class MemoryChanges:
         """Return how much happened in a range."""
         return extent_of(*self._rows(range_))
 
-    def weighted(self, range_: VersionRange, weight: str) -> NamedRows:
+    def weighted(self, range_: VersionRange, weight: str) -> tuple[NamedRows]:
         """Return the rows that the range added or removed, and how often."""
         before, now = self._rows(range_)
         counts = Counter(now)
         counts.subtract(before)
         columns = (*now.columns, Column(weight, "BIGINT"))
-        return NamedRows.of(columns, ((*row, count) for row, count in counts.items() if count))
+        found = ((*row, count) for row, count in counts.items() if count)
+        return (NamedRows.of(columns, found),)
 
     def removed(self, range_: VersionRange) -> NamedRows | None:
         """Return the rows that the range removed."""

@@ -146,7 +146,7 @@ class TableChanges(Protocol[RowsT_co]):
         """Return the rows that the range removed, with the columns of its end; None for none."""
         ...
 
-    def weighted(self, range_: VersionRange, weight: str) -> RowsT_co:
+    def weighted(self, range_: VersionRange, weight: str) -> Sequence[RowsT_co]:
         """Return the rows that the range added or removed, with the columns of its end.
 
         Args:
@@ -154,6 +154,9 @@ class TableChanges(Protocol[RowsT_co]):
             weight: The name of one more column, the last one. It has the number of times that the
                 range added the row, or as a negative number, removed it. Rows that the format can
                 compare occur once.
+
+        Returns:
+            The same rows in several ways, the cheapest first. Only the last one can always be read.
         """
         ...
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.private_session import is_connect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -35,6 +36,19 @@ class KeptRows:
         self._spark = spark
         self._held: list[Any] = []
         self._count = 0
+        self._is_large = False
+
+    def keep_first(self, queries: Sequence[str]) -> str:
+        """Keep the rows of the first query that Spark does not refuse."""
+        *others, last = queries
+        for query in others:
+            try:
+                with unlogged():
+                    return self.keep(query)
+            except Exception as error:  # noqa: PERF203 - of two queries
+                if not is_spark_error(error) or failure_of(error).is_cancelled:
+                    raise
+        return self.keep(last)
 
     def keep(self, query: str) -> str:
         """Compute a query and return the name of a view of its rows; empty where it has none."""
@@ -53,11 +67,18 @@ class KeptRows:
             self._held.pop().unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
 
     def _in_plan(self, frame: DataFrame) -> DataFrame | None:
-        """Let the driver hold the rows, as the JVM has them: Python would change some types."""
+        """Let the driver hold the rows, as the JVM has them: Python would change some types.
+
+        After one result that was too large for it, the executors compute and hold the others at
+        once: those of a refresh are of similar sizes.
+        """
+        if self._is_large:
+            return self._held_elsewhere(frame)
         self._spark.conf.set(_TIMES, "true")
         first: Any = frame.limit(MOST_IN_PLAN + 1)
         rows = first._jdf.collectAsList()  # noqa: SLF001 - see above
         if rows.isEmpty() or rows.size() > MOST_IN_PLAN:
+            self._is_large = not rows.isEmpty()
             return None if rows.isEmpty() else self._held_elsewhere(frame)
         session: Any = self._spark
         local = session._jsparkSession.createDataFrame(rows, first._jdf.schema())  # noqa: SLF001

@@ -128,7 +128,7 @@ class ResultChanges:
         if range_.is_empty:
             return RelationStates(now, now)
         reader = self._tables.changes(spark)
-        view = kept.keep(reader.weighted(range_, _WEIGHT))
+        view = kept.keep_first(reader.weighted(range_, _WEIGHT))
         if not view:
             return RelationStates(now, now)
         columns = ", ".join(quote(c) for c in spark.sql(f"SELECT * FROM {now}").columns)

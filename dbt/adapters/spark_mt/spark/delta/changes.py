@@ -123,23 +123,25 @@ class RangeReader:
             return None
         return self._difference(range_, range_.after.version, range_.upto.version)
 
-    def weighted(self, range_: VersionRange, weight: str) -> str:
-        """Return a query for the rows that the range added or removed, and how often.
+    def weighted(self, range_: VersionRange, weight: str) -> tuple[str, ...]:
+        """Return queries for the rows that the range added or removed, and how often.
 
-        The change data feed is read where the table had one throughout; otherwise the files that
-        came and went.
+        The first one reads the change data feed, if the table has one now. Delta refuses it where
+        the table did not have one throughout. The last one reads the files that came and went.
         """
         weight, both = quote(weight), range_.after != BEFORE_ALL and not range_.is_empty
         changes = self._known_files(range_) if both else None
         if changes is None or (changes.named and not changes.removes_rows):
-            return f"SELECT *, 1L AS {weight} FROM (\n{self.added(range_)}\n)"
-        rows = self._recorded(range_, weight) or self._of_files(range_, changes, weight)
+            return (f"SELECT *, 1L AS {weight} FROM (\n{self.added(range_)}\n)",)
+        found = (self._recorded(range_, weight), self._of_files(range_, changes, weight))
+        queries = tuple(query for query in found if query)
         if not self._is_comparable(range_):
-            return rows
+            return queries
         columns = ", ".join(quote(f.name) for f in self._schema(range_, range_.upto.version))
-        return (
+        return tuple(
             f"SELECT {columns}, sum({weight}) AS {weight} FROM (\n{rows}\n) "
             f"GROUP BY {columns} HAVING sum({weight}) <> 0"
+            for rows in queries
         )
 
     def _of_files(self, range_: VersionRange, changes: FileChanges, weight: str) -> str:
@@ -151,10 +153,7 @@ class RangeReader:
         )
 
     def _recorded(self, range_: VersionRange, weight: str) -> str | None:
-        """Return the rows of the change data feed; None where it does not cover the range.
-
-        Delta checks that when it plans a query.
-        """
+        """Return the rows of the change data feed; None where it cannot cover the range."""
         before, after = range_.after.version, range_.upto.version
         if self._schema(range_, before) != self._schema(range_, after):
             return None
@@ -164,13 +163,6 @@ class RangeReader:
         if not enabled or str(enabled[0]["value"]).lower() != "true":
             return None
         feed = f"table_changes({quote_text(name)}, {before + 1}, {after})"
-        try:
-            with unlogged():
-                self._has_rows(f"SELECT _change_type FROM {feed}")
-        except Exception as error:
-            if is_spark_error(error) and not failure_of(error).is_cancelled:
-                return None
-            raise
         columns = ", ".join(quote(f.name) for f in self._schema(range_, after))
         counts = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L)"
         return f"SELECT {columns}, {counts} AS {weight} FROM {feed}"
