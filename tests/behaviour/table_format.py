@@ -27,7 +27,11 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
-from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, VersionRange
+from dbt.adapters.spark_mt.execution.table_format import (
+    RowsNotThereError,
+    TableColumns,
+    VersionRange,
+)
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from tests.unit.builders import QUERY, resolve, stored
 
@@ -201,6 +205,10 @@ def recorded(number: int | None) -> CommitMetadata:
 def definition(name: TableName, **clauses: Any):
     declared = DeclaredDefinition(QUERY, constraints=(PrimaryKey(("k",), None),), **clauses)
     return stored(resolve(declared, DDL), name)
+
+
+def changed(name: TableName) -> TableColumns:
+    return TableColumns.of(definition(name))
 
 
 class TableFormatContract:
@@ -450,13 +458,13 @@ class TableFormatContract:
     def test_rows_are_removed_and_added_while_all_others_stay(self, world, unique_by):
         t = world.table([*TWO, (3, "c")])
         added, removed = world.made([(1, "new"), (4, None)]), world.made([(1, "a"), (3, "c")])
-        world.commit(1, world.tables.apply_changes, definition(t), added, removed, unique_by)
+        world.commit(1, world.tables.apply_changes, changed(t), added, removed, unique_by)
         assert world.rows(t) == [(1, "new"), (2, "b"), (4, None)]
 
     def test_of_equal_rows_as_many_are_removed_as_are_to_be(self, world):
         t = world.table([*TWO, (2, "b"), (2, "b"), (3, None), (3, None)])
         added, removed = world.made([(2, "c"), (2, "c")]), world.made([(2, "b"), (3, None)])
-        world.commit(1, world.tables.apply_changes, definition(t), added, removed)
+        world.commit(1, world.tables.apply_changes, changed(t), added, removed)
         assert world.rows(t) == [(1, "a"), (2, "b"), (2, "b"), (2, "c"), (2, "c"), (3, None)]
 
     @pytest.mark.parametrize(
@@ -474,7 +482,7 @@ class TableFormatContract:
         t = world.table()
         made = world.made([added]), world.made(removed)
         with pytest.raises(RowsNotThereError):
-            world.commit(1, world.tables.apply_changes, definition(t), *made, unique_by)
+            world.commit(1, world.tables.apply_changes, changed(t), *made, unique_by)
         assert world.rows(t) == TWO
         assert world.commit(1, world.tables.overwrite, t, world.made([(1, "z")])) is not None
         assert world.rows(t) == [(1, "z")]
@@ -482,7 +490,7 @@ class TableFormatContract:
     def test_changes_of_rows_are_fenced(self, world):
         t = world.table()
         world.commit(2, world.tables.append, t, world.made([(3, "c")]))
-        change = (definition(t), world.made([(1, "new")]), world.made([(1, "a")]))
+        change = (changed(t), world.made([(1, "new")]), world.made([(1, "a")]))
         assert world.commit(2, world.tables.apply_changes, *change) is None
         assert world.rows(t) == [*TWO, (3, "c")]
 

@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
 from dbt.adapters.spark_mt.spark.result_changes import ResultChanges, TableChange
+from dbt.adapters.spark_mt.spark.writer import ContentWriter
 from dbt.adapters.spark_mt.strategies import differential
 from tests.functional.engine.oracle import (
     assert_equals_query,
@@ -37,6 +38,13 @@ SHAPES = {
     "left join": "SELECT f.id, g.name FROM f LEFT JOIN g ON f.k = g.k",
     "self-join": "SELECT a.id, b.id AS other FROM f a JOIN f b ON a.k = b.k AND a.v = b.v + 1",
     "union": "SELECT k, v FROM f WHERE v < 5 UNION ALL SELECT k, length(name) FROM g",
+}
+SUMS = {
+    "nullable sum": "SELECT k, sum(v) AS s FROM f WHERE id < 990 GROUP BY k",
+    "average": "SELECT k, avg(v) AS m, sum(v) / count(*) AS r FROM f GROUP BY k HAVING sum(v) > 9",
+    "of a join": "SELECT g.name, sum(f.d) AS s FROM f JOIN g ON f.k = g.k GROUP BY g.name",
+    "one group": "SELECT sum(d) AS s, avg(v) AS m FROM f",
+    "distinct": "SELECT DISTINCT k, v FROM f",
 }
 ROW_WISE = ("project", "union")
 ALWAYS = ("project", "aggregate", "join and aggregate", "window", "left join")
@@ -272,3 +280,73 @@ def test_it_is_shown(tables):
     ).collect()
     recorded = [(row[2], row[5].partition(":")[0]) for row in explained]
     assert (f"kept by incremental/{NAME}", "RULES") in recorded
+
+
+def sums(tables: MaterializedTables) -> list[str]:
+    """The tables with partial sums."""
+    listed = "SHOW TABLES IN materialized_table_system LIKE 'sums_*'"
+    return [row["tableName"] for row in tables.sql(listed).collect()]
+
+
+@pytest.fixture
+def without_others(session: SparkSession) -> None:
+    """No other test has left partial sums."""
+    session.sql("CREATE SCHEMA IF NOT EXISTS materialized_table_system")
+    for row in session.sql("SHOW TABLES IN materialized_table_system LIKE 'sums_*'").collect():
+        session.sql(f"DROP TABLE materialized_table_system.{row['tableName']}")
+
+
+@pytest.mark.usefixtures("without_others")
+@pytest.mark.parametrize(
+    "shape",
+    [s if s in ("average",) else pytest.param(s, marks=pytest.mark.conformance) for s in SUMS],
+)
+def test_partial_sums_follow_the_sources(tables, shape):
+    create(tables, SUMS[shape])
+    assert sums(tables) == []
+    refreshed(tables, CHANGES[0])
+    (name,) = sums(tables)
+    stored = f"materialized_table_system.{name}"
+    refreshed(tables, *CHANGES[1:])
+    refreshed(tables, "OPTIMIZE f")
+    refreshed(tables, "INSERT INTO f VALUES (7, 50, NULL, 0), (8, 50, 9, 1)")
+    refreshed(tables, "DELETE FROM f WHERE k = 50 AND v > 0")
+    refreshed(tables, "DELETE FROM f WHERE k = 50")
+    versions = [row["operation"] for row in tables.sql(f"DESCRIBE HISTORY {stored}").collect()]
+    assert versions[::-1][1:] == ["MERGE", "WRITE", "WRITE", "MERGE", "MERGE"]
+    assert "D3" in reasons(tables)
+    tables.execute("DROP MATERIALIZED TABLE t")
+    assert sums(tables) == []
+
+
+@pytest.mark.usefixtures("without_others")
+def test_partial_sums_that_are_ahead_gone_or_changed_by_others(tables, monkeypatch):
+    create(tables, SUMS["nullable sum"])
+    refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 3")
+    (name,) = sums(tables)
+    stored = f"materialized_table_system.{name}"
+
+    class KilledError(Exception):
+        pass
+
+    def killed(*_: Any) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ContentWriter, "_check", killed)
+        tables.sql("UPDATE f SET v = v + 1 WHERE id = 4")
+        with pytest.raises(KilledError):
+            tables.refresh("t")
+    before = version(tables, stored)
+    refreshed(tables)
+    assert version(tables, stored) == before  # they were ahead, and the sources did not move since
+    refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 5")
+    tables.sql(f"UPDATE {stored} SET rows = rows + 1")
+    refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 6")
+    tables.sql(f"ALTER TABLE {stored} ADD COLUMN more INT")
+    refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 7")
+    tables.sql(f"DROP TABLE {stored}")
+    refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 8")
+    outcome(tables, f"ALTER MATERIALIZED TABLE t AS {SUMS['nullable sum']} HAVING sum(v) > 3")
+    refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 9")
+    assert len(sums(tables)) == 1

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.execution.table_format import VersionRange
+    from dbt.adapters.spark_mt.execution.table_format import TableColumns, VersionRange
     from dbt.adapters.spark_mt.execution.table_history import Commit
     from tests.support.memory.catalog import MemoryCatalog
     from tests.support.memory.tables import VersionedTable
@@ -257,6 +257,8 @@ class MemoryVersionedTables:
         name: TableName,
         rows: NamedRows,
         partitioned_by: Sequence[str] = (),
+        *,
+        by_row: bool = False,  # noqa: ARG002 - of the port
     ) -> None:
         """Replace rows, columns and partitioning."""
 
@@ -337,7 +339,7 @@ class MemoryVersionedTables:
     def apply_changes(
         self,
         session: MemorySession,
-        definition: StoredDefinition,
+        table: TableColumns,
         added: NamedRows,
         removed: NamedRows,
         unique_by: Sequence[str] = (),
@@ -356,7 +358,7 @@ class MemoryVersionedTables:
             kept_rows = tuple((rows - Counter(removed)).elements())
             return _with(snapshot, kept_rows, added, adds_columns=False)
 
-        self._write(session, definition.name, "MERGE", written)
+        self._write(session, table.name, "MERGE", written)
 
     def set_properties(
         self, session: MemorySession, name: TableName, properties: Mapping[str, str]

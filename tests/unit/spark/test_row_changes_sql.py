@@ -7,6 +7,7 @@ import sqlglot
 
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.planning.constraints import changed_duplicates_query
 from dbt.adapters.spark_mt.spark.delta.row_changes import (
     bag_statement,
@@ -18,6 +19,7 @@ from tests.unit.builders import QUERY, resolve, stored
 
 KEY = PrimaryKey(("user_id", "product_id"), None)
 DEFINITION = stored(resolve(DeclaredDefinition(QUERY, constraints=(KEY,))))
+TABLE = TableColumns.of(DEFINITION)
 WITHOUT_KEY = stored(resolve(DeclaredDefinition(QUERY)))
 
 
@@ -26,31 +28,31 @@ def kind(text):
 
 
 def test_copies_are_counted_by_all_columns():
-    text = copies_query(DEFINITION, "SELECT 1")
+    text = copies_query(TABLE, "SELECT 1")
     columns = [column.name for column in DEFINITION.resolved.columns]
     assert kind(text) == "select"
     assert all(f"t.`{name}` <=> r.`{name}`" in text for name in columns)
 
 
 def test_rows_without_a_key_are_removed_with_their_copies():
-    text = bag_statement(DEFINITION, "SELECT 1", "copies")
+    text = bag_statement(TABLE, "SELECT 1", "copies")
     assert kind(text) == "merge"
     assert "UPDATE" not in text
     assert text.count("FROM copies") == 2
-    assert bag_statement(DEFINITION, "SELECT 1", "").count("copies") == 0
+    assert bag_statement(TABLE, "SELECT 1", "").count("copies") == 0
 
 
 def test_a_row_to_be_removed_that_matches_nothing_fails_the_statement():
     for text in (
-        bag_statement(DEFINITION, "SELECT 1", "copies"),
-        keyed_statement(DEFINITION, "SELECT 1", "SELECT 2", ("user_id",)),
+        bag_statement(TABLE, "SELECT 1", "copies"),
+        keyed_statement(TABLE, "SELECT 1", "SELECT 2", ("user_id",)),
     ):
         inserted = text.partition("VALUES (")[2]
         assert inserted.startswith("CASE WHEN s.__materialized_table_old THEN raise_error(")
 
 
 def test_rows_with_a_key_are_updated():
-    text = keyed_statement(DEFINITION, "SELECT 1", "SELECT 2", ("user_id", "product_id"))
+    text = keyed_statement(TABLE, "SELECT 1", "SELECT 2", ("user_id", "product_id"))
     assert kind(text) == "merge"
     assert "FULL OUTER JOIN" in text
     on = text.partition("AS s ON ")[2].partition("\n")[0]

@@ -27,6 +27,19 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.table_history import Commit
 
 
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """A table and the names of its columns, in order."""
+
+    name: TableName
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, definition: StoredDefinition) -> TableColumns:
+        """Return a materialized table with the columns of its definition."""
+        return cls(definition.name, tuple(c.name for c in definition.resolved.columns))
+
+
 FENCE = "materialized-table"
 """The fence of the commits of materialized tables."""
 
@@ -241,8 +254,19 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         name: TableName,
         rows: RowsT,
         partitioned_by: Sequence[str] = (),
+        *,
+        by_row: bool = False,
     ) -> None:
-        """Replace all rows, the columns and the partitioning of a table."""
+        """Replace all rows, the columns and the partitioning of a table, or create it.
+
+        Args:
+            session: The session of the statement.
+            name: The table.
+            rows: Its rows.
+            partitioned_by: The columns by which it is partitioned.
+            by_row: Whether writes that change few rows shall write little, if the format can
+                choose.
+        """
         ...
 
     def overwrite(
@@ -296,7 +320,7 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
     def apply_changes(
         self,
         session: SessionT_contra,
-        definition: StoredDefinition,
+        table: TableColumns,
         added: RowsT,
         removed: RowsT,
         unique_by: Sequence[str] = (),
@@ -305,7 +329,7 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
 
         Args:
             session: The session of the statement.
-            definition: The table.
+            table: The table.
             added: Rows to add.
             removed: Rows to remove. Of several equal rows in the table only as many are removed.
             unique_by: Columns that have different values in every row of the table, before and

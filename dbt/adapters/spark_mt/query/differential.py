@@ -51,11 +51,13 @@ from dbt.adapters.spark_mt.query.operators import (
     transform,
     walk,
 )
+from dbt.adapters.spark_mt.query.partial_sums import partial_sums
 from dbt.adapters.spark_mt.query.types import parse_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from dbt.adapters.spark_mt.query.partial_sums import PartialSums
     from dbt.adapters.spark_mt.query.types import DataType
 
 
@@ -64,6 +66,7 @@ __all__ = [
     "NotIncremental",
     "RelationStates",
     "ResultChange",
+    "added_sums",
     "obstacles",
     "result_change",
 ]
@@ -192,6 +195,22 @@ def result_change(
     if missing:
         raise ValueError(f"no states of {', '.join(sorted(missing))}")  # noqa: TRY003, EM102
     return _Root(tree, states, table, tuple(types)).change()
+
+
+def added_sums(tree: Tree, states: Mapping[str, RelationStates]) -> PartialSums | None:
+    """Return the partial sums of a query to which the changes of its sources can be added.
+
+    None where there are none, or where their change needs more than their own rows.
+
+    Args:
+        tree: The operator tree of the query.
+        states: As for `result_change`.
+    """
+    sums = partial_sums(tree)
+    if sums is None:
+        return None
+    types = ["BIGINT"] * len(sums.sums.columns)
+    return sums if "D3" in result_change(sums.sums, states, "stored", types).rules else None
 
 
 class _Root:

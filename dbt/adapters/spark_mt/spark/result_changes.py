@@ -7,16 +7,19 @@ and added again cancel out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.columns import Column, quote
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     NotIncremental,
     RelationStates,
+    ResultChange,
+    added_sums,
     result_change,
 )
+from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.resolution.columns import (
     Names,
@@ -27,19 +30,25 @@ from dbt.adapters.spark_mt.resolution.columns import (
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.query_relations import analysed
 from dbt.adapters.spark_mt.spark.query_rows import raise_if_unfit
+from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
 from dbt.adapters.spark_mt.spark.types import columns_of, ddl_type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import PrimaryKey
-    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
     from dbt.adapters.spark_mt.planning.steps import ApplyChanges
     from dbt.adapters.spark_mt.query.operators import Tree
-    from dbt.adapters.spark_mt.spark.catalog import SparkTables
+    from dbt.adapters.spark_mt.query.partial_sums import PartialSums
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession
     from dbt.adapters.spark_mt.spark.query_rows import QueryRows
+    from dbt.adapters.spark_mt.spark.stored_sums import StoredSums
 
 
 _WEIGHT = "__materialized_table_weight"
@@ -77,39 +86,93 @@ class ResultChanges:
         rows: Returns which versions a refresh reads.
     """
 
-    def __init__(self, tables: SparkTables, rows: QueryRows) -> None:
+    def __init__(self, tables: SparkTables, rows: QueryRows, details: TableDetails) -> None:
         self._tables = tables
         self._rows = rows
+        self._sums = SumsTables(tables, details)
 
-    def of(self, spark: SparkSession, step: ApplyChanges, kept: KeptRows) -> TableChange:
+    def of(self, session: PrivateSession, step: ApplyChanges, kept: KeptRows) -> TableChange:
         """Return what a refresh changes in the rows of a table.
 
+        The stored partial sums of the table, if it has any, are changed before.
+
         Args:
-            spark: A private session in the context of the query.
+            session: A private session in the context of the query.
             step: The refresh.
             kept: Keeps rows for as long as the change is used.
 
         Raises:
             ChangeNotSupported: There is no rule for the query, or rows cannot be compared.
+            CommitConflictError: Another refresh changed the partial sums first.
+            RowsNotThereError: The partial sums are not those of the groups.
         """
-        definition, tree = step.definition, step.run.tree
+        spark, definition, tree = session.spark, step.definition, step.run.tree
         if tree is None:
             raise ValueError(step)
         states = self._states(spark, step, tree, kept)
         if not any(state.added or state.removed for state in states.values()):
+            self._sums.move(session, step)
             return TableChange()
         resolved = definition.resolved
-        found = result_change(
-            tree, states, _own_rows(resolved, step), [c.type for c in stored_columns(resolved)]
-        )
+        types = [c.type for c in stored_columns(resolved)]
+        found = result_change(tree, states, _own_rows(resolved, step), types)
+        sums = added_sums(tree, states) if "K" in found.rules else None
+        if sums is not None:
+            by_sums = self._by_sums(session, step, sums, states, kept)
+            found = replace(by_sums, unique_by=found.unique_by) if by_sums else found
         raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
         added = content_query(resolved, found.added)
         unique_by = _of_table(resolved, found.unique_by)
         if not found.removed:
             return TableChange(added, unique_by=unique_by)
-        return _netted(
-            spark, definition, added, content_query(resolved, found.removed), unique_by, kept
-        )
+        removed = content_query(resolved, found.removed)
+        return _netted(spark, resolved.columns, added, removed, unique_by, kept)
+
+    def _by_sums(
+        self,
+        session: PrivateSession,
+        step: ApplyChanges,
+        sums: PartialSums,
+        states: Mapping[str, RelationStates],
+        kept: KeptRows,
+    ) -> ResultChange | None:
+        """Return the change of a result by its partial sums, which are changed by this.
+
+        None where the sums would not be exact.
+        """
+        stored = self._sums.find(session.spark, step, sums)
+        if stored is not None and stored.reflect(dict(step.since)):
+            return self._summed(session, step, sums, states, stored, kept)
+        if stored is None or not stored.reflect(step.run.positions):
+            stored = self._sums.build(session, step, sums, states)
+        if stored is None:
+            return None
+        query = render_query(sums.over(stored.table.name), {0: stored.rows})
+        own = f"SELECT * FROM {_own_rows(step.definition.resolved, step)}"
+        return ResultChange(query, own, ("D3",), ())
+
+    def _summed(
+        self,
+        session: PrivateSession,
+        step: ApplyChanges,
+        sums: PartialSums,
+        states: Mapping[str, RelationStates],
+        stored: StoredSums,
+        kept: KeptRows,
+    ) -> ResultChange:
+        """Apply the change of the sources to the sums, and return what follows for the result."""
+        types = [stored.types[column] for column in sums.sums.columns]
+        found = result_change(sums.sums, states, stored.rows, types)
+        columns = [Column(name, stored.types[name]) for name in sums.sums.columns]
+        change = _netted(session.spark, columns, found.added, found.removed, sums.keys, kept)
+        parts = (change.added, change.removed)
+        after = self._sums.apply(session, step, stored, parts, sums.keys)
+        bags = [f"({query})" if query else "" for query in parts]
+        name = stored.table.name
+        relations = {str(name): RelationStates(stored.rows, after.rows, *bags)}
+        resolved = step.definition.resolved
+        own, columns_ = _own_rows(resolved, step), stored_columns(resolved)
+        return result_change(sums.over(name), relations, own, [c.type for c in columns_])
 
     def _states(
         self, spark: SparkSession, step: ApplyChanges, tree: Tree, kept: KeptRows
@@ -197,7 +260,7 @@ def _of_table(definition: ResolvedDefinition, columns: tuple[str, ...]) -> tuple
 
 def _netted(
     spark: SparkSession,
-    definition: StoredDefinition,
+    columns: Sequence[Column],
     added: str,
     removed: str,
     unique_by: tuple[str, ...],
@@ -208,7 +271,6 @@ def _netted(
     Raises:
         ChangeNotSupported: Rows cannot be compared.
     """
-    columns = definition.resolved.columns
     if bad := [c for c in columns if any(word in c.type.upper() for word in _INCOMPARABLE)]:
         problem = f"values of type {bad[0].type} cannot be compared, those of column {bad[0].name}"
         raise ChangeNotSupported(NotIncremental("INCOMPARABLE_TYPE", problem, ""))

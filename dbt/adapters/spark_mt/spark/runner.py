@@ -53,6 +53,7 @@ from dbt.adapters.spark_mt.resolution.columns import null_column
 from dbt.adapters.spark_mt.spark.catalog import NoTable, clustering_columns
 from dbt.adapters.spark_mt.spark.commit import explaining_conflicts, fenced, raise_if_violated
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, suppress_spark_errors
+from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,6 +110,7 @@ class SparkStepRunner:
         self._content = content
         self._log = log
         self._details = details
+        self._sums = SumsTables(tables, details)
 
     def run(self, step: Step) -> StepResult:
         """Carry out one step.
@@ -200,10 +202,16 @@ class SparkStepRunner:
         self._commit_no_rows(step.definition.name, _metadata(step), step.new_columns)
         return StepResult(positions=step.positions)
 
-    @_run.register(ReserveSequence)
-    @_run.register(Release)
-    def _(self, step: ReserveSequence | Release) -> StepResult:
+    @_run.register
+    def _(self, step: ReserveSequence) -> StepResult:
         self._commit_no_rows(step.name, _metadata(step))
+        return StepResult()
+
+    @_run.register
+    def _(self, step: Release) -> StepResult:
+        self._commit_no_rows(step.name, _metadata(step))
+        with self._sessions.open() as session:
+            self._sums.remove(session.spark, step.name.catalog, step.table_id)
         return StepResult()
 
     def _commit_no_rows(
@@ -321,6 +329,8 @@ class SparkStepRunner:
     def _(self, step: DropTable) -> StepResult:
         with self._sessions.open() as session:
             session.spark.sql(f"DROP TABLE IF EXISTS {step.name.sql}")
+            if step.table_id:
+                self._sums.remove(session.spark, step.name.catalog, step.table_id)
         if self._streams is not None and step.table_id:
             self._streams.checkpoints.remove_others(step.table_id)
         return StepResult()

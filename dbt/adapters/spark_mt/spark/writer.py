@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     StreamsOverConnectError,
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
-from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
+from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.execution.table_history import read_history
 from dbt.adapters.spark_mt.planning.constraints import (
     changed_duplicates_query,
@@ -105,7 +105,7 @@ class ContentWriter:
         self._tables = tables
         self._details = details
         self._errors = WriteErrors(tables, details)
-        self._changes = ResultChanges(tables, rows)
+        self._changes = ResultChanges(tables, rows, details)
         self._filler = filler
 
     def fill(self, step: Fill, metadata: CommitMetadata) -> StepResult:
@@ -187,7 +187,7 @@ class ContentWriter:
         with self._errors.explaining(session, step) as attempt:
             session.configure(session_confs(step.definition.run_options))
             try:
-                change = self._changes.of(session.spark, step, kept)
+                change = self._changes.of(session, step, kept)
                 attempt.content = change.added
                 self._check(session, step, change)
                 write = self._writing(session, step.definition, change)
@@ -224,7 +224,12 @@ class ContentWriter:
             return partial(self._tables.append, spark, name, added)
         unique_by = change.unique_by
         return partial(
-            self._tables.apply_changes, spark, definition, added, change.removed, unique_by
+            self._tables.apply_changes,
+            spark,
+            TableColumns.of(definition),
+            added,
+            change.removed,
+            unique_by,
         )
 
     def _write_partitions(

@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     RelationStates,
+    added_sums,
     obstacles,
     result_change,
 )
@@ -136,10 +137,12 @@ def _rules(table: TableFacts, kinds: Mapping[str, ChangeKind] | None = None) -> 
     states = {name: found.get(name.lower(), other) for name in relations}
     types = [column.type for column in stored_columns(table.definition)]
     try:
-        rules = ", ".join(result_change(table.tree, states, "stored", types).rules)
+        rules = result_change(table.tree, states, "stored", types).rules
+        if "K" in rules and added_sums(table.tree, states) is not None:
+            rules = (*(rule for rule in rules if rule != "K"), "D3")
     except ChangeNotSupported as no:
         return _reason(no.reason)
-    by = f" ({rules})" if rules else ""
+    by = f" ({', '.join(sorted(set(rules)))})" if rules else ""
     return Reason(RULES, "", f"the change of the result follows from those of the sources{by}")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.execution.table_format import TableColumns
 
 
 _OLD, _NEW = "__materialized_table_old", "__materialized_table_new"
@@ -29,7 +29,7 @@ _NOT_THERE = "a row to be removed is not in the materialized table, or one to be
 
 def apply_changes(
     spark: SparkSession,
-    definition: StoredDefinition,
+    table: TableColumns,
     added: str,
     removed: str,
     unique_by: Sequence[str] = (),
@@ -40,14 +40,14 @@ def apply_changes(
         RowsNotThereError: The table does not have all rows that are to be removed.
     """
     if unique_by:
-        _merge(spark, keyed_statement(definition, added, removed, unique_by))
+        _merge(spark, keyed_statement(table, added, removed, unique_by))
         return
     with kept_rows(spark) as kept:
-        copies = kept.keep(copies_query(definition, removed))
+        copies = kept.keep(copies_query(table, removed))
         few = f"SELECT 1 FROM {copies} WHERE {_WANTED} > {_THERE} LIMIT 1"
         if copies and spark.sql(few).collect():
             raise RowsNotThereError(_NOT_THERE)
-        _merge(spark, bag_statement(definition, added, copies))
+        _merge(spark, bag_statement(table, added, copies))
 
 
 def _merge(spark: SparkSession, statement: str) -> None:
@@ -60,12 +60,12 @@ def _merge(spark: SparkSession, statement: str) -> None:
         raise
 
 
-def copies_query(definition: StoredDefinition, removed: str) -> str:
+def copies_query(table: TableColumns, removed: str) -> str:
     """Return each row to be removed once, how often it is to be removed, and how often it is there.
 
     Only the columns of the table count. NULL equals NULL.
     """
-    columns = _columns(definition)
+    columns = _columns(table)
     listed = ", ".join(columns)
     same = " AND ".join(f"t.{c} <=> r.{c}" for c in columns)
     own = ", ".join(f"t.{c}" for c in columns)
@@ -74,21 +74,21 @@ SELECT {listed}, 1L AS {_WANTED}, 0L AS {_THERE} FROM (
 {removed}
 )
 UNION ALL
-SELECT {own}, 0L, 1L FROM {definition.name.sql} AS t LEFT SEMI JOIN (
+SELECT {own}, 0L, 1L FROM {table.name.sql} AS t LEFT SEMI JOIN (
 {removed}
 ) AS r ON {same}
 ) GROUP BY {listed}"""
 
 
-def bag_statement(definition: StoredDefinition, added: str, copies: str) -> str:
+def bag_statement(table: TableColumns, added: str, copies: str) -> str:
     """Return the MERGE that removes all copies of rows, and adds rows and the copies that stay.
 
     Args:
-        definition: The table.
+        table: The table.
         added: The rows to add, checked against the constraints.
         copies: The relation that `copies_query` gives; empty where nothing is removed.
     """
-    columns = _columns(definition)
+    columns = _columns(table)
     listed = ", ".join(columns)
     parts = [f"SELECT false AS {_OLD}, {listed} FROM (\n{added}\n)"]
     if copies:
@@ -99,33 +99,31 @@ def bag_statement(definition: StoredDefinition, added: str, copies: str) -> str:
         ]
     source = "\nUNION ALL\n".join(parts)
     same = " AND ".join((f"s.{_OLD}", *(f"t.{c} <=> s.{c}" for c in columns)))
-    return f"""MERGE INTO {definition.name.sql} AS t USING (
+    return f"""MERGE INTO {table.name.sql} AS t USING (
 {source}
 ) AS s ON {same}
 WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT ({listed}) VALUES ({_inserted(columns)})"""
 
 
-def keyed_statement(
-    definition: StoredDefinition, added: str, removed: str, unique_by: Sequence[str]
-) -> str:
+def keyed_statement(table: TableColumns, added: str, removed: str, unique_by: Sequence[str]) -> str:
     """Return the MERGE that finds rows by columns whose values differ in all rows.
 
     A row that is removed and added under the same values is updated.
 
     Args:
-        definition: The table.
+        table: The table.
         added: The rows to add, checked against the constraints.
         removed: The rows to remove.
         unique_by: The columns.
     """
-    columns, key = _columns(definition), [quote(column) for column in unique_by]
+    columns, key = _columns(table), [quote(column) for column in unique_by]
     listed = ", ".join(columns)
     keys = ", ".join(f"{c} AS {_KEY}{n}" for n, c in enumerate(key))
     both = " AND ".join(f"o.{_KEY}{n} <=> n.{_KEY}{n}" for n in range(len(key)))
     found = ", ".join(f"coalesce(o.{_KEY}{n}, n.{_KEY}{n}) AS {_KEY}{n}" for n in range(len(key)))
     same = " AND ".join(f"t.{c} <=> s.{_KEY}{n}" for n, c in enumerate(key))
-    return f"""MERGE INTO {definition.name.sql} AS t USING (
+    return f"""MERGE INTO {table.name.sql} AS t USING (
 SELECT {found}, o.{_OLD}, n.{_NEW}, {", ".join(f"n.{c}" for c in columns)} FROM (
 SELECT {keys}, true AS {_OLD} FROM (
 {removed}
@@ -150,5 +148,5 @@ def _failure() -> str:
     return f"raise_error('{_NOT_THERE}')"
 
 
-def _columns(definition: StoredDefinition) -> list[str]:
-    return [quote(column.name) for column in definition.resolved.columns]
+def _columns(table: TableColumns) -> list[str]:
+    return [quote(column) for column in table.columns]

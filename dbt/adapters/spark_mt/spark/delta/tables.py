@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.execution.table_format import TableColumns
     from dbt.adapters.spark_mt.spark.delta.log import DeltaLog
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 
 
 _HOUR_MS = 3600 * 1000
+_MARKS_ROWS = "delta.enableDeletionVectors"
 
 
 class DeltaTables:
@@ -103,11 +105,19 @@ class DeltaTables:
         session.sql(f"CREATE {'OR REPLACE ' * replace}{create_statement(definition, rows)}")
 
     def replace(
-        self, session: SparkSession, name: TableName, rows: str, partitioned_by: Sequence[str] = ()
+        self,
+        session: SparkSession,
+        name: TableName,
+        rows: str,
+        partitioned_by: Sequence[str] = (),
+        *,
+        by_row: bool = False,
     ) -> None:
         """Replace all rows, the columns and the partitioning of a table."""
         writer = session.sql(rows).write.format(FORMAT.name).mode("overwrite")
         writer = writer.option("overwriteSchema", "true")
+        if by_row:
+            writer = writer.option(_MARKS_ROWS, "true")
         if partitioned_by:
             writer = writer.partitionBy(*partitioned_by)
         writer.saveAsTable(name.sql)
@@ -163,7 +173,7 @@ class DeltaTables:
     def apply_changes(
         self,
         session: SparkSession,
-        definition: StoredDefinition,
+        table: TableColumns,
         added: str,
         removed: str,
         unique_by: Sequence[str] = (),
@@ -176,7 +186,7 @@ class DeltaTables:
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
         session.conf.set(MERGE_SOURCE, "none")
-        apply_changes(session, definition, added, removed, unique_by)
+        apply_changes(session, table, added, removed, unique_by)
 
     def set_properties(
         self, session: SparkSession, name: TableName, properties: Mapping[str, str]

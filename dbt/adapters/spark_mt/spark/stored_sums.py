@@ -1,0 +1,230 @@
+"""Partial sums of the groups of materialized tables, in tables of the system schema.
+
+Such a table has a row for each group. It is changed before the materialized table is, by a fenced
+commit with the positions up to which it reflects the sources. After a crash between the two commits
+it is ahead of the materialized table, whose rows then follow from all of its rows. Its name has the
+id of the materialized table and a digest of the query, so that another query finds no sums.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.definition.commit_metadata import (
+    CommitKind,
+    CommitMetadata,
+    encode_commit,
+)
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.table_format import TableColumns
+from dbt.adapters.spark_mt.query.operator_sql import render_query
+from dbt.adapters.spark_mt.query.partial_sums import partial_sums
+from dbt.adapters.spark_mt.spark.catalog import NoTable
+from dbt.adapters.spark_mt.spark.commit import explaining_conflicts
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.query_relations import analysed
+from dbt.adapters.spark_mt.spark.system_table import SCHEMA
+from dbt.adapters.spark_mt.spark.types import ddl_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.definition.positions import Position, Positions
+    from dbt.adapters.spark_mt.planning.steps import ApplyChanges
+    from dbt.adapters.spark_mt.query.differential import RelationStates
+    from dbt.adapters.spark_mt.query.partial_sums import PartialSums
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession
+
+
+_PREFIX = "sums_"
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSums:
+    """The partial sums of one materialized table, as they are stored.
+
+    Args:
+        table: Where they are.
+        version: Of that table.
+        positions: Up to where they reflect the sources.
+        types: The types of the columns.
+    """
+
+    table: TableColumns
+    version: int
+    positions: Positions
+    types: Mapping[str, str]
+
+    @property
+    def rows(self) -> str:
+        """The relation as text after FROM."""
+        return FORMAT.at(self.table.name.sql, self.version)
+
+    def reflect(self, positions: Mapping[str, Position]) -> bool:
+        """Whether they reflect the sources up to some positions."""
+        return all(self.positions.get(name) == at for name, at in positions.items())
+
+
+class SumsTables:
+    """Tables with partial sums.
+
+    Args:
+        tables: Writes them.
+        details: Reads what the catalog has of them.
+    """
+
+    def __init__(self, tables: SparkTables, details: TableDetails) -> None:
+        self._tables = tables
+        self._details = details
+
+    def find(self, spark: SparkSession, step: ApplyChanges, sums: PartialSums) -> StoredSums | None:
+        """Return the stored sums of a table; None where there are none that can be used."""
+        name = sums_name(step, sums)
+        self._details.forget(name)
+        detail = self._details.of(name)
+        if isinstance(detail, NoTable):
+            return None
+        newest = self._tables.log.newest(detail.location)
+        commits = self._tables.log.backwards(detail.location)
+        ours = next((c for c in commits if c.metadata and c.metadata.positions is not None), None)
+        if ours is None or ours.metadata is None or ours.metadata.positions is None:
+            return None
+        is_foreign = self._tables.log.first_row_change(detail.location, ours.version + 1, newest)
+        types = {f.name: ddl_type(f.dataType) for f in spark.table(name.sql).schema}
+        if is_foreign is not None or tuple(types) != sums.sums.columns:
+            return None
+        table = TableColumns(name, sums.sums.columns)
+        return StoredSums(table, newest, ours.metadata.positions, types)
+
+    def build(
+        self,
+        session: PrivateSession,
+        step: ApplyChanges,
+        sums: PartialSums,
+        states: Mapping[str, RelationStates],
+    ) -> StoredSums | None:
+        """Compute the sums of all groups; return None where sums would not be exact.
+
+        Raises:
+            CommitConflictError: Another refresh of the table came first.
+        """
+        spark, name = session.spark, sums_name(step, sums)
+        inputs = {scan: states[relation].after for scan, relation in sums.relations.items()}
+        query = render_query(sums.sums, inputs)
+        types = {f.name: ddl_type(f.dataType) for f in analysed(spark, query).schema}
+        if not sums.are_exact(types):
+            return None
+        self.remove(spark, step.definition.name.catalog, step.definition.table_id, but=name)
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
+        self._details.forget(name)
+        detail = self._details.of(name)
+        newest = -1 if isinstance(detail, NoTable) else self._tables.log.newest(detail.location)
+        write = partial(self._tables.replace, spark, name, query, by_row=True)
+        version = self._commit(spark, step, newest, write)
+        self._details.forget(name)
+        return StoredSums(TableColumns(name, sums.sums.columns), version, step.run.positions, types)
+
+    def apply(
+        self,
+        session: PrivateSession,
+        step: ApplyChanges,
+        stored: StoredSums,
+        change: tuple[str, str],
+        unique_by: tuple[str, ...],
+    ) -> StoredSums:
+        """Apply the change of the sums; return them as they are then.
+
+        Args:
+            session: The session of the refresh.
+            step: The refresh.
+            stored: The sums before.
+            change: Queries for the rows to add and for those to remove; empty for none.
+            unique_by: The columns that name a group.
+
+        Raises:
+            CommitConflictError: Another refresh of the table came first.
+            RowsNotThereError: The table does not have all rows that are to be removed.
+        """
+        spark, table = session.spark, stored.table
+        nothing = f"SELECT * FROM {table.name.sql} WHERE false"
+        added, removed = (query or nothing for query in change)
+        if change[1]:
+            write = partial(self._tables.apply_changes, spark, table, added, removed, unique_by)
+        else:
+            write = partial(self._tables.append, spark, table.name, added)
+        version = self._commit(spark, step, stored.version, write)
+        return replace(stored, version=version, positions=step.run.positions)
+
+    def move(self, session: PrivateSession, step: ApplyChanges) -> None:
+        """Let the sums of a table, if it has any, reflect sources whose rows did not change."""
+        sums = partial_sums(step.run.tree) if step.run.tree is not None else None
+        stored = None if sums is None else self.find(session.spark, step, sums)
+        if stored is not None and stored.reflect(dict(step.since)):
+            self.apply(session, step, stored, ("", ""), ())
+
+    def _commit(
+        self,
+        spark: SparkSession,
+        step: ApplyChanges,
+        version: int,
+        write: Callable[[], object],
+    ) -> int:
+        """Make a commit that only one of several refreshes can make after a version."""
+        metadata = encode_commit(_metadata(step, version + 1))
+        with explaining_conflicts(step.definition.name):
+            found = self._tables.commit(spark, metadata, version + 1, write)
+        if found is None:
+            raise CommitConflictError(table=step.definition.name)
+        return found
+
+    def remove(
+        self,
+        spark: SparkSession,
+        catalog: str | None,
+        table_id: str,
+        but: TableName | None = None,
+    ) -> None:
+        """Drop the sums of a materialized table, except one table of them."""
+        where = _schema(catalog)
+        if not spark.catalog.databaseExists(where):
+            return
+        for row in spark.sql(f"SHOW TABLES IN {where} LIKE '{_PREFIX}{table_id}_*'").collect():
+            name = _named(catalog, row["tableName"])
+            if but is None or name != but:
+                spark.sql(f"DROP TABLE IF EXISTS {name.sql}")
+                self._details.forget(name)
+
+
+def sums_name(step: ApplyChanges, sums: PartialSums) -> TableName:
+    """Return where the partial sums of a table are."""
+    definition = step.definition
+    text = f"{render_query(sums.sums)}\n{definition.resolved.context}"
+    digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    return _named(definition.name.catalog, f"{_PREFIX}{definition.table_id}_{digest}")
+
+
+def _named(catalog: str | None, name: str) -> TableName:
+    return TableName(name, SCHEMA, catalog)
+
+
+def _schema(catalog: str | None) -> str:
+    return quote(SCHEMA) if catalog is None else f"{quote(catalog)}.{quote(SCHEMA)}"
+
+
+def _metadata(step: ApplyChanges, number: int) -> CommitMetadata:
+    definition = step.definition
+    return CommitMetadata(
+        definition.table_id,
+        CommitKind.CONTENT,
+        number,
+        definition.generation,
+        positions=step.run.positions,
+    )
