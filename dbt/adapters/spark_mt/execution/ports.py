@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind
+from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, StreamMetadata
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import (
         ChangeExtent,
