@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from benchmarks import (
     builds,
     connect,
+    incremental,
     manager,
     manager_rest,
     parsing,
@@ -40,7 +41,7 @@ STREAMS = (
     "stream-lag",
     "stream-memory",
 )
-_OF_STREAMS = (
+_SIZES = (
     ("--stream-batches", 100, "how many small batches of a stream are measured"),
     ("--stream-rows", 1_000_000, "rows of a large batch, and of a table whose query changes"),
     ("--lag-seconds", 180, "for how long the lag is measured"),
@@ -49,9 +50,10 @@ _OF_STREAMS = (
     ("--managed-seconds", 120, "for how long a manager is looked at"),
     ("--hosted-tables", 50, "tables that a manager hosts"),
     ("--rest-seconds", 600, "for how long a manager is looked at whose sources do not change"),
+    ("--incremental-rows", incremental.ROWS, "rows of the source of tables that are refreshed"),
 )
 MANAGER = ("manager-idle", "manager-drift", "manager-rest", "manager-hosts")
-PARTS = ("parsing", "connect", "builds", "registry", *STREAMS, *MANAGER)
+PARTS = ("parsing", "connect", "builds", "registry", "incremental", *STREAMS, *MANAGER)
 
 
 def main() -> int:
@@ -60,8 +62,10 @@ def main() -> int:
     parser.add_argument("--only", choices=PARTS, action="append", help="a part; all by default")
     parser.add_argument("--samples", type=int, default=5, help="how often each thing is measured")
     parser.add_argument("--rows", type=int, default=builds.ROWS, help="rows that a build reads")
-    for name, default, meaning in _OF_STREAMS:
+    for name, default, meaning in _SIZES:
         parser.add_argument(name, type=int, default=default, help=meaning)
+    parser.add_argument("--share", type=float, action="append", help="part of rows that change")
+    parser.add_argument("--shape", choices=incremental.SHAPES, action="append", help="a query")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
@@ -92,6 +96,11 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
         if "registry" in parts:
             progress("the registry …")
             measurements.append(registry.measure(spark, requested.samples))
+        if "incremental" in parts:
+            shares = requested.share or incremental.SHARES
+            shapes = requested.shape or tuple(incremental.SHAPES)
+            size = requested.incremental_rows, requested.samples
+            measurements += incremental.measure(spark, *size, shares, shapes)
         if set(parts) & set(STREAMS):
             measurements += run_streams(spark, parts, folder, requested)
         if set(parts) & set(MANAGER):
