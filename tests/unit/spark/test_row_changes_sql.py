@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.planning.constraints import changed_duplicates_query
 from dbt.adapters.spark_mt.spark.delta.row_changes import (
     bag_statement,
     copies_query,
+    keyed_query,
     keyed_statement,
 )
 from dbt.adapters.spark_mt.spark.result_changes import TableChange
@@ -45,16 +46,19 @@ def test_rows_without_a_key_are_removed_with_their_copies():
 def test_a_row_to_be_removed_that_matches_nothing_fails_the_statement():
     for text in (
         bag_statement(TABLE, "SELECT 1", "copies"),
-        keyed_statement(TABLE, "SELECT 1", "SELECT 2", ("user_id",)),
+        keyed_statement(TABLE, "source", ("user_id",)),
     ):
         inserted = text.partition("VALUES (")[2]
         assert inserted.startswith("CASE WHEN s.__materialized_table_old THEN raise_error(")
 
 
 def test_rows_with_a_key_are_updated():
-    text = keyed_statement(TABLE, "SELECT 1", "SELECT 2", ("user_id", "product_id"))
+    key = ("user_id", "product_id")
+    query = keyed_query(TABLE, "SELECT 1", "SELECT 2", key)
+    assert kind(query) == "select"
+    assert "FULL OUTER JOIN" in query
+    text = keyed_statement(TABLE, "source", key)
     assert kind(text) == "merge"
-    assert "FULL OUTER JOIN" in text
     on = text.partition("AS s ON ")[2].partition("\n")[0]
     assert on.count("<=>") == 2
     assert text.count("WHEN MATCHED") == 3

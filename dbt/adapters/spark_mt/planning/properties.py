@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import FORMAT_VERSION, encode_definition
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
+from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,6 +30,13 @@ PREFIX = "materialized-table."
 DEFINITION = PREFIX + "definition"
 VERSION = PREFIX + "version"
 LOCATION = "location"
+
+
+def is_changed_by_row(definition: StoredDefinition) -> bool:
+    """Whether refreshes may change single rows of a table."""
+    declared = definition.declared
+    is_full = declared.logical_refresh_mode is LogicalRefreshMode.FULL
+    return not is_full and read_options(declared.options).incremental is not Incremental.OFF
 
 
 def properties_of(definition: StoredDefinition, format_: TableFormat) -> dict[str, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-MOST_IN_PLAN = 5000
+MOST_IN_PLAN = 100_000
 """Up to how many rows are a part of the plan."""
 _VIEW = "__materialized_table_kept_"
 _TIMES = "spark.sql.datetime.java8API.enabled"

@@ -39,10 +39,11 @@ def apply_changes(
     Raises:
         RowsNotThereError: The table does not have all rows that are to be removed.
     """
-    if unique_by:
-        _merge(spark, keyed_statement(table, added, removed, unique_by))
-        return
     with kept_rows(spark) as kept:
+        if unique_by:
+            if source := kept.keep(keyed_query(table, added, removed, unique_by)):
+                _merge(spark, keyed_statement(table, source, unique_by))
+            return
         copies = kept.keep(copies_query(table, removed))
         few = f"SELECT 1 FROM {copies} WHERE {_WANTED} > {_THERE} LIMIT 1"
         if copies and spark.sql(few).collect():
@@ -106,32 +107,43 @@ WHEN MATCHED THEN DELETE
 WHEN NOT MATCHED THEN INSERT ({listed}) VALUES ({_inserted(columns)})"""
 
 
-def keyed_statement(table: TableColumns, added: str, removed: str, unique_by: Sequence[str]) -> str:
-    """Return the MERGE that finds rows by columns whose values differ in all rows.
-
-    A row that is removed and added under the same values is updated.
+def keyed_query(table: TableColumns, added: str, removed: str, unique_by: Sequence[str]) -> str:
+    """Return the new row of each key, and whether the key has an old and a new row.
 
     Args:
         table: The table.
         added: The rows to add, checked against the constraints.
         removed: The rows to remove.
-        unique_by: The columns.
+        unique_by: Columns whose values differ in all rows.
     """
     columns, key = _columns(table), [quote(column) for column in unique_by]
     listed = ", ".join(columns)
     keys = ", ".join(f"{c} AS {_KEY}{n}" for n, c in enumerate(key))
     both = " AND ".join(f"o.{_KEY}{n} <=> n.{_KEY}{n}" for n in range(len(key)))
     found = ", ".join(f"coalesce(o.{_KEY}{n}, n.{_KEY}{n}) AS {_KEY}{n}" for n in range(len(key)))
-    same = " AND ".join(f"t.{c} <=> s.{_KEY}{n}" for n, c in enumerate(key))
-    return f"""MERGE INTO {table.name.sql} AS t USING (
-SELECT {found}, o.{_OLD}, n.{_NEW}, {", ".join(f"n.{c}" for c in columns)} FROM (
+    return f"""SELECT {found}, o.{_OLD}, n.{_NEW}, {", ".join(f"n.{c}" for c in columns)} FROM (
 SELECT {keys}, true AS {_OLD} FROM (
 {removed}
 )) AS o FULL OUTER JOIN (
 SELECT {keys}, true AS {_NEW}, {listed} FROM (
 {added}
-)) AS n ON {both}
-) AS s ON {same}
+)) AS n ON {both}"""
+
+
+def keyed_statement(table: TableColumns, source: str, unique_by: Sequence[str]) -> str:
+    """Return the MERGE that finds rows by columns whose values differ in all rows.
+
+    A row that is removed and added under the same values is updated.
+
+    Args:
+        table: The table.
+        source: The relation that `keyed_query` returns.
+        unique_by: The columns.
+    """
+    columns, key = _columns(table), [quote(column) for column in unique_by]
+    listed = ", ".join(columns)
+    same = " AND ".join(f"t.{c} <=> s.{_KEY}{n}" for n, c in enumerate(key))
+    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
 WHEN MATCHED AND s.{_OLD} AND s.{_NEW} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
 WHEN MATCHED AND s.{_OLD} THEN DELETE
 WHEN MATCHED THEN UPDATE SET {columns[0]} = {_failure()}

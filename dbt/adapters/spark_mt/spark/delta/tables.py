@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.execution.table_format import FENCE
-from dbt.adapters.spark_mt.planning.properties import location_of, properties_of
+from dbt.adapters.spark_mt.planning.properties import (
+    is_changed_by_row,
+    location_of,
+    properties_of,
+)
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
 from dbt.adapters.spark_mt.spark.delta.format import (
     ADD_COLUMNS,
@@ -236,7 +240,10 @@ def create_statement(definition: StoredDefinition, rows: str) -> str:
         clauses.append(f"LOCATION {quote_text(location)}")
     if declared.comment is not None:
         clauses.append(f"COMMENT {quote_text(declared.comment)}")
-    clauses.append(f"TBLPROPERTIES ({listed(properties_of(definition, FORMAT))})")
+    properties = dict(properties_of(definition, FORMAT))
+    if is_changed_by_row(definition):
+        properties.setdefault(_MARKS_ROWS, "true")
+    clauses.append(f"TBLPROPERTIES ({listed(properties)})")
     return "\n".join(clauses) + f"\nAS {rows}"
 
 
