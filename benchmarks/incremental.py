@@ -44,7 +44,7 @@ SHAPES = {
 
 
 def load(spark: SparkSession, rows: int) -> None:
-    """Create the sources: sales of 1,000,000 customers, and two tables beside them."""
+    """Create the sources: sales of 1,000,000 customers, and two tables to join them with."""
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
     spark.sql(f"USE {SCHEMA}")
     for name, query in (
