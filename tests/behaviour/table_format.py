@@ -445,7 +445,7 @@ class TableFormatContract:
         t = world.table([*TWO, (3, "c")])
         keys = world.made([(1,), (2,), (4,)], "k INT")
         rows = world.made([(1, "new"), (4, "d")])
-        world.commit(1, world.tables.replace_keys, definition(t), rows, keys)
+        world.commit(1, world.tables.replace_keys, changed(t), ("k",), rows, keys)
         assert world.rows(t) == [(1, "new"), (3, "c"), (4, "d")]
 
     def test_rows_take_the_place_of_those_of_the_same_key(self, world):
@@ -454,11 +454,10 @@ class TableFormatContract:
         world.commit(1, world.tables.upsert, definition(t), rows, ("k",))
         assert world.rows(t) == [(1, "a"), (2, "new"), (3, "c")]
 
-    @pytest.mark.parametrize("unique_by", [(), ("k",)])
-    def test_rows_are_removed_and_added_while_all_others_stay(self, world, unique_by):
+    def test_rows_are_removed_and_added_while_all_others_stay(self, world):
         t = world.table([*TWO, (3, "c")])
         added, removed = world.made([(1, "new"), (4, None)]), world.made([(1, "a"), (3, "c")])
-        world.commit(1, world.tables.apply_changes, changed(t), added, removed, unique_by)
+        world.commit(1, world.tables.apply_changes, changed(t), added, removed)
         assert world.rows(t) == [(1, "new"), (2, "b"), (4, None)]
 
     def test_of_equal_rows_as_many_are_removed_as_are_to_be(self, world):
@@ -468,21 +467,13 @@ class TableFormatContract:
         assert world.rows(t) == [(1, "a"), (2, "b"), (2, "b"), (2, "c"), (2, "c"), (3, None)]
 
     @pytest.mark.parametrize(
-        ("unique_by", "added", "removed"),
-        [
-            ((), (9, "x"), [(2, "b"), (2, "b")]),
-            ((), (9, "x"), [(1, "b")]),
-            (("k",), (9, "x"), [(7, "a")]),
-            (("k",), (2, "x"), [(1, "a")]),
-        ],
+        ("added", "removed"), [((9, "x"), [(2, "b"), (2, "b")]), ((9, "x"), [(1, "b")])]
     )
-    def test_a_change_of_rows_that_are_not_there_changes_nothing(
-        self, world, unique_by, added, removed
-    ):
+    def test_a_change_of_rows_that_are_not_there_changes_nothing(self, world, added, removed):
         t = world.table()
         made = world.made([added]), world.made(removed)
         with pytest.raises(RowsNotThereError):
-            world.commit(1, world.tables.apply_changes, changed(t), *made, unique_by)
+            world.commit(1, world.tables.apply_changes, changed(t), *made)
         assert world.rows(t) == TWO
         assert world.commit(1, world.tables.overwrite, t, world.made([(1, "z")])) is not None
         assert world.rows(t) == [(1, "z")]

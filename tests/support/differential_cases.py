@@ -117,20 +117,30 @@ class Comparison:
         """Return what is wrong with a change, the last one that `change` gave."""
         stored = Counter(self.run(case.oracle, "old"))
         expected = Counter(self.run(case.oracle, "new"))
-        added = Counter(self.run(change.added, "states"))
-        removed = Counter(self.run(change.removed, "states")) if change.removed else Counter()
-        result = stored - removed + added
+        added, removed = self._rows(change, change.added), self._rows(change, change.removed)
+        gained, lost = added - removed, removed - added
+        result = stored - lost + gained
         names = list(case.tree.columns)
         places = [names.index(name) for name in change.unique_by]
         keys = {tuple(row[i] for i in places) for row in result}
         problems = {
-            "removes rows that are not there": removed - stored,
-            "removes and adds the same rows": added & removed,
+            "removes rows that are not there": lost - stored,
             "has too many rows": result - expected,
             "lacks rows": expected - result,
             f"is not unique by {change.unique_by}": places and len(keys) < result.total(),
         }
+        if change.keys:
+            touched = self._rows(change, change.keys)
+            others = Counter(r for r in stored if tuple(r[i] for i in places) not in touched)
+            problems |= {
+                "names a key twice": touched - Counter(set(touched)),
+                "has other rows by key": (others + added) - expected,
+                "lacks rows by key": expected - (others + added),
+            }
         return "; ".join(f"{problem}: {found}" for problem, found in problems.items() if found)
+
+    def _rows(self, change: ResultChange, query: str) -> Counter[Row]:
+        return Counter(self.run(change.whole(query), "states")) if query else Counter()
 
     def shrunk(self, case: Case) -> Case:
         """Return a wrong case without the rows that it does not need."""

@@ -9,6 +9,7 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
+from dbt.adapters.spark_mt.spark import result_changes
 from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
 from dbt.adapters.spark_mt.spark.result_changes import ResultChanges, TableChange
 from dbt.adapters.spark_mt.spark.writer import ContentWriter
@@ -63,6 +64,8 @@ def tables(
 ) -> MaterializedTables:
     """Sources `f(id, k, v, d)` with NULLs and duplicates, and `g(k, name)`."""
     monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
+    monkeypatch.setattr(differential, "slower", lambda _: None)
+    monkeypatch.setattr(result_changes, "SMALLEST_RATIO", 0)
     fact = (
         "SELECT id, IF(id % 11 = 0, NULL, id % 7) AS k, CAST(id % 5 AS INT) AS v, "
         "CAST(id / 50 AS DECIMAL(10, 2)) AS d FROM range(200)"
@@ -210,11 +213,10 @@ def test_a_large_change_and_changes_by_others_lead_to_a_recompute(tables):
     refreshed(tables, "INSERT INTO f VALUES (901, 3, 4, 1.5)")
 
 
-@pytest.mark.parametrize("unique_by", [(), ("k",)])
-def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, monkeypatch, unique_by):
+def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, monkeypatch):
     create(tables, AGGREGATE)
     row = "SELECT {} AS k, 1L AS n, 1L AS c, 1L AS s"
-    wrong = TableChange(row.format("98L"), row.format("99L"), unique_by)
+    wrong = TableChange(row.format("98L"), row.format("99L"))
     monkeypatch.setattr(ResultChanges, "of", lambda *_: wrong)
     refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)", by="recompute")
     assert "CHANGE_FAILED" in reasons(tables)
@@ -249,9 +251,8 @@ def test_a_writer_in_between_is_not_overlooked(tables, monkeypatch):
 
 
 @pytest.mark.conformance
-def test_larger_changes_are_kept_by_the_executors(tables, monkeypatch):
+def test_rows_that_are_kept_are_released(tables, monkeypatch):
     create(tables, SHAPES["join"])
-    monkeypatch.setattr("dbt.adapters.spark_mt.spark.kept_rows.MOST_IN_PLAN", 2)
     held: list[int] = []
     release = KeptRows.release
 

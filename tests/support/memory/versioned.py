@@ -306,20 +306,20 @@ class MemoryVersionedTables:
     def replace_keys(
         self,
         session: MemorySession,
-        definition: StoredDefinition,
+        table: TableColumns,
+        key: Sequence[str],
         rows: NamedRows,
         keys: NamedRows,
         *,
         adds_columns: bool = False,
     ) -> None:
         """Replace the rows of some keys."""
-        names = [column.name for column in keys.columns]
 
         def written(snapshot: Snapshot) -> Snapshot:
-            kept = _without(snapshot, set(keys), names)
+            kept = _without(snapshot, set(keys), key)
             return _with(snapshot, kept, rows, adds_columns)
 
-        self._write(session, definition.name, "MERGE", written)
+        self._write(session, table.name, "MERGE", written)
 
     def upsert(
         self,
@@ -342,18 +342,12 @@ class MemoryVersionedTables:
         table: TableColumns,
         added: NamedRows,
         removed: NamedRows,
-        unique_by: Sequence[str] = (),
     ) -> None:
         """Remove and add rows, as bags."""
 
         def written(snapshot: Snapshot) -> Snapshot:
             rows = Counter(snapshot.rows)
-            there = NamedRows.of(snapshot.columns, snapshot.rows).selecting(unique_by)
-            missing = Counter(removed) - rows
-            if unique_by:
-                kept = Counter(there) - Counter(removed.selecting(unique_by))
-                missing = missing or kept & Counter(added.selecting(unique_by))
-            if missing:
+            if missing := Counter(removed) - rows:
                 raise RowsNotThereError(missing)
             kept_rows = tuple((rows - Counter(removed)).elements())
             return _with(snapshot, kept_rows, added, adds_columns=False)

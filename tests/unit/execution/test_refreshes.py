@@ -220,6 +220,7 @@ def test_a_log_that_was_cleaned_up_costs_one_refresh(tables):
 def any_size(monkeypatch):
     """Sources of any size are large enough for the strategy that derives changes."""
     monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
+    monkeypatch.setattr(differential, "slower", lambda _: None)
 
 
 def incremental(tables, option="auto"):
@@ -238,6 +239,21 @@ def test_a_small_change_is_applied_and_a_large_one_is_not(tables):
     tables.append("orders", [(1, DAY_1, 1)] * 20)
     assert refresh(tables).strategy == "recompute"
     assert forced(tables).strategy == "recompute"
+
+
+@pytest.mark.usefixtures("any_size")
+def test_commits_repeat_how_long_the_other_strategies_took(tables):
+    incremental(tables)
+    for times in (1, 2):
+        tables.append("orders", [(1, DAY_1, 5)])
+        assert refresh(tables).strategy == "differential"
+        last = tables.stored("t").last_refresh
+        assert last.repeated == times
+        assert [(e.strategy, e.ago) for e in last.earlier] == [("recompute", times)]
+    forced(tables)
+    last = tables.stored("t").last_refresh
+    assert (last.strategy, last.repeated) == ("recompute", 1)
+    assert [(e.strategy, e.ago) for e in last.earlier] == [("differential", 1)]
 
 
 @pytest.mark.usefixtures("any_size")

@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.definition.columns import (
 from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitKind,
     CommitMetadata,
+    EarlierRefresh,
     RefreshMetadata,
     StreamMetadata,
 )
@@ -253,6 +254,14 @@ _ID = SIMPLE.table_id
 _REFRESH = RefreshMetadata("r-1", "incremental/append", "REFRESH", 1_762_250_400_000)
 
 COMMITS: dict[str, CommitMetadata] = {
+    "after refreshes by another strategy": CommitMetadata(
+        table_id=_ID,
+        kind=CommitKind.CONTENT,
+        seq=9,
+        generation=2,
+        positions=POSITIONS,
+        refresh=replace(_REFRESH, repeated=3, earlier=(EarlierRefresh("recompute", 5_200, 4),)),
+    ),
     "everything": CommitMetadata(
         table_id=_ID,
         kind=CommitKind.CONTENT,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import sqlglot
 
-from dbt.adapters.spark_mt.definition.columns import PrimaryKey
+from dbt.adapters.spark_mt.definition.columns import Column, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.planning.constraints import changed_duplicates_query
+from dbt.adapters.spark_mt.spark.commit import computed_rows, keys_query
 from dbt.adapters.spark_mt.spark.delta.row_changes import (
+    bag_query,
     bag_statement,
     copies_query,
     keyed_query,
@@ -36,32 +40,54 @@ def test_copies_are_counted_by_all_columns():
 
 
 def test_rows_without_a_key_are_removed_with_their_copies():
-    text = bag_statement(TABLE, "SELECT 1", "copies")
+    text = bag_statement(TABLE, "source")
     assert kind(text) == "merge"
     assert "UPDATE" not in text
-    assert text.count("FROM copies") == 2
-    assert bag_statement(TABLE, "SELECT 1", "").count("copies") == 0
+    assert bag_query(TABLE, "SELECT 1", "copies").count("FROM copies") == 2
+    assert bag_query(TABLE, "SELECT 1", "").count("copies") == 0
 
 
 def test_a_row_to_be_removed_that_matches_nothing_fails_the_statement():
-    for text in (
-        bag_statement(TABLE, "SELECT 1", "copies"),
-        keyed_statement(TABLE, "source", ("user_id",)),
-    ):
-        inserted = text.partition("VALUES (")[2]
-        assert inserted.startswith("CASE WHEN s.__materialized_table_old THEN raise_error(")
+    inserted = bag_statement(TABLE, "source").partition("VALUES (")[2]
+    assert inserted.startswith("CASE WHEN s.__materialized_table_old THEN raise_error(")
 
 
-def test_rows_with_a_key_are_updated():
+def test_keys_are_compared_with_null_and_taken_once():
     key = ("user_id", "product_id")
-    query = keyed_query(TABLE, "SELECT 1", "SELECT 2", key)
+    assert "UNION\n" in keys_query(["SELECT 1", "SELECT 2"], key)
+    rows = computed_rows("SELECT 0", ["SELECT 1"], key)
+    assert "c.`user_id` <=> k.`user_id` AND c.`product_id` <=> k.`product_id`" in rows
+
+
+def test_rows_with_a_map_cannot_be_compared():
+    resolved = DEFINITION.resolved
+    with_map = replace(resolved, columns=(*resolved.columns, Column("m", "MAP<STRING, INT>")))
+    assert TABLE.comparable
+    assert not TableColumns.of(replace(DEFINITION, resolved=with_map)).comparable
+
+
+def test_keys_without_a_row_are_named_too():
+    query = keyed_query(("user_id", "product_id"), "SELECT 1", "SELECT 2")
     assert kind(query) == "select"
-    assert "FULL OUTER JOIN" in query
-    text = keyed_statement(TABLE, "source", key)
+    assert ("LEFT JOIN" in query, query.count("<=>")) == (True, 2)
+
+
+@pytest.mark.parametrize(
+    ("table", "adds_columns", "compares"),
+    [
+        (TABLE, False, True),
+        (TABLE, True, False),
+        (replace(TABLE, comparable=False), False, False),
+    ],
+)
+def test_rows_of_a_key_are_updated_where_they_differ(table, adds_columns, compares):
+    key = ("user_id", "product_id")
+    text = keyed_statement(table, key, "source", adds_columns=adds_columns)
     assert kind(text) == "merge"
     on = text.partition("AS s ON ")[2].partition("\n")[0]
     assert on.count("<=>") == 2
-    assert text.count("WHEN MATCHED") == 3
+    assert text.count("WHEN MATCHED") == 2
+    assert ("AND NOT" in text) is compares
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,13 @@ from dbt.adapters.spark_mt.definition.positions import (
 from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.strategies.choice import choose
-from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs, Refusal, Request, Write
+from dbt.adapters.spark_mt.strategies.strategy import (
+    Cost,
+    RefreshInputs,
+    Refusal,
+    Request,
+    Write,
+)
 from dbt.adapters.spark_mt.strategies.validation import NotIncrementalError
 from tests.unit.builders import Engine, analyzed, table_source
 
@@ -91,6 +97,31 @@ def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_str
         assert (choice.strategy, codes(choice)) == ("recompute", [code])
         choice = choose(*table(), None, now(extent))
         assert (choice.strategy, choice.reasons[0].code) == (NAME, code)
+
+
+@pytest.mark.parametrize(
+    ("costs", "code"),
+    [
+        ({}, "SMALL_CHANGE"),
+        ({"recompute": Cost(4.9)}, "SHORT_RECOMPUTE"),
+        ({"recompute": Cost(5.0)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, ago=1), NAME: Cost(30.0, repeated=1)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, ago=2), NAME: Cost(12.0, repeated=2)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, ago=2), NAME: Cost(13.0, repeated=2)}, "CHANGES_TOOK_LONGER"),
+        ({"recompute": Cost(10.0, repeated=1), NAME: Cost(9.0, ago=1)}, "CHANGES_TOOK_LONGER"),
+        ({"recompute": Cost(10.0, repeated=1), NAME: Cost(7.0, ago=1)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, repeated=21), NAME: Cost(30.0, ago=21)}, "SMALL_CHANGE"),
+        ({NAME: Cost(30.0, repeated=2)}, "SMALL_CHANGE"),
+    ],
+)
+def test_the_durations_of_earlier_refreshes_decide_unless_the_option_is_strict(costs, code):
+    """The strategy of the last refresh may take 1.25 times as long as the other one."""
+    choice = choose(*table(options=()), None, now(costs=costs))
+    found = choice.reasons[0].code if choice.strategy == NAME else codes(choice)[0]
+    assert found == code
+    assert (choice.strategy == NAME) is (code == "SMALL_CHANGE")
+    assert choose(*table(), None, now(costs=costs)).strategy == NAME
+    assert dict(choice.costs) == costs
 
 
 def test_it_comes_after_the_strategies_that_need_less():

@@ -95,16 +95,38 @@ class CommitMetadata:
 
 @dataclass(frozen=True, slots=True)
 class RefreshMetadata:
-    """Which refresh wrote a table's rows; `started_at_ms` counts from the epoch, UTC.
+    """Which refresh wrote a table's rows.
 
     Commits without rows repeat it, so it carries what a newer release stored in addition.
+
+    Args:
+        started_at_ms: Milliseconds since the epoch, UTC.
+        repeated: How many refreshes in a row used the strategy, this one included.
+        earlier: The last refresh by each other strategy.
     """
 
     refresh_id: str
     strategy: str
     trigger: str
     started_at_ms: int
+    repeated: int = 1
+    earlier: tuple[EarlierRefresh, ...] = ()
     unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRefresh:
+    """A refresh of a table before its newest one.
+
+    Args:
+        strategy: The strategy that it used.
+        duration_ms: From the moment at which it read the positions to its commit.
+        ago: How many refreshes came after it.
+    """
+
+    strategy: str
+    duration_ms: int
+    ago: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +205,17 @@ def _metadata(document: dict[str, Any]) -> CommitMetadata:
 
 
 def _refresh(refresh: RefreshMetadata) -> dict[str, Any]:
-    return {
+    document: dict[str, Any] = {
         "id": refresh.refresh_id,
         "strategy": refresh.strategy,
         "trigger": refresh.trigger,
         "started_at_ms": refresh.started_at_ms,
     }
+    if refresh.repeated != 1:
+        document["repeated"] = refresh.repeated
+    if refresh.earlier:
+        document["earlier"] = [[e.strategy, e.duration_ms, e.ago] for e in refresh.earlier]
+    return document
 
 
 def _read_refresh(document: dict[str, Any]) -> RefreshMetadata:
@@ -197,6 +224,8 @@ def _read_refresh(document: dict[str, Any]) -> RefreshMetadata:
         strategy=document["strategy"],
         trigger=document["trigger"],
         started_at_ms=document["started_at_ms"],
+        repeated=int(document.get("repeated", 1)),
+        earlier=tuple(EarlierRefresh(*each[:3]) for each in document.get("earlier", ())),
     )
     unknown = unknown_keys(document, _refresh(refresh))
     return replace(refresh, unknown_keys=unknown) if unknown else refresh

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
+    from dbt.adapters.spark_mt.definition.commit_metadata import EarlierRefresh, StreamMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.definition.positions import Positions
@@ -88,6 +88,8 @@ class LastRefresh:
         committed_at_ms: When its commit was made.
         trigger: What asked for it: `CREATE`, `REFRESH` …
         rows: Rows written; None where the log no longer has it.
+        repeated: How many refreshes in a row used the strategy, this one included.
+        earlier: The last refresh by each other strategy.
         unknown_keys: What a newer release stored of it in addition.
     """
 
@@ -97,6 +99,8 @@ class LastRefresh:
     started_at_ms: int
     committed_at_ms: int
     rows: int | None
+    repeated: int = 1
+    earlier: tuple[EarlierRefresh, ...] = ()
     unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
 
 

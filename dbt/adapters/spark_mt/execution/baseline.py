@@ -156,12 +156,13 @@ def extents_after(
 
 
 def costs_of(table: StoredTable) -> dict[str, Cost]:
-    """Return the cost of a table's last refresh, by its strategy."""
+    """Return the cost of a table's last refresh by each strategy."""
     last = table.last_refresh
     if last is None:
         return {}
     seconds = max(0, last.committed_at_ms - last.started_at_ms) / 1000
-    return {last.strategy: Cost(seconds, last.rows)}
+    earlier = {e.strategy: Cost(e.duration_ms / 1000, None, 0, e.ago) for e in last.earlier}
+    return earlier | {last.strategy: Cost(seconds, last.rows, last.repeated)}
 
 
 def kept_by_table(table: StoredTable, analyzed: AnalyzedQuery) -> Choice:

@@ -10,6 +10,7 @@ from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitKind,
     CommitMetadata,
+    EarlierRefresh,
     RefreshMetadata,
 )
 from dbt.adapters.spark_mt.planning.steps import (
@@ -26,6 +27,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Step,
     WriteBatch,
 )
+from dbt.adapters.spark_mt.strategies.strategy import NONE
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.table_state import LastRefresh
@@ -119,7 +121,17 @@ def _content(step: Fill | ApplyChanges | WriteBatch) -> CommitMetadata:
 
 
 def _refresh_metadata(run: RefreshRun) -> RefreshMetadata:
-    return RefreshMetadata(run.refresh_id, run.strategy, run.trigger, run.started_at_ms)
+    strategy = run.strategy
+    costs = {name: cost for name, cost in run.choice.costs if name != NONE}
+    repeated = 1 + sum(cost.repeated for name, cost in costs.items() if name == strategy)
+    earlier = tuple(
+        EarlierRefresh(name, round(cost.seconds * 1000), cost.ago + 1)
+        for name, cost in costs.items()
+        if name != strategy and cost.seconds is not None
+    )
+    return RefreshMetadata(
+        run.refresh_id, strategy, run.trigger, run.started_at_ms, repeated, earlier
+    )
 
 
 def _kept_metadata(refresh: LastRefresh | None) -> RefreshMetadata | None:
@@ -130,5 +142,7 @@ def _kept_metadata(refresh: LastRefresh | None) -> RefreshMetadata | None:
         refresh.strategy,
         refresh.trigger,
         refresh.started_at_ms,
+        refresh.repeated,
+        refresh.earlier,
         refresh.unknown_keys,
     )

@@ -29,15 +29,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """A table and the names of its columns, in order."""
+    """A table and its columns.
+
+    Args:
+        name: The full name.
+        columns: The names of the columns, in order.
+        comparable: Whether rows of the table can be compared by all columns.
+    """
 
     name: TableName
     columns: tuple[str, ...]
+    comparable: bool = True
 
     @classmethod
     def of(cls, definition: StoredDefinition) -> TableColumns:
         """Return a materialized table with the columns of its definition."""
-        return cls(definition.name, tuple(c.name for c in definition.resolved.columns))
+        columns = definition.resolved.columns
+        names = tuple(column.name for column in columns)
+        return cls(definition.name, names, all(is_comparable(c.type) for c in columns))
+
+
+_INCOMPARABLE = ("MAP<", "VARIANT", "COLLATE")
+
+
+def is_comparable(type_: str) -> bool:
+    """Whether two values of a type are the same exactly if they compare as equal."""
+    return not any(word in type_.upper() for word in _INCOMPARABLE)
 
 
 FENCE = "materialized-table"
@@ -290,7 +307,8 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
     def replace_keys(
         self,
         session: SessionT_contra,
-        definition: StoredDefinition,
+        table: TableColumns,
+        key: Sequence[str],
         rows: RowsT,
         keys: RowsT,
         *,
@@ -298,12 +316,15 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
     ) -> None:
         """Replace the rows of some keys by other rows; remove those of keys without a row.
 
+        Rows that are equal to those of the table stay where they are.
+
         Args:
             session: The session of the statement.
-            definition: The table, which has a PRIMARY KEY.
+            table: The table.
+            key: Columns that have different values in every row of the table, before and after.
             rows: The rows, none of another key.
-            keys: The columns of the PRIMARY KEY, each key once.
-            adds_columns: Whether the table may still lack columns of the definition.
+            keys: The columns of the key, each key once.
+            adds_columns: Whether the table may still lack columns of `table`.
         """
         ...
 
@@ -323,7 +344,6 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         table: TableColumns,
         added: RowsT,
         removed: RowsT,
-        unique_by: Sequence[str] = (),
     ) -> None:
         """Remove and add rows, as bags; all other rows stay.
 
@@ -332,8 +352,6 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
             table: The table.
             added: Rows to add.
             removed: Rows to remove. Of several equal rows in the table only as many are removed.
-            unique_by: Columns that have different values in every row of the table, before and
-                after; none if there are none.
 
         Raises:
             RowsNotThereError: The table does not have all rows that are to be removed.

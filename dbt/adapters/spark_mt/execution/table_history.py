@@ -117,6 +117,8 @@ class History:
             started_at_ms=metadata.refresh.started_at_ms,
             committed_at_ms=written.timestamp_ms if written else metadata.refresh.started_at_ms,
             rows=written.rows if written else None,
+            repeated=metadata.refresh.repeated,
+            earlier=metadata.refresh.earlier,
             unknown_keys=metadata.refresh.unknown_keys,
         )
 

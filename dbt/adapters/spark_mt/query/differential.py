@@ -46,6 +46,7 @@ from dbt.adapters.spark_mt.query.operators import (
     Sort,
     Tree,
     Union,
+    Values,
     Window,
     scans,
     transform,
@@ -76,21 +77,42 @@ __all__ = [
 class ResultChange:
     """The change of a query's result.
 
-    Floating-point values that are computed again may differ in their last digits from the stored
-    ones. A choice between equal rows (`row_number`) may differ, too. A writer must check that each
-    row of `removed` was found in the table, and recompute otherwise.
+    A row may be both in `added` and in `removed`. Floating-point values that are computed again may
+    differ in their last digits from the stored ones. A choice between equal rows (`row_number`) may
+    differ, too. A writer must check that each row of `removed` was found in the table, and
+    recompute otherwise.
 
     Args:
         added: A query: the bag of rows to add, with the columns of the tree.
         removed: A query: the bag of rows to remove; empty where the change only adds.
         rules: Those of D1, D2, D3 and K that were used.
         unique_by: Columns by which the rows of the result are unique; none if unknown.
+        keys: A query: the values of `unique_by` whose rows are replaced by `added`, each once, with
+            these columns; empty where the change is not known by key.
+        shared: Names and queries of the relations that the queries read, each after those that it
+            reads. They are small as the change is, unless one row of a source changes many rows.
     """
 
     added: str
     removed: str
     rules: tuple[str, ...]
     unique_by: tuple[str, ...]
+    keys: str = ""
+    shared: tuple[tuple[str, str], ...] = ()
+
+    def used(self, *queries: str) -> tuple[tuple[str, str], ...]:
+        """Return those of the shared relations that some queries read, directly or not."""
+        found: list[tuple[str, str]] = []
+        for name, query in reversed(self.shared):
+            if any(quote(name) in each for each in (*queries, *(text for _, text in found))):
+                found.append((name, query))
+        return tuple(reversed(found))
+
+    def whole(self, query: str) -> str:
+        """Return a query with the shared relations as common table expressions."""
+        used = self.used(query)
+        parts = ", ".join(f"{quote(name)} AS (\n{text}\n)" for name, text in used)
+        return f"WITH {parts}\n{query}" if used else query
 
 
 def obstacles(tree: Tree) -> tuple[NotIncremental, ...]:
@@ -225,6 +247,8 @@ class _Root:
         self._root = transform(without_subqueries(tree.root, ids), _unsorted)
         self._changes = Changes(ids, states)
         self._changes.inputs[TABLE] = table
+        self._keys: Operator = Values("", ())
+        self._touched: tuple[tuple[Expression, Expression], ...] = ()
 
     def change(self) -> ResultChange:
         if not self._changes.is_changed(self._root):
@@ -233,18 +257,28 @@ class _Root:
         return self._result(change)
 
     def _result(self, change: Change) -> ResultChange:
-        changes = self._changes
-        if change.added is not None and change.removed is not None:
+        changes, unique_by = self._changes, self._unique_by()
+        keys = self._keys_of(unique_by)
+        if change.added is not None and change.removed is not None and not keys:
             self._check_types()
-            added, removed = changes.shared(change.added), changes.shared(change.removed)
-            change = changes.consolidated(Change(added, removed))
         empty = Filter(self._table(), Expression(exp.false()))
         return ResultChange(
             self._named(change.added if change.added is not None else empty),
             self._named(change.removed) if change.removed is not None else "",
             tuple(sorted(changes.rules)) or ("D1",),
-            self._unique_by(),
+            unique_by,
+            keys,
+            tuple(changes.named.items()),
         )
+
+    def _keys_of(self, unique_by: tuple[str, ...]) -> str:
+        """Return the touched values of the columns by which rows are unique, if these are known."""
+        names = dict(zip((a.key for a in self._root.output), self._names, strict=True))
+        found = {names[a.attribute]: key for a, key in self._touched if a.attribute in names}
+        if not unique_by or not set(unique_by) <= found.keys():
+            return ""
+        listed = ", ".join(f"{found[name].sql} AS {quote(name)}" for name in unique_by)
+        return f"SELECT {listed} FROM (\n{self._changes.text(self._keys)}\n)"
 
     def _check_types(self) -> None:
         for name, type_ in zip(self._names, self._types, strict=False):
@@ -290,6 +324,7 @@ class _Root:
             touched = self._changes.shared(keys)
             pairs = tuple((a.expression, k) for a, k in zip(groups, output, strict=True))
             stored = semi_join(stored, pairs, touched)
+            self._replaces(touched, [(ours, key.expression) for ours, key in pairs])
         combined = result.combined((stored, *shared), self._changes.attribute, removes=removes)
         return Change(combined, stored)
 
@@ -317,7 +352,12 @@ class _Root:
             return Change(added, self._table())
         touched = changes.touched(node)
         pairs = [(ours, theirs) for _, ours, theirs in key]
+        self._replaces(touched, pairs)
         return Change(added, matching(self._table(), pairs, touched))
+
+    def _replaces(self, touched: Operator, pairs: Sequence[tuple[Expression, Expression]]) -> None:
+        """Remember that all rows of some keys are replaced."""
+        self._keys, self._touched = touched, tuple(pairs)
 
     def _path(self) -> tuple[list[Operator], Operator]:
         """Return the operators from the root that are applied to each row, and the one below."""

@@ -312,19 +312,14 @@ class Changes:
         return self._keys[id(node)][1]
 
     def shared(self, node: Operator) -> Operator:
-        """Return an operator that reads the rows of another one from a common table expression."""
+        """Return an operator that reads the rows of another one from a relation of its own."""
         name = f"__mt_{len(self.named)}"
         self.named[name] = render(node, self.inputs)
         return Values(quote(name), node.output)
 
     def text(self, node: Operator) -> str:
-        """Return a query with the common table expressions that it uses."""
-        text = render(node, self.inputs)
-        used: list[str] = []
-        for name, query in reversed(self.named.items()):
-            if any(quote(name) in each for each in (text, *used)):
-                used.append(f"{quote(name)} AS (\n{query}\n)")
-        return f"WITH {', '.join(reversed(used))}\n{text}" if used else text
+        """Return a query, which may read shared relations."""
+        return render(node, self.inputs)
 
 
 _FIXED = RelationStates("", "")

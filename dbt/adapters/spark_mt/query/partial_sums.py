@@ -69,6 +69,19 @@ class PartialSums:
         found = scans(self.sums.root)
         return {scan.occurrence: str(scan.relation) for scan in found if not scan.version}
 
+    @property
+    def shown_keys(self) -> tuple[str, ...]:
+        """The columns of the result that show the keys of a group; none unless it shows all."""
+        names = dict(zip((a.key for a in self.nodes.output), self.columns, strict=True))
+        node = self.nodes
+        while not isinstance(node, Scan):
+            if isinstance(node, Project):
+                columns = [(c.expression.attribute, c.attribute.key) for c in node.columns]
+                names = {inner: names[key] for inner, key in columns if inner and key in names}
+            (node,) = node.inputs
+        found = {a.name: names[a.key] for a in node.output if a.key in names}
+        return tuple(found[key] for key in self.keys) if found.keys() >= {*self.keys} else ()
+
     def over(self, relation: TableName) -> Tree:
         """Return the query over a relation with the partial sums."""
         placed = transform(self.nodes, lambda node: _at(node, relation))

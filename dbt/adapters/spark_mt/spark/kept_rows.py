@@ -1,13 +1,15 @@
 """Results of queries that a session keeps, so that several statements use them.
 
-A small result becomes a part of the plans that use it, so that Spark broadcasts it and knows its
-size. A larger one is held by the executors until the block ends: as a local checkpoint, because a
-MERGE may refuse a source that is cached. In either case Spark computes it once.
+Spark computes each of them once, and the executors hold it until the block ends. It is a local
+checkpoint, so that no change of a table makes it stale. The checkpoint is cached as well: Spark
+knows the size of a cached relation, and broadcasts a small one to a large table instead of
+shuffling the large table.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
@@ -16,13 +18,30 @@ from dbt.adapters.spark_mt.spark.private_session import is_connect
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 
-MOST_IN_PLAN = 100_000
-"""Up to how many rows are a part of the plan."""
+MOST_BROADCAST = 1_000_000
+"""Up to how many rows of the source of a MERGE are broadcast."""
+_BROADCAST_BYTES = str(64 * 1024 * 1024)
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+_THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _VIEW = "__materialized_table_kept_"
-_TIMES = "spark.sql.datetime.java8API.enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A result that is kept.
+
+    Args:
+        view: The name of a temporary view of its rows.
+        rows: How many it has.
+        measures: The values of the aggregates that were asked for; None over no row.
+    """
+
+    view: str
+    rows: int
+    measures: tuple[Any, ...] = ()
 
 
 class KeptRows:
@@ -34,62 +53,64 @@ class KeptRows:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self._cached: list[DataFrame] = []
         self._held: list[Any] = []
         self._count = 0
-        self._is_large = False
+        spark.conf.set(_THRESHOLD, _BROADCAST_BYTES)
 
-    def keep_first(self, queries: Sequence[str]) -> str:
+    def keep_first(self, queries: Sequence[str], *measures: str) -> Kept:
         """Keep the rows of the first query that Spark does not refuse."""
         *others, last = queries
         for query in others:
             try:
                 with unlogged():
-                    return self.keep(query)
+                    return self.keep(query, *measures)
             except Exception as error:  # noqa: PERF203 - of two queries
                 if not is_spark_error(error) or failure_of(error).is_cancelled:
                     raise
-        return self.keep(last)
+        return self.keep(last, *measures)
 
-    def keep(self, query: str) -> str:
-        """Compute a query and return the name of a view of its rows; empty where it has none."""
-        frame = self._spark.sql(query)
-        kept = self._held_elsewhere(frame) if is_connect(self._spark) else self._in_plan(frame)
-        if kept is None:
-            return ""
-        name = f"{_VIEW}{self._count}"
-        self._count += 1
-        kept.createOrReplaceTempView(name)
-        return name
+    def keep(self, query: str, *measures: str) -> Kept:
+        """Compute a query and some aggregates over its rows."""
+        frame = self._checkpoint(query)
+        self._cached.append(frame.persist())
+        rows, *values = self._measured(frame, "count(*)", *measures)
+        return Kept(self._view(frame), rows, tuple(values))
+
+    def keep_source(self, query: str) -> Kept:
+        """Compute the source of a MERGE, which Delta refuses to read from a cache."""
+        frame = self._checkpoint(query)
+        (rows,) = self._measured(frame, "count(*)")
+        return Kept(self._view(frame.hint("broadcast") if rows <= MOST_BROADCAST else frame), rows)
 
     def release(self) -> None:
         """Free what the executors hold; over Connect the server does it with the frame."""
+        while self._cached:
+            self._cached.pop().unpersist()
         while self._held:
             self._held.pop().unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
 
-    def _in_plan(self, frame: DataFrame) -> DataFrame | None:
-        """Let the driver hold the rows, as the JVM has them: Python would change some types.
-
-        After one result that was too large for it, the executors compute and hold the others at
-        once: those of a refresh are of similar sizes.
-        """
-        if self._is_large:
-            return self._held_elsewhere(frame)
-        self._spark.conf.set(_TIMES, "true")
-        first: Any = frame.limit(MOST_IN_PLAN + 1)
-        rows = first._jdf.collectAsList()  # noqa: SLF001 - see above
-        if rows.isEmpty() or rows.size() > MOST_IN_PLAN:
-            self._is_large = not rows.isEmpty()
-            return None if rows.isEmpty() else self._held_elsewhere(frame)
-        session: Any = self._spark
-        local = session._jsparkSession.createDataFrame(rows, first._jdf.schema())  # noqa: SLF001
-        kept: DataFrame = type(first)(local, session)
-        return kept
-
-    def _held_elsewhere(self, frame: DataFrame) -> DataFrame | None:
-        kept: Any = frame.localCheckpoint(eager=True)
+    def _checkpoint(self, query: str) -> DataFrame:
+        """Return the rows of a query, which the first job that reads all of them computes."""
+        frame: Any = self._spark.sql(query).localCheckpoint(eager=False)
         if not is_connect(self._spark):
-            self._held.append(kept._jdf.logicalPlan().rdd())  # noqa: SLF001 - no public way
-        return None if kept.isEmpty() else kept
+            self._held.append(frame._jdf.logicalPlan().rdd())  # noqa: SLF001 - no public way
+        found: DataFrame = frame
+        return found
+
+    def _measured(self, frame: DataFrame, *measures: str) -> Row:
+        """Return aggregates over all rows, in one job instead of one for each stage."""
+        self._spark.conf.set(_ADAPTIVE, "false")
+        try:
+            return frame.selectExpr(*measures).collect()[0]
+        finally:
+            self._spark.conf.set(_ADAPTIVE, "true")
+
+    def _view(self, frame: DataFrame) -> str:
+        name = f"{_VIEW}{self._count}"
+        self._count += 1
+        frame.createOrReplaceTempView(name)
+        return name
 
 
 @contextmanager

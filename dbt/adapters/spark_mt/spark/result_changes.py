@@ -7,10 +7,12 @@ and added again cancel out.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, quote
+from dbt.adapters.spark_mt.execution.table_format import is_comparable
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     NotIncremental,
@@ -45,14 +47,18 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.operators import Tree
     from dbt.adapters.spark_mt.query.partial_sums import PartialSums
     from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
-    from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
+    from dbt.adapters.spark_mt.spark.kept_rows import Kept, KeptRows
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession
     from dbt.adapters.spark_mt.spark.query_rows import QueryRows
     from dbt.adapters.spark_mt.spark.stored_sums import StoredSums
 
 
+SMALLEST_RATIO = 20
+"""How many times as large as a table its sources must be for partial sums to pay."""
+_SIZE = re.compile(r"sizeInBytes=([\d.E+]+) (B|[KMGTPE]iB)")
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _WEIGHT = "__materialized_table_weight"
-_INCOMPARABLE = ("MAP<", "VARIANT", "COLLATE")
+_WEIGHTS = (f"max({_WEIGHT})", f"min({_WEIGHT})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +70,14 @@ class TableChange:
         removed: A query for the rows to remove; empty for none.
         unique_by: Columns of the table whose values differ in all of its rows; none if none are
             known.
+        keys: A query for the values of `unique_by` whose rows are replaced by `added`; empty where
+            the change is not known by key.
     """
 
     added: str = ""
     removed: str = ""
     unique_by: tuple[str, ...] = ()
+    keys: str = ""
 
     def keeps_key(self, key: PrimaryKey | None) -> bool:
         """Whether no two rows can get the same key by it."""
@@ -90,6 +99,7 @@ class ResultChanges:
         self._tables = tables
         self._rows = rows
         self._sums = SumsTables(tables, details)
+        self._paying: dict[tuple[str, int], bool] = {}
 
     def of(self, session: PrivateSession, step: ApplyChanges, kept: KeptRows) -> TableChange:
         """Return what a refresh changes in the rows of a table.
@@ -117,16 +127,18 @@ class ResultChanges:
         types = [c.type for c in stored_columns(resolved)]
         found = result_change(tree, states, _own_rows(resolved, step), types)
         sums = added_sums(tree, states) if "K" in found.rules else None
-        if sums is not None:
-            by_sums = self._by_sums(session, step, sums, states, kept)
-            found = replace(by_sums, unique_by=found.unique_by) if by_sums else found
+        by_sums = None if sums is None else self._by_sums(session, step, sums, states, kept)
+        found = _shared_once(by_sums or found, kept)
         raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
         added = content_query(resolved, found.added)
         unique_by = _of_table(resolved, found.unique_by)
-        if not found.removed:
+        removed = content_query(resolved, found.removed) if found.removed else ""
+        if found.keys:
+            change = TableChange(added, removed, unique_by, _keys(resolved, found))
+            return change if _has_rows(spark, change.keys) else TableChange()
+        if not removed:
             return TableChange(added, unique_by=unique_by)
-        removed = content_query(resolved, found.removed)
-        return _netted(spark, resolved.columns, added, removed, unique_by, kept)
+        return _netted(resolved.columns, added, removed, unique_by, kept)
 
     def _by_sums(
         self,
@@ -138,18 +150,34 @@ class ResultChanges:
     ) -> ResultChange | None:
         """Return the change of a result by its partial sums, which are changed by this.
 
-        None where the sums would not be exact.
+        None where the sums would not be exact, or where there are none that would pay.
         """
         stored = self._sums.find(session.spark, step, sums)
         if stored is not None and stored.reflect(dict(step.since)):
             return self._summed(session, step, sums, states, stored, kept)
         if stored is None or not stored.reflect(step.run.positions):
+            if not self._pay(session.spark, step, states):
+                return None
             stored = self._sums.build(session, step, sums, states)
         if stored is None:
             return None
         query = render_query(sums.over(stored.table.name), {0: stored.rows})
         own = f"SELECT * FROM {_own_rows(step.definition.resolved, step)}"
         return ResultChange(query, own, ("D3",), ())
+
+    def _pay(
+        self, spark: SparkSession, step: ApplyChanges, states: Mapping[str, RelationStates]
+    ) -> bool:
+        """Whether partial sums cost less than reading the sources of the touched groups.
+
+        It is decided once for a definition, so that the sums are not built again and again.
+        """
+        key = (step.definition.table_id, step.definition.generation)
+        if key not in self._paying:
+            sources = sum(_size(spark, state.after) for state in states.values())
+            own = _size(spark, _own_rows(step.definition.resolved, step))
+            self._paying[key] = sources >= SMALLEST_RATIO * own
+        return self._paying[key]
 
     def _summed(
         self,
@@ -163,16 +191,23 @@ class ResultChanges:
         """Apply the change of the sources to the sums, and return what follows for the result."""
         types = [stored.types[column] for column in sums.sums.columns]
         found = result_change(sums.sums, states, stored.rows, types)
-        columns = [Column(name, stored.types[name]) for name in sums.sums.columns]
-        change = _netted(session.spark, columns, found.added, found.removed, sums.keys, kept)
-        parts = (change.added, change.removed)
-        after = self._sums.apply(session, step, stored, parts, sums.keys)
-        bags = [f"({query})" if query else "" for query in parts]
-        name = stored.table.name
-        relations = {str(name): RelationStates(stored.rows, after.rows, *bags)}
-        resolved = step.definition.resolved
-        own, columns_ = _own_rows(resolved, step), stored_columns(resolved)
-        return result_change(sums.over(name), relations, own, [c.type for c in columns_])
+        found = _shared_once(found, kept)
+        rows = kept.keep(found.added)
+        added = f"SELECT * FROM {rows.view}"
+        if not found.keys:
+            columns = [Column(name, stored.types[name]) for name in sums.sums.columns]
+            change = _netted(columns, added, found.removed, (), kept)
+            self._sums.apply(session, step, stored, change.added, removed=change.removed)
+        else:
+            self._sums.apply(session, step, stored, added, keys=found.keys)
+        tree = sums.over(stored.table.name)
+        gained, lost = (render_query(tree, {0: text}) for text in (rows.view, f"({found.removed})"))
+        shown = sums.shown_keys
+        if not shown or not found.keys:
+            return ResultChange(gained, lost, ("D3",), ())
+        pairs = zip(sums.keys, shown, strict=True)
+        listed = ", ".join(f"{quote(key)} AS {quote(name)}" for key, name in pairs)
+        return ResultChange(gained, lost, ("D3",), shown, f"SELECT {listed} FROM ({found.keys})")
 
     def _states(
         self, spark: SparkSession, step: ApplyChanges, tree: Tree, kept: KeptRows
@@ -191,32 +226,53 @@ class ResultChanges:
         if range_.is_empty:
             return RelationStates(now, now)
         reader = self._tables.changes(spark)
-        view = kept.keep_first(reader.weighted(range_, _WEIGHT))
-        if not view:
+        found = kept.keep_first(reader.weighted(range_, _WEIGHT), *_WEIGHTS)
+        if not found.rows:
             return RelationStates(now, now)
         columns = ", ".join(quote(c) for c in spark.sql(f"SELECT * FROM {now}").columns)
-        return RelationStates(_before(spark, range_), now, *_bags(spark, view, columns))
+        return RelationStates(_before(spark, range_), now, *_bags(found, columns))
 
 
-def _bags(spark: SparkSession, view: str, columns: str) -> tuple[str, str]:
-    """Return the added and the removed rows of a weighted relation, empty where there are none.
+def _size(spark: SparkSession, relation: str) -> float:
+    """Return about how many bytes the files of a relation have, as Spark's planner knows it."""
+    plan = spark.sql(f"EXPLAIN COST SELECT * FROM {relation}").collect()[0][0]
+    found = _SIZE.search(plan)
+    return float(found[1]) * 1024 ** _UNITS.index(found[2]) if found else 0.0
 
-    Spark looks for a row of a small relation when it optimizes the query, without a job.
-    """
-    return _bag(spark, view, columns, 1), _bag(spark, view, columns, -1)
+
+def _shared_once(found: ResultChange, kept: KeptRows) -> ResultChange:
+    """Compute the relations that the queries of a change share, each once."""
+    queries = (found.added, found.removed, found.keys)
+    names: dict[str, str] = {}
+    for name, query in found.used(*queries):
+        names[name] = kept.keep(_reading(query, names)).view
+    added, removed, keys = (_reading(query, names) for query in queries)
+    return replace(found, added=added, removed=removed, keys=keys, shared=())
 
 
-def _bag(spark: SparkSession, view: str, columns: str, sign: int) -> str:
+def _has_rows(spark: SparkSession, query: str) -> bool:
+    return bool(spark.sql(f"SELECT 1 FROM (\n{query}\n) LIMIT 1").collect())
+
+
+def _reading(query: str, names: Mapping[str, str]) -> str:
+    """Return a query over other relations."""
+    for name, view in names.items():
+        query = query.replace(quote(name), quote(view))
+    return query
+
+
+def _bags(weighted: Kept, columns: str) -> tuple[str, str]:
+    """Return the added and the removed rows of a weighted relation, empty where there are none."""
+    most, least = weighted.measures
+    return _bag(weighted.view, columns, 1, most), _bag(weighted.view, columns, -1, -least)
+
+
+def _bag(view: str, columns: str, sign: int, most: int) -> str:
     """Return the rows whose weight has a sign, each as often as the weight says."""
-
-    def is_there(times: int) -> bool:
-        found = f"SELECT 1 FROM {view} WHERE {_WEIGHT} * {sign} >= {times} LIMIT 1"
-        return bool(spark.sql(found).collect())
-
-    if not is_there(1):
+    if most < 1:
         return ""
     rows = f"SELECT {columns} FROM {view}"
-    if is_there(2):
+    if most > 1:
         rows += f" LATERAL VIEW explode(array_repeat(1, CAST({_WEIGHT} * {sign} AS INT))) AS _"
     return f"({rows} WHERE {_WEIGHT} * {sign} > 0)"
 
@@ -258,8 +314,15 @@ def _of_table(definition: ResolvedDefinition, columns: tuple[str, ...]) -> tuple
     return tuple(places[names.fold(column)] for column in columns)
 
 
+def _keys(definition: ResolvedDefinition, found: ResultChange) -> str:
+    """Return the touched keys with the names and types of the columns of the table."""
+    types = {column.name: column.type for column in definition.columns}
+    pairs = zip(found.unique_by, _of_table(definition, found.unique_by), strict=True)
+    listed = ", ".join(f"CAST({quote(c)} AS {types[own]}) AS {quote(own)}" for c, own in pairs)
+    return f"SELECT {listed} FROM (\n{found.keys}\n)"
+
+
 def _netted(
-    spark: SparkSession,
     columns: Sequence[Column],
     added: str,
     removed: str,
@@ -271,17 +334,18 @@ def _netted(
     Raises:
         ChangeNotSupported: Rows cannot be compared.
     """
-    if bad := [c for c in columns if any(word in c.type.upper() for word in _INCOMPARABLE)]:
+    if bad := [c for c in columns if not is_comparable(c.type)]:
         problem = f"values of type {bad[0].type} cannot be compared, those of column {bad[0].name}"
         raise ChangeNotSupported(NotIncremental("INCOMPARABLE_TYPE", problem, ""))
     listed = ", ".join(quote(column.name) for column in columns)
-    view = kept.keep(
+    found = kept.keep(
         f"SELECT {listed}, sum({_WEIGHT}) AS {_WEIGHT} FROM (\n"
         f"SELECT {listed}, 1L AS {_WEIGHT} FROM (\n{added}\n)\nUNION ALL\n"
         f"SELECT {listed}, -1L AS {_WEIGHT} FROM (\n{removed}\n)\n"
-        f") GROUP BY {listed} HAVING sum({_WEIGHT}) <> 0"
+        f") GROUP BY {listed} HAVING sum({_WEIGHT}) <> 0",
+        *_WEIGHTS,
     )
-    if not view:
+    if not found.rows:
         return TableChange()
-    gained, lost = (f"SELECT * FROM {bag}" if bag else "" for bag in _bags(spark, view, listed))
+    gained, lost = (f"SELECT * FROM {bag}" if bag else "" for bag in _bags(found, listed))
     return TableChange(gained, lost, unique_by)

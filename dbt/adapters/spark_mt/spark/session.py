@@ -45,6 +45,10 @@ _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000"}
 """Plans show all columns: the choice of a strategy for a wide table depends on all of them."""
 
+_KEPT_CODE = {"spark.sql.codegen.cache.maxEntries": "4000"}
+"""One refresh can use some 100 generated classes. Spark keeps 100 by default. It would generate all
+of them at each refresh again, and the JVM would compile them again."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionConfs:
@@ -74,6 +78,7 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
         _WAREHOUSE_KEY: str(home / "spark-warehouse"),
         **_QUIET,
         **_WHOLE_PLANS,
+        **_KEPT_CODE,
     }
     if known.get("spark.master", "local").startswith("local"):
         added |= {"spark.master": "local[*]", **FORMAT.confs.local}

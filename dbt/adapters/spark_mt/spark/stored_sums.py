@@ -9,7 +9,7 @@ id of the materialized table and a digest of the query, so that another query fi
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -53,12 +53,14 @@ class StoredSums:
 
     Args:
         table: Where they are.
+        keys: Its columns that name a group.
         version: Of that table.
         positions: Up to where they reflect the sources.
         types: The types of the columns.
     """
 
     table: TableColumns
+    keys: tuple[str, ...]
     version: int
     positions: Positions
     types: Mapping[str, str]
@@ -102,7 +104,7 @@ class SumsTables:
         if is_foreign is not None or tuple(types) != sums.sums.columns:
             return None
         table = TableColumns(name, sums.sums.columns)
-        return StoredSums(table, newest, ours.metadata.positions, types)
+        return StoredSums(table, sums.keys, newest, ours.metadata.positions, types)
 
     def build(
         self,
@@ -130,45 +132,49 @@ class SumsTables:
         write = partial(self._tables.replace, spark, name, query, by_row=True)
         version = self._commit(spark, step, newest, write)
         self._details.forget(name)
-        return StoredSums(TableColumns(name, sums.sums.columns), version, step.run.positions, types)
+        table = TableColumns(name, sums.sums.columns)
+        return StoredSums(table, sums.keys, version, step.run.positions, types)
 
     def apply(
         self,
         session: PrivateSession,
         step: ApplyChanges,
         stored: StoredSums,
-        change: tuple[str, str],
-        unique_by: tuple[str, ...],
-    ) -> StoredSums:
-        """Apply the change of the sums; return them as they are then.
+        added: str = "",
+        *,
+        removed: str = "",
+        keys: str = "",
+    ) -> None:
+        """Apply the change of the sums, which then reflect the sources as the refresh reads them.
 
         Args:
             session: The session of the refresh.
             step: The refresh.
             stored: The sums before.
-            change: Queries for the rows to add and for those to remove; empty for none.
-            unique_by: The columns that name a group.
+            added: The rows to add; empty for none.
+            removed: The rows to remove; empty for none.
+            keys: The keys whose rows are replaced by `added`; empty to add and remove rows.
 
         Raises:
             CommitConflictError: Another refresh of the table came first.
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
         spark, table = session.spark, stored.table
-        nothing = f"SELECT * FROM {table.name.sql} WHERE false"
-        added, removed = (query or nothing for query in change)
-        if change[1]:
-            write = partial(self._tables.apply_changes, spark, table, added, removed, unique_by)
+        added = added or f"SELECT * FROM {table.name.sql} WHERE false"
+        if keys:
+            write = partial(self._tables.replace_keys, spark, table, stored.keys, added, keys)
+        elif removed:
+            write = partial(self._tables.apply_changes, spark, table, added, removed)
         else:
             write = partial(self._tables.append, spark, table.name, added)
-        version = self._commit(spark, step, stored.version, write)
-        return replace(stored, version=version, positions=step.run.positions)
+        self._commit(spark, step, stored.version, write)
 
     def move(self, session: PrivateSession, step: ApplyChanges) -> None:
         """Let the sums of a table, if it has any, reflect sources whose rows did not change."""
         sums = partial_sums(step.run.tree) if step.run.tree is not None else None
         stored = None if sums is None else self.find(session.spark, step, sums)
         if stored is not None and stored.reflect(dict(step.since)):
-            self.apply(session, step, stored, ("", ""), ())
+            self.apply(session, step, stored)
 
     def _commit(
         self,

@@ -177,7 +177,8 @@ class ContentWriter:
         attempt.content = computed_rows(content, touched, key.columns)
         rows = guarded(attempt.content, definition.resolved)
         keys = keys_query(touched, key.columns)
-        return partial(self._tables.replace_keys, session.spark, definition, rows, keys)
+        table = TableColumns.of(definition)
+        return partial(self._tables.replace_keys, session.spark, table, key.columns, rows, keys)
 
     def _apply_change(
         self, session: PrivateSession, step: ApplyChanges, metadata: CommitMetadata, kept: KeptRows
@@ -220,17 +221,13 @@ class ContentWriter:
         name, spark = definition.name, session.spark
         nothing = f"SELECT * FROM {name.sql} WHERE false"
         added = guarded(change.added, definition.resolved) if change.added else nothing
+        table = TableColumns.of(definition)
+        if change.keys:
+            args = (change.unique_by, added, change.keys)
+            return partial(self._tables.replace_keys, spark, table, *args)
         if not change.removed:
             return partial(self._tables.append, spark, name, added)
-        unique_by = change.unique_by
-        return partial(
-            self._tables.apply_changes,
-            spark,
-            TableColumns.of(definition),
-            added,
-            change.removed,
-            unique_by,
-        )
+        return partial(self._tables.apply_changes, spark, table, added, change.removed)
 
     def _write_partitions(
         self, session: PrivateSession, step: FillPartitions, metadata: CommitMetadata, content: str

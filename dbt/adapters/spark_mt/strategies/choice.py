@@ -89,8 +89,9 @@ def choose(
             chosen = _by_stream(offers[0][1], chosen)
     before = (*not_used, *excluded, *refused)
     reasons = chosen.reasons or next((refusal.reasons for refusal in before), ())
+    costs = tuple(inputs.costs.items())
     cost = inputs.costs.get(chosen.strategy)
-    return replace(chosen, reasons=reasons, possible=names, refused=before, cost=cost)
+    return replace(chosen, reasons=reasons, possible=names, refused=before, cost=cost, costs=costs)
 
 
 def _for_refresh(

@@ -29,8 +29,10 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     DIFFERENTIAL,
     FULL_MODE,
     INCREMENTAL,
+    RECOMPUTE,
     SWITCHED_OFF,
     Choice,
+    Cost,
     Refusal,
     Request,
     Write,
@@ -55,6 +57,14 @@ LARGEST_SHARE = 0.15
 """Up to which part of the rows of the sources may have changed."""
 SMALLEST_SOURCES = 500_000
 """From how many rows of all sources on reading them costs more than planning by their changes."""
+SHORTEST_RECOMPUTE_S = 5.0
+"""From how many seconds of a recompute on a refresh by changes may be faster."""
+_MARGIN = 1.25
+"""How many times as long as the other strategy one may take that the last refresh used."""
+_TRIALS = 2
+"""After how many refreshes in a row their duration counts: the first one may build sums."""
+_REMEMBERED = 20
+"""After how many other refreshes this strategy is tried again."""
 _NOT_COMPUTED = frozenset(
     {"FUNCTION", "NOT_PINNABLE", "TIME_DEPENDENT", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION"}
 )
@@ -155,7 +165,7 @@ def usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Re
     if missing := [name for name in names if name not in dict(since)]:
         return unread(NAME, missing)
     extents = inputs.extents(since)
-    reasons, is_possible = _extent(extents, table.incremental)
+    reasons, is_possible = _extent(extents, inputs, table.incremental)
     if is_possible:
         rules = _rules(table, {name: extent.kind for name, extent in extents.items()})
         is_possible = rules.code == RULES
@@ -182,7 +192,7 @@ def _refused(inputs: RefreshInputs) -> Refusal | None:
 
 
 def _extent(
-    extents: Mapping[str, ChangeExtent], incremental: Incremental
+    extents: Mapping[str, ChangeExtent], inputs: RefreshInputs, incremental: Incremental
 ) -> tuple[tuple[Reason, ...], bool]:
     """Return which part of the sources changed, and whether to derive the result's change."""
     kinds = {name: extent.kind for name, extent in extents.items()}
@@ -195,6 +205,23 @@ def _extent(
         found = Reason("CHANGE_TOO_LARGE", "", f"{text}, more than {LARGEST_SHARE:.0%}")
     elif rows < SMALLEST_SOURCES:
         found = Reason("SMALL_SOURCES", "", f"{text}, fewer than {SMALLEST_SOURCES} in all")
+    elif (longer := slower(inputs.costs)) is not None:
+        found = longer
     else:
         return (Reason("SMALL_CHANGE", "", text),), True
     return (found,), incremental is Incremental.STRICT
+
+
+def slower(costs: Mapping[str, Cost]) -> Reason | None:
+    """Return that a recompute is faster, by the last refreshes of the table; None if it is not."""
+    own, other = costs.get(NAME, Cost()), costs.get(RECOMPUTE, Cost())
+    if other.seconds is not None and other.seconds < SHORTEST_RECOMPUTE_S:
+        text = f"the last recompute took {other.seconds:.1f} seconds, planning changes takes longer"
+        return Reason("SHORT_RECOMPUTE", "", text)
+    is_known = own.ago <= _REMEMBERED and not 0 < own.repeated < _TRIALS
+    if own.seconds is None or other.seconds is None or not is_known:
+        return None
+    if own.seconds <= other.seconds * (_MARGIN if own.repeated else 1 / _MARGIN):
+        return None
+    durations = f"{own.seconds:.1f} seconds, and the last recompute {other.seconds:.1f}"
+    return Reason("CHANGES_TOOK_LONGER", "", f"the last refresh by changes took {durations}")

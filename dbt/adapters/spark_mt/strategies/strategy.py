@@ -63,10 +63,14 @@ class Cost:
     Args:
         seconds: From the last refresh of the table by the same strategy; None where unknown.
         rows: Rows that it has to write; None where unknown.
+        repeated: How many of the newest refreshes used the strategy without a break.
+        ago: How many refreshes came after that one.
     """
 
     seconds: float | None = None
     rows: int | None = None
+    repeated: int = 0
+    ago: int = 0
 
     def __str__(self) -> str:
         """For people: `3.2 seconds, 1500 rows`."""
@@ -118,6 +122,7 @@ class Choice:
         possible: Names of the strategies that the definition allows, the preferred one first.
         refused: The strategies that are not used.
         cost: What a refresh costs; None where unknown.
+        costs: The cost of the last refresh of the table by each strategy.
     """
 
     engine: str
@@ -133,6 +138,7 @@ class Choice:
     possible: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
     cost: Cost | None = None
+    costs: tuple[tuple[str, Cost], ...] = ()
 
     @property
     def name(self) -> str:

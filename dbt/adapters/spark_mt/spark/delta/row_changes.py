@@ -21,34 +21,39 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.table_format import TableColumns
 
 
-_OLD, _NEW = "__materialized_table_old", "__materialized_table_new"
+_OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"
 _KEY = "__materialized_table_key_"
 _WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
-_NOT_THERE = "a row to be removed is not in the materialized table, or one to be added already is"
+_NOT_THERE = "a row to be removed is not in the materialized table"
 
 
-def apply_changes(
-    spark: SparkSession,
-    table: TableColumns,
-    added: str,
-    removed: str,
-    unique_by: Sequence[str] = (),
-) -> None:
+def apply_changes(spark: SparkSession, table: TableColumns, added: str, removed: str) -> None:
     """Carry out `execution.table_format.VersionedTables.apply_changes` by one MERGE.
 
     Raises:
         RowsNotThereError: The table does not have all rows that are to be removed.
     """
     with kept_rows(spark) as kept:
-        if unique_by:
-            if source := kept.keep(keyed_query(table, added, removed, unique_by)):
-                _merge(spark, keyed_statement(table, source, unique_by))
-            return
-        copies = kept.keep(copies_query(table, removed))
-        few = f"SELECT 1 FROM {copies} WHERE {_WANTED} > {_THERE} LIMIT 1"
-        if copies and spark.sql(few).collect():
+        copies = kept.keep(copies_query(table, removed), f"max({_WANTED} - {_THERE})")
+        if copies.rows and copies.measures[0] > 0:
             raise RowsNotThereError(_NOT_THERE)
-        _merge(spark, bag_statement(table, added, copies))
+        source = kept.keep_source(bag_query(table, added, copies.view if copies.rows else ""))
+        _merge(spark, bag_statement(table, source.view))
+
+
+def replace_keys(
+    spark: SparkSession,
+    table: TableColumns,
+    key: Sequence[str],
+    rows: str,
+    keys: str,
+    *,
+    adds_columns: bool = False,
+) -> None:
+    """Carry out `execution.table_format.VersionedTables.replace_keys` by one MERGE."""
+    with kept_rows(spark) as kept:
+        source = kept.keep_source(keyed_query(key, rows, keys))
+        _merge(spark, keyed_statement(table, key, source.view, adds_columns=adds_columns))
 
 
 def _merge(spark: SparkSession, statement: str) -> None:
@@ -81,16 +86,15 @@ SELECT {own}, 0L, 1L FROM {table.name.sql} AS t LEFT SEMI JOIN (
 ) GROUP BY {listed}"""
 
 
-def bag_statement(table: TableColumns, added: str, copies: str) -> str:
-    """Return the MERGE that removes all copies of rows, and adds rows and the copies that stay.
+def bag_query(table: TableColumns, added: str, copies: str) -> str:
+    """Return the rows that leave the table, marked as old, and those that it gets.
 
     Args:
         table: The table.
         added: The rows to add, checked against the constraints.
         copies: The relation that `copies_query` gives; empty where nothing is removed.
     """
-    columns = _columns(table)
-    listed = ", ".join(columns)
+    listed = ", ".join(_columns(table))
     parts = [f"SELECT false AS {_OLD}, {listed} FROM (\n{added}\n)"]
     if copies:
         stay = f"explode(array_repeat(1, CAST({_THERE} - {_WANTED} AS INT))) AS _"
@@ -98,56 +102,61 @@ def bag_statement(table: TableColumns, added: str, copies: str) -> str:
             f"SELECT true, {listed} FROM {copies}",
             f"SELECT false, {listed} FROM {copies} LATERAL VIEW {stay} WHERE {_THERE} > {_WANTED}",
         ]
-    source = "\nUNION ALL\n".join(parts)
+    return "\nUNION ALL\n".join(parts)
+
+
+def bag_statement(table: TableColumns, source: str) -> str:
+    """Return the MERGE that removes all copies of rows, and adds rows and the copies that stay.
+
+    Args:
+        table: The table.
+        source: The relation that `bag_query` gives.
+    """
+    columns = _columns(table)
     same = " AND ".join((f"s.{_OLD}", *(f"t.{c} <=> s.{c}" for c in columns)))
-    return f"""MERGE INTO {table.name.sql} AS t USING (
-{source}
-) AS s ON {same}
-WHEN MATCHED THEN DELETE
-WHEN NOT MATCHED THEN INSERT ({listed}) VALUES ({_inserted(columns)})"""
-
-
-def keyed_query(table: TableColumns, added: str, removed: str, unique_by: Sequence[str]) -> str:
-    """Return the new row of each key, and whether the key has an old and a new row.
-
-    Args:
-        table: The table.
-        added: The rows to add, checked against the constraints.
-        removed: The rows to remove.
-        unique_by: Columns whose values differ in all rows.
-    """
-    columns, key = _columns(table), [quote(column) for column in unique_by]
-    listed = ", ".join(columns)
-    keys = ", ".join(f"{c} AS {_KEY}{n}" for n, c in enumerate(key))
-    both = " AND ".join(f"o.{_KEY}{n} <=> n.{_KEY}{n}" for n in range(len(key)))
-    found = ", ".join(f"coalesce(o.{_KEY}{n}, n.{_KEY}{n}) AS {_KEY}{n}" for n in range(len(key)))
-    return f"""SELECT {found}, o.{_OLD}, n.{_NEW}, {", ".join(f"n.{c}" for c in columns)} FROM (
-SELECT {keys}, true AS {_OLD} FROM (
-{removed}
-)) AS o FULL OUTER JOIN (
-SELECT {keys}, true AS {_NEW}, {listed} FROM (
-{added}
-)) AS n ON {both}"""
-
-
-def keyed_statement(table: TableColumns, source: str, unique_by: Sequence[str]) -> str:
-    """Return the MERGE that finds rows by columns whose values differ in all rows.
-
-    A row that is removed and added under the same values is updated.
-
-    Args:
-        table: The table.
-        source: The relation that `keyed_query` returns.
-        unique_by: The columns.
-    """
-    columns, key = _columns(table), [quote(column) for column in unique_by]
-    listed = ", ".join(columns)
-    same = " AND ".join(f"t.{c} <=> s.{_KEY}{n}" for n, c in enumerate(key))
     return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
-WHEN MATCHED AND s.{_OLD} AND s.{_NEW} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
-WHEN MATCHED AND s.{_OLD} THEN DELETE
-WHEN MATCHED THEN UPDATE SET {columns[0]} = {_failure()}
-WHEN NOT MATCHED THEN INSERT ({listed}) VALUES ({_inserted(columns)})"""
+WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED THEN INSERT ({", ".join(columns)}) VALUES ({_inserted(columns)})"""
+
+
+def keyed_query(key: Sequence[str], rows: str, keys: str) -> str:
+    """Return each key with its new row, or with NULL in all other columns.
+
+    Args:
+        key: Columns whose values differ in all rows.
+        rows: The rows, checked against the constraints.
+        keys: Each key once.
+    """
+    named = ", ".join(f"k.{quote(c)} AS {_KEY}{n}" for n, c in enumerate(key))
+    same = " AND ".join(f"k.{quote(c)} <=> r.{quote(c)}" for c in key)
+    return f"""SELECT {named}, r.* FROM (
+{keys}
+) AS k LEFT JOIN (
+SELECT *, true AS {_PRESENT} FROM (
+{rows}
+)) AS r ON {same}"""
+
+
+def keyed_statement(
+    table: TableColumns, key: Sequence[str], source: str, *, adds_columns: bool
+) -> str:
+    """Return the MERGE that replaces the rows of keys, and leaves those alone that are the same.
+
+    Args:
+        table: The table.
+        key: Columns whose values differ in all rows.
+        source: The relation that `keyed_query` gives.
+        adds_columns: Whether the table may still lack columns.
+    """
+    columns = _columns(table)
+    match = " AND ".join(f"t.{quote(c)} <=> s.{_KEY}{n}" for n, c in enumerate(key))
+    differs = " AND NOT (" + " AND ".join(f"t.{c} <=> s.{c}" for c in columns) + ")"
+    changed = differs if table.comparable and not adds_columns else ""
+    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
+WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
+WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
+WHEN NOT MATCHED AND s.{_PRESENT} THEN
+INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
 
 
 def _inserted(columns: Sequence[str]) -> str:

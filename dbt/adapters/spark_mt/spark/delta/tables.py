@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.spark.delta.format import (
     LAST_COMMIT,
     MERGE_SOURCE,
 )
-from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes
+from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
 
 if TYPE_CHECKING:
@@ -149,20 +149,17 @@ class DeltaTables:
     def replace_keys(
         self,
         session: SparkSession,
-        definition: StoredDefinition,
+        table: TableColumns,
+        key: Sequence[str],
         rows: str,
         keys: str,
         *,
         adds_columns: bool = False,
     ) -> None:
-        """Replace the rows of some keys by other rows.
-
-        The rows are those of fixed versions: reading them twice is safe, and faster than keeping
-        them.
-        """
+        """Replace the rows of some keys by other rows."""
         session.conf.set(MERGE_SOURCE, "none")
         with _adding_columns(session, enabled=adds_columns):
-            session.sql(merge_statement(definition, rows, keys, adds_columns=adds_columns))
+            replace_keys(session, table, key, rows, keys, adds_columns=adds_columns)
 
     def upsert(
         self, session: SparkSession, definition: StoredDefinition, rows: str, key: Sequence[str]
@@ -180,17 +177,14 @@ class DeltaTables:
         table: TableColumns,
         added: str,
         removed: str,
-        unique_by: Sequence[str] = (),
     ) -> None:
         """Remove and add rows, as bags; all other rows stay where they are.
-
-        The rows are the same whenever they are read.
 
         Raises:
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
         session.conf.set(MERGE_SOURCE, "none")
-        apply_changes(session, table, added, removed, unique_by)
+        apply_changes(session, table, added, removed)
 
     def set_properties(
         self, session: SparkSession, name: TableName, properties: Mapping[str, str]
@@ -247,43 +241,6 @@ def create_statement(definition: StoredDefinition, rows: str) -> str:
     return "\n".join(clauses) + f"\nAS {rows}"
 
 
-_KEY = "__materialized_table_key_"
-_PRESENT = "__materialized_table_present"
-_INCOMPARABLE = ("MAP<", "VARIANT")
-
-
-def merge_statement(
-    definition: StoredDefinition, rows: str, keys: str, *, adds_columns: bool
-) -> str:
-    """Return the MERGE that replaces the rows of touched keys.
-
-    Args:
-        definition: The table's definition; it has a PRIMARY KEY.
-        rows: The rows of these keys, checked against the constraints.
-        keys: Each touched key once.
-        adds_columns: Whether the table may still lack columns of the definition.
-    """
-    declared_key = definition.declared.primary_key
-    key = declared_key.columns if declared_key else ()
-    named = ", ".join(f"k.{quote(c)} AS {quote(f'{_KEY}{n}')}" for n, c in enumerate(key))
-    same = " AND ".join(f"k.{quote(c)} <=> r.{quote(c)}" for c in key)
-    match = " AND ".join(f"t.{quote(c)} <=> s.{quote(f'{_KEY}{n}')}" for n, c in enumerate(key))
-    columns = [quote(column.name) for column in definition.resolved.columns]
-    changed = "" if adds_columns else _changed(definition)
-    return f"""MERGE INTO {definition.name.sql} AS t USING (
-SELECT {named}, r.* FROM (
-{keys}
-) AS k LEFT JOIN (
-SELECT *, true AS {_PRESENT} FROM (
-{rows}
-)) AS r ON {same}
-) AS s ON {match}
-WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
-WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
-WHEN NOT MATCHED AND s.{_PRESENT} THEN
-INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
-
-
 def upsert_statement(definition: StoredDefinition, rows: str, key: Sequence[str]) -> str:
     """Return the MERGE by which rows take the place of those that have the same key."""
     columns = [quote(column.name) for column in definition.resolved.columns]
@@ -299,15 +256,6 @@ def upsert_statement(definition: StoredDefinition, rows: str, key: Sequence[str]
 def listed(properties: Mapping[str, str]) -> str:
     """Return properties as TBLPROPERTIES (…) takes them."""
     return ", ".join(f"{quote_text(k)} = {quote_text(v)}" for k, v in sorted(properties.items()))
-
-
-def _changed(definition: StoredDefinition) -> str:
-    """Leave rows alone that are the same, so that readers of the change feed see no change."""
-    columns = definition.resolved.columns
-    if any(word in column.type.upper() for column in columns for word in _INCOMPARABLE):
-        return ""
-    same = " AND ".join(f"t.{quote(c.name)} <=> s.{quote(c.name)}" for c in columns)
-    return f" AND NOT ({same})"
 
 
 def _detail(session: SparkSession, name: TableName) -> Row:
