@@ -241,6 +241,8 @@ _NOT_DERIVED = {
     "CHANGE_TOO_LARGE": "More than 15 % of the rows of the sources changed, as their logs report.",
     "CHANGE_FAILED": "The change could not be computed or applied; the reason says why.",
     "SMALL_SOURCES": "The sources have fewer than 500,000 rows: reading them all costs less.",
+    "SHORT_RECOMPUTE": "The last recompute took less than 5 seconds.",
+    "CHANGES_TOOK_LONGER": "The last refresh by changes took longer than the last recompute.",
     "SMALL_CHANGE": "About how many rows of the sources changed, as their logs report.",
     "RULES": "Rules by which the change follows from those of the sources.",
     "INCOMPARABLE_TYPE": "A column has a type whose values Spark cannot compare, such as MAP.",

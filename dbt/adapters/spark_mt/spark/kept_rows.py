@@ -78,7 +78,7 @@ class KeptRows:
         return Kept(self._view(frame), rows, tuple(values))
 
     def keep_source(self, query: str) -> Kept:
-        """Compute the source of a MERGE, which Delta refuses to read from a cache."""
+        """Compute the source of a MERGE, which may not be cached."""
         frame = self._checkpoint(query)
         (rows,) = self._measured(frame, "count(*)")
         return Kept(self._view(frame.hint("broadcast") if rows <= MOST_BROADCAST else frame), rows)
