@@ -142,6 +142,7 @@ def test_commits_that_change_no_row_change_no_file(tables):
     files = sorted(tables.sql("SELECT * FROM t").inputFiles())
     refreshed(tables, "OPTIMIZE f")
     refreshed(tables, "INSERT INTO f VALUES (901, 3, 4, 1.5)", "DELETE FROM f WHERE id = 901")
+    refreshed(tables, "UPDATE f SET v = 4 - v WHERE id IN (1, 8)")  # both of one group
     assert sorted(tables.sql("SELECT * FROM t").inputFiles()) == files
 
 

@@ -45,9 +45,9 @@ _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000"}
 """Plans show all columns: the choice of a strategy for a wide table depends on all of them."""
 
-_KEPT_CODE = {"spark.sql.codegen.cache.maxEntries": "4000"}
-"""One refresh can use some 100 generated classes. Spark keeps 100 by default. It would generate all
-of them at each refresh again, and the JVM would compile them again."""
+_KEPT_CODE = {"spark.sql.codegen.cache.maxEntries": "1000"}
+"""One refresh can use 100 generated classes, and Spark keeps 100 by default. It would generate them
+again at each refresh, and the JVM would compile them again."""
 
 
 @dataclass(frozen=True, slots=True)
