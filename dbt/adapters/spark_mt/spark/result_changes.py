@@ -126,8 +126,7 @@ class ResultChanges:
         resolved = definition.resolved
         types = [c.type for c in stored_columns(resolved)]
         found = result_change(tree, states, _own_rows(resolved, step), types)
-        sums = added_sums(tree, states) if "K" in found.rules else None
-        by_sums = None if sums is None else self._by_sums(session, step, sums, states, kept)
+        by_sums = self._by_sums(session, step, states, kept, needs_sums="K" in found.rules)
         found = _shared_once(by_sums or found, kept)
         raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
         added = content_query(resolved, found.added)
@@ -144,21 +143,27 @@ class ResultChanges:
         self,
         session: PrivateSession,
         step: ApplyChanges,
-        sums: PartialSums,
         states: Mapping[str, RelationStates],
         kept: KeptRows,
+        *,
+        needs_sums: bool,
     ) -> ResultChange | None:
         """Return the change of a result by its partial sums, which are changed by this.
 
-        None where the sums would not be exact, or where there are none that would pay.
+        Sums that are there follow every change, also one for which the table shows enough.
+
+        Returns:
+            None where sums would not be exact, or where there are none that would pay.
         """
+        sums = added_sums(step.run.tree, states) if step.run.tree is not None else None
+        if sums is None:
+            return None
         stored = self._sums.find(session.spark, step, sums)
         if stored is not None and stored.reflect(dict(step.since)):
             return self._summed(session, step, sums, states, stored, kept)
         if stored is None or not stored.reflect(step.run.positions):
-            if not self._pay(session.spark, step, states):
-                return None
-            stored = self._sums.build(session, step, sums, states)
+            pays = needs_sums and self._pay(session.spark, step, states)
+            stored = self._sums.build(session, step, sums, states) if pays else None
         if stored is None:
             return None
         query = render_query(sums.over(stored.table.name), {0: stored.rows})
