@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 MOST_BROADCAST = 1_000_000
 """Up to how many rows of the source of a MERGE are broadcast."""
-_BROADCAST_BYTES = str(64 * 1024 * 1024)
+_BROADCAST_BYTES = 20 * 1024 * 1024
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+_DEFAULT_THRESHOLD = "10485760b"
 _VIEW = "__materialized_table_kept_"
 
 
@@ -56,7 +57,8 @@ class KeptRows:
         self._cached: list[DataFrame] = []
         self._held: list[Any] = []
         self._count = 0
-        spark.conf.set(_THRESHOLD, _BROADCAST_BYTES)
+        if spark.conf.get(_THRESHOLD) == _DEFAULT_THRESHOLD:
+            spark.conf.set(_THRESHOLD, str(_BROADCAST_BYTES))
 
     def keep_first(self, queries: Sequence[str], *measures: str) -> Kept:
         """Keep the rows of the first query that Spark does not refuse."""
@@ -100,11 +102,12 @@ class KeptRows:
 
     def _measured(self, frame: DataFrame, *measures: str) -> Row:
         """Return aggregates over all rows, in one job instead of one for each stage."""
+        before = self._spark.conf.get(_ADAPTIVE) or "true"
         self._spark.conf.set(_ADAPTIVE, "false")
         try:
             return frame.selectExpr(*measures).collect()[0]
         finally:
-            self._spark.conf.set(_ADAPTIVE, "true")
+            self._spark.conf.set(_ADAPTIVE, before)
 
     def _view(self, frame: DataFrame) -> str:
         name = f"{_VIEW}{self._count}"

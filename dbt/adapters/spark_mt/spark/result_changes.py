@@ -23,6 +23,7 @@ from dbt.adapters.spark_mt.query.differential import (
 )
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.query.types import castable_ddl, parse_type
 from dbt.adapters.spark_mt.resolution.columns import (
     Names,
     content_query,
@@ -321,7 +322,7 @@ def _of_table(definition: ResolvedDefinition, columns: tuple[str, ...]) -> tuple
 
 def _keys(definition: ResolvedDefinition, found: ResultChange) -> str:
     """Return the touched keys with the names and types of the columns of the table."""
-    types = {column.name: column.type for column in definition.columns}
+    types = {c.name: castable_ddl(parse_type(c.type)) for c in definition.columns}
     pairs = zip(found.unique_by, _of_table(definition, found.unique_by), strict=True)
     listed = ", ".join(f"CAST({quote(c)} AS {types[own]}) AS {quote(own)}" for c, own in pairs)
     return f"SELECT {listed} FROM (\n{found.keys}\n)"
