@@ -28,6 +28,7 @@ FENCE_NUMBER = "spark.databricks.delta.write.txnVersion"
 COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
 ADD_COLUMNS = "spark.databricks.delta.schema.autoMerge.enabled"
+DELETION_VECTORS = "delta.enableDeletionVectors"
 TIME_TRAVEL_LIMIT = (
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 )
@@ -135,6 +136,7 @@ FORMAT = TableFormat(
         "delta.checkpointPolicy",
         "delta.columnMapping.",
         "delta.constraints.",
+        DELETION_VECTORS,
         "delta.enableRowTracking",
         "delta.feature.",
         "delta.inCommitTimestamp",

@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
 from dbt.adapters.spark_mt.spark.delta.format import (
     ADD_COLUMNS,
     COMMIT_METADATA,
+    DELETION_VECTORS,
     FENCE_ID,
     FENCE_NUMBER,
     FORMAT,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 
 _HOUR_MS = 3600 * 1000
-_MARKS_ROWS = "delta.enableDeletionVectors"
 
 
 class DeltaTables:
@@ -121,7 +121,7 @@ class DeltaTables:
         writer = session.sql(rows).write.format(FORMAT.name).mode("overwrite")
         writer = writer.option("overwriteSchema", "true")
         if by_row:
-            writer = writer.option(_MARKS_ROWS, "true")
+            writer = writer.option(DELETION_VECTORS, "true")
         if partitioned_by:
             writer = writer.partitionBy(*partitioned_by)
         writer.saveAsTable(name.sql)
@@ -236,7 +236,7 @@ def create_statement(definition: StoredDefinition, rows: str) -> str:
         clauses.append(f"COMMENT {quote_text(declared.comment)}")
     properties = dict(properties_of(definition, FORMAT))
     if is_changed_by_row(definition):
-        properties.setdefault(_MARKS_ROWS, "true")
+        properties.setdefault(DELETION_VECTORS, "true")
     clauses.append(f"TBLPROPERTIES ({listed(properties)})")
     return "\n".join(clauses) + f"\nAS {rows}"
 
