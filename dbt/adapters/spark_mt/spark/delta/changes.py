@@ -212,7 +212,7 @@ class RangeReader:
         return not any(_has_incomparable(field.dataType) for field in schema)
 
     def _schema(self, range_: VersionRange, version: int) -> StructType:
-        """Return the columns of a version, which never change; each look costs 0.03 s."""
+        """Return the columns of a version, which never change; reading them costs 0.03 s."""
         key = (range_.name, version)
         if key not in self._schemas:
             query = f"SELECT * FROM {FORMAT.at(range_.name.sql, version)}"
