@@ -15,6 +15,7 @@ from benchmarks import (
     connect,
     incremental,
     manager,
+    manager_fresh,
     manager_rest,
     parsing,
     registry,
@@ -50,9 +51,17 @@ _SIZES = (
     ("--managed-seconds", 120, "for how long a manager is looked at"),
     ("--hosted-tables", 50, "tables that a manager hosts"),
     ("--rest-seconds", 600, "for how long a manager is looked at whose sources do not change"),
+    ("--fresh-seconds", 300, "for how long lags are measured by a writer and a reader"),
     ("--incremental-rows", incremental.ROWS, "rows of the source of tables that are refreshed"),
 )
-MANAGER = ("manager-idle", "manager-drift", "manager-rest", "manager-hosts")
+MANAGER = (
+    "manager-idle",
+    "manager-drift",
+    "manager-rest",
+    "manager-hosts",
+    "manager-fresh",
+    "manager-many",
+)
 PARTS = ("parsing", "connect", "builds", "registry", "incremental", *STREAMS, *MANAGER)
 
 
@@ -123,6 +132,10 @@ def run_manager(
         measurements += manager_rest.hosts(
             spark, requested.hosted_tables, requested.managed_seconds
         )
+    if "manager-fresh" in parts:
+        measurements += manager_fresh.measure(spark, requested.fresh_seconds)
+    if "manager-many" in parts:
+        measurements += manager_fresh.many(spark, requested.hosted_tables, requested.fresh_seconds)
     return measurements
 
 
