@@ -131,6 +131,8 @@ function pressing() {
 
 async function press(form, place) {
   const button = form.querySelector("button");
+  // A renewal of the page would enable the button again.
+  form.dataset.keep = "";
   button.disabled = true;
   place.replaceChildren(`${button.textContent}: under way …`);
   try {
@@ -145,6 +147,7 @@ async function press(form, place) {
     place.replaceChildren("The manager did not answer: whether it was done shows when it is back.");
   } finally {
     button.disabled = false;
+    delete form.dataset.keep;
     renew();
   }
 }
@@ -154,7 +157,8 @@ function unnamed(element) {
   return element;
 }
 
-// Libraries are fetched only where something is to be drawn.
+// Libraries are fetched only where something is to be drawn. What was asked for last is drawn,
+// whichever import ends first.
 let drawnLineage = "";
 let drawnChart = "";
 
@@ -171,6 +175,7 @@ async function drawGraph() {
   if (wanted === drawnLineage && place.firstChild) return;
   drawnLineage = wanted;
   const { drawLineage } = await import("./lineage.js");
+  if (wanted !== drawnLineage) return;
   drawLineage(place, nodes);
 }
 
@@ -183,6 +188,7 @@ async function drawChart() {
   if (wanted === drawnChart && place.firstChild) return;
   drawnChart = wanted;
   const { drawRefreshes } = await import("./chart.js");
+  if (wanted !== drawnChart) return;
   drawRefreshes(place, refreshes);
 }
 
