@@ -1,6 +1,6 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test unit incremental functional conformance airflow browser faults soak demo serve bench docs clean
+.PHONY: help setup lint format types test unit incremental functional conformance airflow lake browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own.
@@ -41,6 +41,10 @@ conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; 
 airflow: setup ## the DAGs of materialized tables in Airflow itself, in an environment of its own; 2 minutes
 	@tests/airflow/setup.sh
 	@.work/airflow/bin/python -m pytest -c tests/airflow/pytest.ini tests/airflow
+
+lake: setup ## tables on S3 and on a standalone cluster, with workers killed; an S3 server in an environment of its own
+	@tests/lake/setup.sh
+	@tools/test.sh -- tests/lake/s3/ tests/lake/cluster/ tests/lake/catalogs/
 
 browser: setup ## the tests of the status page in a real Chromium, which is installed if need be
 	@tools/test.sh -- tests/functional/pages/

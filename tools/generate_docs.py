@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tools.docs_data.statements import StatementDoc
 
 DOCS = Path(__file__).parents[1] / "docs"
+DEPLOY = DOCS.parent / "deploy"
 OPENAPI = DOCS / "openapi.json"
 BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end of \2 -->)", re.DOTALL)
 
@@ -240,6 +241,32 @@ def packages() -> str:
     return table(("package", "contents", "imports"), package_graph.rows())
 
 
+def deploy_systemd() -> str:
+    """The unit for systemd."""
+    return "\n" + code("ini", [(DEPLOY / "spark-mt.service").read_text("utf-8").rstrip()]) + "\n"
+
+
+def deploy_container() -> str:
+    """The file of the image."""
+    return "\n" + code("dockerfile", [(DEPLOY / "Dockerfile").read_text("utf-8").rstrip()]) + "\n"
+
+
+def deploy_kubernetes() -> str:
+    """Every manifest with its kind and its first comment."""
+    rows = (
+        (f"[`{path.name}`](../deploy/kubernetes/{path.name})", *_kind_and_purpose(path))
+        for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+    )
+    return table(("manifest", "kind", "purpose"), rows)
+
+
+def _kind_and_purpose(manifest: Path) -> tuple[str, str]:
+    text = manifest.read_text(encoding="utf-8")
+    (kind,) = re.findall(r"^kind: (\w+)$", text, re.MULTILINE)
+    comment = text.partition("\napiVersion:")[0]
+    return f"`{kind}`", " ".join(line.removeprefix("# ") for line in comment.splitlines())
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "command-line": command_line,
     "statements": statements,
@@ -259,6 +286,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "python-preparation": python_reference.preparation,
     "python-types": python_reference.types,
     "rest-refresh": rest_refresh,
+    "deploy-container": deploy_container,
+    "deploy-kubernetes": deploy_kubernetes,
+    "deploy-systemd": deploy_systemd,
     "package-graph": package_graph.mermaid,
     "packages": packages,
     "rest-gateway-refresh": rest_gateway_refresh,

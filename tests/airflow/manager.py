@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
-from dbt.adapters.spark_mt.manager.http.refresh_schemas import RefreshTableRequest
+from dbt.adapters.spark_mt.manager.http.routes import RefreshTableRequest
 from dbt.adapters.spark_mt.manager.http.schemas import JobAnswer, TableList
 from dbt.adapters.spark_mt.manager.views import ScheduleView, TableView
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.adoption import AdoptionRefusedError
-from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable, UnmanagedTable
-from dbt.adapters.spark_mt.execution.adopt import AdoptionInstantError, Adoptions
-from dbt.adapters.spark_mt.execution.create import Definitions
+from dbt.adapters.spark_mt.changes.compatibility import AdoptionRefusedError
+from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
+from dbt.adapters.spark_mt.execution.alter import AdoptionInstantError, Adoptions
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
     NotMaterializedError,
@@ -49,7 +48,7 @@ def adoptions(tables: Tables, runner=None) -> Adoptions:
     if runner is not None:
         environment = replace(environment, runner=runner)
     tables.forget()
-    return Adoptions(environment, Definitions(environment))
+    return Adoptions(environment)
 
 
 def statement(query: str = SUMS, clauses: str = "", name: str = "t"):

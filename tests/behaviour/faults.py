@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable
 from dbt.adapters.spark_mt.execution.errors import (
     AlreadyResumedError,
     AlreadySuspendedError,

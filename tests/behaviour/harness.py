@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.definition.definition import StoredTable
 from dbt.adapters.spark_mt.execution.context import run_sequential
 from dbt.adapters.spark_mt.execution.operations import carried_out
 from dbt.adapters.spark_mt.statements.parser import parse_statement

@@ -13,8 +13,9 @@ import pytest
 from dbt.adapters.spark_mt.changes.changes import DefinitionChangeError
 from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
 from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
+from dbt.adapters.spark_mt.definition.definition import InconsistentTable, Missing, UnmanagedTable
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
-from dbt.adapters.spark_mt.definition.table_state import InconsistentTable, Missing, UnmanagedTable
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
     InconsistentTableError,
@@ -29,7 +30,6 @@ from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill
 from dbt.adapters.spark_mt.query.analyzer import QueryError
-from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from tests.behaviour.harness import ConflictingRunner
 from tests.unit.formats.texts import pack, unpack, with_more
 

@@ -285,6 +285,39 @@ class TableFormatContract:
         times = log.commit_times(where, [newest - 1, newest])
         assert times[newest - 1] <= times[newest]
 
+    def test_the_size_is_that_of_the_data_files_where_the_log_has_it(self, world):
+        t, log = world.table(), world.tables.log
+        where = world.location(t)
+        before = log.size(where)
+        world.commit(1, world.tables.append, t, world.made([(3, "c")]))
+        after = log.size(where)
+        if before is None:
+            assert after is None
+        else:
+            assert (after[0] > before[0], after[1] > before[1]) == (True, True)
+        assert log.size(f"{where}_nowhere") is None
+
+    def test_a_commit_of_rows_keeps_the_columns_and_one_of_properties_may_not(self, world):
+        t, log = world.table(), world.tables.log
+        where, first = world.location(t), world.newest(t)
+        assert log.keeps_columns(where, first, first)
+        world.delete(t, 1)
+        world.commit(1, world.tables.append, t, world.made([(3, "c")]))
+        rows = world.newest(t)
+        assert log.keeps_columns(where, first, rows)
+        assert not log.keeps_columns(where, first, rows + 1)
+        world.run(world.tables.set_properties, t, {"note": "x"})
+        assert not log.keeps_columns(where, first, world.newest(t))
+        assert not log.keeps_columns(where, rows, rows + 1)
+        assert log.keeps_columns(where, rows + 1, rows + 1)
+
+    def test_columns_are_not_known_where_the_log_lacks_a_commit(self, world):
+        t, log = world.table(), world.tables.log
+        where, first = world.location(t), world.newest(t)
+        world.delete(t, 1)
+        world.forget_commits(t)
+        assert not log.keeps_columns(where, first, world.newest(t))
+
     def test_a_restore_names_the_version_that_it_brought_back(self, world):
         t = world.table()
         before = world.newest(t)

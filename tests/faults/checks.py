@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.codec import decode_definition
+from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable
 from tests.behaviour.spark import SparkTables
 from tests.functional.engine.oracle import MARK
 

@@ -6,13 +6,11 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import (
-    StartModeChangeError,
-)
+from dbt.adapters.spark_mt.changes.compatibility import StartModeChangeError
 from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
 from dbt.adapters.spark_mt.definition.modes import StartModeType, StateRetentionType
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.resolution.start_modes import FutureStartError
+from dbt.adapters.spark_mt.resolution.durations import FutureStartError
 from tests.flips.journeys import journey
 
 ORDERS = "user_id INT; amount INT; note STRING"

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.definition.definition import StoredTable
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.statements.nodes import AlterQuery, CreateTable
 from dbt.adapters.spark_mt.statements.parser import parse_statement

@@ -131,6 +131,10 @@ def next_events(chosen, rows, tables):
     return after
 
 
+def tree_of(query, tables):
+    return Case(query, {}, {}, tables).tree
+
+
 def compared(name, query, tables, rows, after):
     comparison = Comparison()
     some = 0
@@ -141,20 +145,24 @@ def compared(name, query, tables, rows, after):
         case = Case(query, before, after(chosen, before, tables), tables)
         assert obstacles(case.tree) == ()
         try:
-            problem = comparison.problem(case)
+            change = comparison.change(case)
         except ChangeNotSupported as refused:
             pytest.fail(f"{name}: {refused.reason}")
+        problem = comparison.problem_of(case, change)
         assert not problem, f"{name}, round {seed}: {problem}"
-        some += bool(comparison.run(query, "new")) if "window(" not in query else 1
+        if not comparison.is_unknown(change):
+            some += bool(comparison.run(query, "new")) if "window(" not in query else 1
     assert some
 
 
 @pytest.mark.parametrize("name", TPCH)
 def test_tpch(name):
-    """Without the last LIMIT, which is an obstacle."""
-    query = re.sub(r"\s+LIMIT \d+\s*$", "", TPCH[name])
-    query = query.replace("sum(l_quantity)\nFROM", "sum(l_quantity) AS q\nFROM")
-    compared(name, query, typed(TPCH_TABLES), tpch_rows, refreshed)
+    """With a LIMIT that cuts, and an order without equal rows."""
+    tables = typed(TPCH_TABLES)
+    query = TPCH[name].replace("sum(l_quantity)\nFROM", "sum(l_quantity) AS q\nFROM")
+    places = ", ".join(str(place) for place, _ in enumerate(tree_of(query, tables).columns, 1))
+    query = re.sub(r" LIMIT \d+$", f", {places} LIMIT 3", query)
+    compared(name, query, tables, tpch_rows, refreshed)
 
 
 @pytest.mark.parametrize("name", sorted(NEXMARK.keys() - {"q11"}))
@@ -163,13 +171,7 @@ def test_nexmark(name):
     compared(name, NEXMARK[name], typed(NEXMARK_TABLES), events, next_events)
 
 
-def test_obstacles():
-    """The last LIMIT of five queries of TPC-H; nothing else."""
-    limited = [
-        name
-        for name, query in TPCH.items()
-        if obstacles(Case(query, {}, {}, typed(TPCH_TABLES)).tree)
-    ]
-    assert limited == ["q02", "q03", "q10", "q18", "q21"]
-    tables = typed(NEXMARK_TABLES)
-    assert not any(obstacles(Case(query, {}, {}, tables).tree) for query in NEXMARK.values())
+def test_no_query_has_an_obstacle():
+    for ddl, queries in ((TPCH_TABLES, TPCH), (NEXMARK_TABLES, NEXMARK)):
+        tables = typed(ddl)
+        assert not [name for name, q in queries.items() if obstacles(tree_of(q, tables))]

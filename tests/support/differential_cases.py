@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import sqlglot
 
+from dbt.adapters.spark_mt.definition.columns import FieldName, SourceColumns
 from dbt.adapters.spark_mt.definition.definition import QueryContext
-from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
-from dbt.adapters.spark_mt.query.decorrelation import fresh_ids, without_subqueries
 from dbt.adapters.spark_mt.query.differential import (
     RelationStates,
     ResultChange,
@@ -27,6 +26,7 @@ from dbt.adapters.spark_mt.query.differential import (
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.query.subqueries import fresh_ids, without_subqueries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -113,8 +113,14 @@ class Comparison:
         """Return what is wrong with the change of a case; empty where it is right."""
         return self.problem_of(case, self.change(case))
 
+    def is_unknown(self, change: ResultChange) -> bool:
+        """Whether a change, the last one that `change` gave, needs a recompute by its rows."""
+        return bool(self._rows(change, change.unknown))
+
     def problem_of(self, case: Case, change: ResultChange) -> str:
         """Return what is wrong with a change, the last one that `change` gave."""
+        if self.is_unknown(change):
+            return ""
         stored = Counter(self.run(case.oracle, "old"))
         expected = Counter(self.run(case.oracle, "new"))
         added, removed = self._rows(change, change.added), self._rows(change, change.removed)
@@ -140,7 +146,9 @@ class Comparison:
         return "; ".join(f"{problem}: {found}" for problem, found in problems.items() if found)
 
     def _rows(self, change: ResultChange, query: str) -> Counter[Row]:
-        return Counter(self.run(change.whole(query), "states")) if query else Counter()
+        shared = ", ".join(f"`{name}` AS (\n{text}\n)" for name, text in change.used(query))
+        text = f"WITH {shared}\n{query}" if shared else query
+        return Counter(self.run(text, "states")) if query else Counter()
 
     def shrunk(self, case: Case) -> Case:
         """Return a wrong case without the rows that it does not need."""
@@ -243,6 +251,14 @@ class RandomCases:
         for name in chosen | {self._random.choice(used)}:
             after[name] = self.changed(before[name], TABLES[name])
         return Case(query, before, after)
+
+    def top(self, case: Case) -> Case:
+        """Return a case with the first rows of its result, by all of its columns."""
+        places = [*range(1, len(case.tree.columns) + 1)]
+        self._random.shuffle(places)
+        order = ", ".join(f"{place} {self._random.choice(('', 'DESC'))}" for place in places)
+        limit = self._random.choice((1, 2, 3, 5, 20))
+        return replace(case, query=f"{case.query} ORDER BY {order} LIMIT {limit}")
 
     def rows(self, columns: Mapping[str, str]) -> Rows:
         """Return random rows, with duplicates and values that are frequent."""

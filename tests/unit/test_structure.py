@@ -102,7 +102,6 @@ EDGES: dict[str, set[str]] = {
         "api",
         "connections",
         "definition",
-        "execution",
         "handle",
         "relation",
         "spark.delta",
@@ -123,13 +122,13 @@ EDGES: dict[str, set[str]] = {
         "statements",
         "strategies",
     },
-    "manager.http": {"definition", "execution", "manager", "resolution", "spark", "statements"},
+    "manager.http": {"definition", "execution", "manager", "spark", "statements"},
     "planning": {"changes", "definition", "query", "resolution", "strategies"},
     "plugin": {"connections", "impl"},
     "query": {"definition"},
     "relation": set(),
     "resolution": {"definition", "query", "statements"},
-    "scheduler": {"definition", "execution", "planning", "resolution"},
+    "scheduler": {"definition", "execution", "planning"},
     "spark": {
         "definition",
         "execution",
@@ -147,7 +146,6 @@ EDGES: dict[str, set[str]] = {
         "query",
         "resolution",
         "spark",
-        "strategies",
     },
     "statements": {"definition"},
     "strategies": {"definition", "query", "resolution"},
@@ -179,8 +177,6 @@ TOO_LONG: dict[str, str] = {
 
 SINGLE_IMPORTER: dict[str, str] = {
     "plugin": "dbt loads it by this name",
-    "strategies.append": "a strategy is a module; `choice` has the list",
-    "strategies.merge": "a strategy is a module; `choice` has the list",
 }
 """Modules under 100 lines that one module of the same package imports, and no other."""
 
@@ -198,7 +194,7 @@ FORMAT_WORDS = re.compile(
 NAMES_A_FORMAT = {
     "query.operators": "a scan at a fixed version is written in that syntax again",
     "query.text": "users may write VERSION AS OF, which is Spark's own syntax, into a query",
-    "statements.advice": "an answer to users names the statement that lays out files again",
+    "statements.alter_parser": "an answer to users names the statement that lays out files again",
 }
 """Modules outside of the format's package with such a name in a string."""
 

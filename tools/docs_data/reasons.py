@@ -228,7 +228,12 @@ _NOT_ROW_WISE = {
 
 _NOT_DERIVED = {
     "SWITCHED_OFF": "The option `incremental` is `off`.",
-    "GLOBAL_LIMIT": "LIMIT or OFFSET of a whole result.",
+    "TOP_OF_COMPUTED_VALUES": "The first rows of a sorted result whose values sums or window "
+    "functions below another operator compute again.",
+    "TOP_OF_OTHER_TYPES": "The first rows of a sorted result, with declared types that are not "
+    "those of the query.",
+    "GLOBAL_LIMIT": "OFFSET, or a LIMIT: without ORDER BY columns of the result, above 10,000, or "
+    "in a part of the query.",
     "WINDOW_WITHOUT_PARTITION_BY": "A window function without PARTITION BY.",
     "WINDOWS_WITHOUT_COMMON_PARTITION": "Window functions whose PARTITION BY share no column.",
     "PROCESSING_TIME_LOOKUP": "A table is looked up at the processing time.",

@@ -7,13 +7,15 @@ MaterializedTables(spark).sql("CREATE OR ALTER MATERIALIZED TABLE hourly AS SELE
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.drift import Drift, DriftKind
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
+from dbt.adapters.spark_mt.definition.definition import InconsistentTable, StoredTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage, SourceActivity
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
@@ -22,7 +24,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.table_state import InconsistentTable, StoredTable
 from dbt.adapters.spark_mt.definition.watermark import Watermark
 from dbt.adapters.spark_mt.execution.alter import Alterations, Derivation
 from dbt.adapters.spark_mt.execution.checks import (
@@ -39,6 +40,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     NotFreshError,
     NotHostedError,
     NotPlannableError,
+    WaitTimeoutError,
 )
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.operations import TableOperations
@@ -56,9 +58,9 @@ from dbt.adapters.spark_mt.execution.results import (
     StatementResult,
 )
 from dbt.adapters.spark_mt.execution.show import Figure, figures_of
-from dbt.adapters.spark_mt.execution.waiting import WaitTimeoutError
 from dbt.adapters.spark_mt.hosting.host import Host, Wanted
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostProgress
+from dbt.adapters.spark_mt.hosting.turns import Turns
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 from dbt.adapters.spark_mt.planning.steps import Unregister
@@ -119,6 +121,7 @@ __all__ = [
     "ResultColumn",
     "RowDifference",
     "Side",
+    "SourceActivity",
     "StatementOutcome",
     "StatementResult",
     "TableName",
@@ -402,14 +405,15 @@ class MaterializedTables(TableOperations):
             if self._host is None:
                 if self.environment.streams is None:
                     raise HostingOverConnectError
-                self._host = Host(self._hosted)
+                turns = Turns(self._spark.sparkContext.defaultParallelism, self.environment.now_ms)
+                self._host = Host(partial(self._hosted, turns=turns))
             return self._host
 
-    def _hosted(self, name: TableName) -> HostedTable:
+    def _hosted(self, name: TableName, turns: Turns) -> HostedTable:
         """A hosted table with ports of its own, which log rows about streams together."""
         value = SparkEnvironment(self._spark).value
         execution_context = replace(
             value.execution_context, deferred=self.environment.execution_context.deferred
         )
         value = replace(value, execution_context=execution_context)
-        return HostedTable(name, value, Refreshes(value))
+        return HostedTable(name, value, Refreshes(value), turns=turns)

@@ -15,20 +15,18 @@ from dbt.adapters.contracts.connection import (
     ConnectionState,
     Credentials,
 )
-from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sql.connections import SQLConnectionManager
 from dbt_common.dataclass_schema import StrEnum
 from dbt_common.events.contextvars import get_node_info
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_mt.adapter.errors import one_line, translated
 from dbt.adapters.spark_mt.adapter.materialization import response_of
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.target import SparkTarget, automatic_target, server_url
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.handle import Cursor, SparkHandle
+from dbt.adapters.spark_mt.handle import Cursor, SparkHandle, logger, one_line, translated
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
@@ -83,14 +81,6 @@ class SparkMTCredentials(Credentials):
         Raises:
             DbtRuntimeError: The profile cannot work; everything that is wrong with it is named.
         """
-        problems = list(self._problems())
-        if problems:
-            raise DbtRuntimeError("; ".join(problems))
-        self.server_side_parameters = {
-            str(key): _conf_value(value) for key, value in self.server_side_parameters.items()
-        }
-
-    def _problems(self) -> list[str]:
         problems = []
         if not self.schema:
             problems.append("the profile needs `schema`, the schema that models go to")
@@ -102,7 +92,12 @@ class SparkMTCredentials(Credentials):
             )
         if self.method == ConnectionMethod.connect and not self.host:
             problems.append("`method: connect` needs `host`, where the Spark Connect server runs")
-        return problems
+        if problems:
+            raise DbtRuntimeError("; ".join(problems))
+        self.server_side_parameters = {
+            str(key): str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in self.server_side_parameters.items()
+        }
 
     @classmethod
     def translate_aliases(cls, kwargs: dict[str, Any], recurse: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - dbt's signature
@@ -114,7 +109,13 @@ class SparkMTCredentials(Credentials):
         """
         translated: dict[str, Any] = super().translate_aliases(kwargs, recurse)
         requested = translated.get("freshness")
-        if not _is_interval(requested):
+        # A mapping of other keys is for the check of a source.
+        is_interval = (
+            "build_after" in requested or "count" in requested
+            if isinstance(requested, dict)
+            else requested is not None
+        )
+        if not is_interval:
             return translated
         if translated.get("freshness_interval", requested) != requested:
             raise DbtRuntimeError("freshness and freshness_interval mean the same and differ")  # noqa: EM101, TRY003 - dbt's error class takes a text
@@ -139,20 +140,6 @@ class SparkMTCredentials(Credentials):
         """What `dbt debug` prints."""
         server = ("host", "port") if self.method == ConnectionMethod.connect else ()
         return ("method", *server, "database", "schema", "server_side_parameters")
-
-
-def _is_interval(freshness: object) -> bool:
-    """Whether it is meant for a materialized table, rather than for the check of a source."""
-    if isinstance(freshness, dict):
-        return "build_after" in freshness or "count" in freshness
-    return freshness is not None
-
-
-def _conf_value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-logger = AdapterLogger("SparkMT")
 
 
 class SparkMTConnectionManager(SQLConnectionManager):
@@ -224,12 +211,10 @@ class SparkMTConnectionManager(SQLConnectionManager):
 
 def target_of(credentials: SparkMTCredentials) -> SparkTarget:
     """The Spark that a connection works with now."""
-    if credentials.method == ConnectionMethod.connect:
-        return SparkTarget(
-            "the profile says `method: connect`", credentials.connect_url, is_fixed=True
-        )
-    if credentials.method == ConnectionMethod.session:
-        return SparkTarget("the profile says `method: session`", is_fixed=True)
+    if credentials.method != ConnectionMethod.auto:
+        url = credentials.connect_url if credentials.method == ConnectionMethod.connect else ""
+        why = f"the profile says `method: {credentials.method.value}`"
+        return SparkTarget(why, url, is_fixed=True)
     return automatic_target(credentials.server_side_parameters, Path.cwd(), _log_waiting)
 
 
@@ -259,18 +244,12 @@ def _own_spark(requested: Mapping[str, str], target: SparkTarget) -> SparkSessio
     try:
         return session.classic_spark(requested, Path.cwd(), log)
     except MetastoreInUseError as error:
-        reasons = _why_not_the_managers(target, Path(error.parameters["metastore"]))
+        reasons = [f"dbt was to run a Spark of its own: {target.why}."]
+        manager = discovery.read(discovery.place(Path(error.parameters["metastore"])))
+        if target.is_fixed and isinstance(manager, Discovered):
+            who = f"The refresh manager ({manager.owner}) serves this metastore"
+            reasons.append(f"{who}: with `method: auto` instead, dbt would work in its Spark.")
         raise MetastoreInUseError(violations=reasons, **error.parameters) from None
-
-
-def _why_not_the_managers(target: SparkTarget, metastore: Path) -> list[str]:
-    """Why dbt starts a Spark of its own for a metastore that another process has locked."""
-    reasons = [f"dbt was to run a Spark of its own: {target.why}."]
-    manager = discovery.read(discovery.place(metastore))
-    if target.is_fixed and isinstance(manager, Discovered):
-        who = f"The refresh manager ({manager.owner}) serves this metastore"
-        reasons.append(f"{who}: with `method: auto` instead, dbt would work in its Spark.")
-    return reasons
 
 
 @cache

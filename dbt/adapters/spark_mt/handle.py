@@ -1,4 +1,4 @@
-"""A DB-API cursor over a Spark session, and the connection handle that creates it.
+"""DB-API cursor over a Spark session, the connection handle that creates it, and dbt's errors.
 
 Statements about materialized tables go to `MaterializedTables`. Every other statement goes to Spark
 byte for byte.
@@ -13,10 +13,13 @@ from itertools import islice
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from dbt_common.exceptions import DbtRuntimeError
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.spark_mt.client.rest import relayed
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import StatementResult
+from dbt.adapters.spark_mt.spark.errors import SparkFailure, failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.session import short_statements
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
@@ -33,10 +36,51 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.results import StatementOutcome
 
 
+logger = AdapterLogger("SparkMT")
 Row = tuple[Any, ...]
 Description = list[tuple[str, str, None, None, None, None, bool]]
 _INTERRUPT_EVERY_S = 0.2
 _INTERRUPT_FOR_S = 30.0
+
+
+class SparkDatabaseError(DbtDatabaseError):
+    """A statement that Spark refused or could not finish; `failure` holds the facts."""
+
+    def __init__(self, failure: SparkFailure) -> None:
+        super().__init__(one_line(failure))
+        self.failure = failure
+
+
+def one_line(failure: SparkFailure) -> str:
+    """Spark's condition, the first paragraph of its message, and where in the statement it was."""
+    place = failure.line_and_column
+    where = f" (line {place[0]}, column {place[1]})" if place else ""
+    state = f" SQLSTATE: {failure.sql_state}" if failure.sql_state else ""
+    return f"[{failure.condition}] {failure.message}{where}{state}"
+
+
+@contextmanager
+def translated(sql: str) -> Iterator[None]:
+    """Raise what goes wrong in the block as an error that dbt prints without a stack.
+
+    The debug log names what runs, `sql`.
+
+    Raises:
+        SparkDatabaseError: Spark's error.
+        DbtDatabaseError: An error about a materialized table.
+    """
+    try:
+        yield
+    except DbtRuntimeError:
+        raise
+    except MaterializedTableError as error:
+        logger.debug(f"Error while running:\n{sql}\n{error}")
+        raise DbtDatabaseError(str(error)) from error
+    except Exception as error:
+        if not is_spark_error(error):
+            raise
+        logger.debug(f"Error while running:\n{sql}\n{error}")
+        raise SparkDatabaseError(failure_of(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +229,7 @@ class Cursor:
 
         Args:
             sql: The statement.
-            bindings: How a model's statement is carried out; else empty, because a statement for
-                Spark holds its values.
+            bindings: How a model's statement is carried out; else empty: Spark takes no values.
 
         Raises:
             DbtRuntimeError: There are other bindings.
@@ -218,9 +261,11 @@ class Cursor:
         """All rows that were not fetched yet."""
         with self._handle.busy():
             if self._rows is None and self._frame is not None:
-                self._rows = iter(())
-                return [tuple(row) for row in self._frame.collect()]
-            return list(self._rows if self._rows is not None else self._iterate())
+                rows = [tuple(row) for row in self._frame.collect()]
+            else:
+                rows = list(self._rows if self._rows is not None else self._iterate())
+            self._rows = iter(())
+            return rows
 
     def close(self) -> None:
         """Forget the rows."""

@@ -20,48 +20,37 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.adapter import catalog as listing
+from dbt.adapters.spark_mt.adapter import data_tests
 from dbt.adapters.spark_mt.adapter import run_operations as operations
-from dbt.adapters.spark_mt.adapter.data_tests import (
-    differing_rows,
-    rows_query,
-    stale_rows,
-    unhealthy_rows,
-)
-from dbt.adapters.spark_mt.adapter.errors import SparkDatabaseError, translated
+from dbt.adapters.spark_mt.adapter.config import ModelSettings, settings_of
 from dbt.adapters.spark_mt.adapter.materialization import (
     Decision,
+    Items,
+    MaterializedTableResponse,
+    column_items,
     decide,
     name_of,
     run_decision,
 )
-from dbt.adapters.spark_mt.adapter.model_plan import (
-    PlanReport,
-    nodes_in_order,
-    plan_models,
-    select_models,
-)
-from dbt.adapters.spark_mt.adapter.models import Items, column_items, settings_of
 from dbt.adapters.spark_mt.adapter.python_models import ModelCode, require_sql, submit
+from dbt.adapters.spark_mt.adapter.run_operations import OperationResult, PlanReport
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
+from dbt.adapters.spark_mt.handle import SparkDatabaseError, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT, check_session
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import agate
     from dbt.adapters.base.relation import BaseRelation, InformationSchema
     from dbt.adapters.contracts.relation import RelationConfig
     from dbt.adapters.spark.column import SparkColumn
+    from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.adapter.config import ModelSettings
-    from dbt.adapters.spark_mt.adapter.data_tests import FailingRow
-    from dbt.adapters.spark_mt.adapter.materialization import MaterializedTableResponse
-    from dbt.adapters.spark_mt.adapter.run_operations import OperationResult
     from dbt.adapters.spark_mt.api import MaterializedTables
-    from dbt.adapters.spark_mt.execution.show import Figure
     from dbt.adapters.spark_mt.handle import Row, SparkHandle
 
     Act = Callable[[MaterializedTables, TableName], str]
@@ -106,6 +95,13 @@ class SparkMTAdapter(SparkAdapter):
         with translated(what), handle.busy(with_metadata=with_metadata):
             yield handle.tables()
 
+    @contextmanager
+    def _session(self, what: str) -> Iterator[SparkSession]:
+        """The session of this thread's connection, while Spark works on `what`."""
+        handle = self._handle()
+        with translated(what), handle.busy():
+            yield handle.spark
+
     def _fetch(self, sql: str) -> list[Row]:
         _, cursor = self.connections.add_select_query(sql)
         with translated(sql):
@@ -122,13 +118,11 @@ class SparkMTAdapter(SparkAdapter):
             if error.failure.is_missing_table:
                 return []
             raise
+        with self.working(f"listing {schema_relation}", with_metadata=True) as tables:
+            names = tables.names(schema_relation.schema or "", schema_relation.database)
         catalog = schema_relation.database or self.config.credentials.database
-        return list(listing.relations_of(rows, catalog, self._materialized(schema_relation)))
-
-    def _materialized(self, schema: BaseRelation) -> frozenset[str]:
-        with self.working(f"listing {schema}", with_metadata=True) as tables:
-            names = tables.names(schema.schema or "", schema.database)
-        return frozenset(name.lower() for name in names)
+        ours = frozenset(name.lower() for name in names)
+        return list(listing.relations_of(rows, catalog, ours))
 
     def get_relation(
         self, database: str | None, schema: str, identifier: str
@@ -147,21 +141,19 @@ class SparkMTAdapter(SparkAdapter):
         return found
 
     def _look_for(self, catalog: str, schema: str, identifier: str) -> SparkMTRelation | None:
-        handle, name = self._handle(), TableName(identifier, schema, catalog)
-        with translated(f"looking for {name}"), handle.busy():
-            if not handle.spark.catalog.tableExists(name.sql):
+        name = TableName(identifier, schema, catalog)
+        with self._session(f"looking for {name}") as spark:
+            if not spark.catalog.tableExists(name.sql):
                 return None
-        rows = self._fetch(f"DESCRIBE TABLE EXTENDED {name.sql}")
-        information = listing.information_of(listing.read_description(rows))
+        information = listing.information_of(self._describe(name))
         ours = self._registered(name)
         return listing.relation_of((catalog, schema, identifier), information, materialized=ours)
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[SparkColumn]:
         """A relation's columns; none when it is not there."""
-        handle = self._handle()
         try:
-            with translated(f"columns of {relation}"), handle.busy():
-                schema = handle.spark.table(relation.render()).schema
+            with self._session(f"columns of {relation}") as spark:
+                schema = spark.table(relation.render()).schema
         except SparkDatabaseError as error:
             if error.failure.is_missing_table:
                 return []
@@ -194,14 +186,11 @@ class SparkMTAdapter(SparkAdapter):
                 figures = tables.figures(schema, information_schema.database)
             for relation in self.list_relations(information_schema.database, schema):
                 known = figures.get(str(relation.identifier).lower(), ())
-                rows += self._catalog_rows(relation, known)
+                rows += listing.catalog_rows(relation, self._describe(name_of(relation)), known)
         return agate.Table.from_object(rows, column_types=DEFAULT_TYPE_TESTER)
 
-    def _catalog_rows(
-        self, relation: BaseRelation, figures: Iterable[Figure]
-    ) -> list[dict[str, Any]]:
-        rows = self._fetch(f"DESCRIBE TABLE EXTENDED {name_of(relation).sql}")
-        return listing.catalog_rows(relation, listing.read_description(rows), figures)
+    def _describe(self, name: TableName) -> listing.Description:
+        return listing.read_description(self._fetch(f"DESCRIBE TABLE EXTENDED {name.sql}"))
 
     # Seeds
 
@@ -226,9 +215,8 @@ class SparkMTAdapter(SparkAdapter):
             (name, types.get(name) or self.convert_type(agate_table, index))
             for index, name in enumerate(names)
         ]
-        handle = self._handle()
-        with translated(f"loading {relation}"), handle.busy():
-            listing.load_seed(handle.spark, relation.render(), columns, agate_table.rows)
+        with self._session(f"loading {relation}") as spark:
+            listing.load_seed(spark, relation.render(), columns, agate_table.rows)
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str
@@ -258,8 +246,8 @@ class SparkMTAdapter(SparkAdapter):
         if handle.target is not None:
             where = "a server" if handle.target.is_connect else "dbt's own process"
             fire_event(Note(msg=f"Spark runs in {where}: {handle.target.why}."))
-        with translated("checking the session"), handle.busy():
-            check_session(handle.spark)
+        with self._session("checking the session") as spark:
+            check_session(spark)
         self.list_schemas(self.config.credentials.database)
         self.execute("select 1 as id")
 
@@ -322,9 +310,8 @@ class SparkMTAdapter(SparkAdapter):
     @available.parse(lambda *_, **__: [])
     def query_columns(self, sql: str) -> list[tuple[str, str]]:
         """Name and type of a query's columns; nothing is computed."""
-        handle = self._handle()
-        with translated(sql), handle.busy():
-            schema = handle.spark.sql(sql).schema
+        with self._session(sql) as spark:
+            schema = spark.sql(sql).schema
         return [(field.name, listing.type_of(field)) for field in schema.fields]
 
     @available
@@ -387,8 +374,8 @@ class SparkMTAdapter(SparkAdapter):
         """What a run would do for the selected models; nothing is changed."""
         manifest = self._manifest()
         with translated("plan"):
-            models = select_models(nodes_in_order(manifest), select)
-            return plan_models(self, manifest, models, full_refresh=full_refresh)
+            models = operations.select_models(operations.nodes_in_order(manifest), select)
+            return operations.plan_models(self, manifest, models, full_refresh=full_refresh)
 
     @available.parse_none
     def failures_of_plan(self, report: PlanReport, fail_on: str | None) -> tuple[str, ...]:
@@ -419,14 +406,14 @@ class SparkMTAdapter(SparkAdapter):
         self, schemas: list[str] | None, *, dry_run: bool
     ) -> Iterator[OperationResult]:
         """Drop the tables whose model is gone, one by one, or list them."""
-        nodes = nodes_in_order(self._manifest())
+        nodes = operations.nodes_in_order(self._manifest())
         places = operations.schemas_of(nodes, schemas, self.config.credentials.database)
         with self.working("orphans") as tables:
             found = [d for catalog, schema in places for d in tables.declared(schema, catalog)]
         for orphan in operations.orphaned_tables(self.config.project_name, found, nodes):
             what = f"{orphan.reason} ({orphan.owner})"
             if dry_run:
-                yield operations.OperationResult(str(orphan.name), f"would be dropped, {what}")
+                yield OperationResult(str(orphan.name), f"would be dropped, {what}")
             else:
                 yield self._attempt(orphan.name, partial(operations.drop, what=what))
 
@@ -443,25 +430,25 @@ class SparkMTAdapter(SparkAdapter):
     @available.parse(lambda *_, **__: "")
     def stale_rows_sql(self, relation: BaseRelation, within: str | None) -> str:
         """A query for the rows that say why a table is not fresh."""
-        return self._rows_sql(relation, partial(stale_rows, within=within))
+        return self._rows_sql(relation, partial(data_tests.stale_rows, within=within))
 
     @available.parse(lambda *_, **__: "")
     def differing_rows_sql(self, relation: BaseRelation, show: int) -> str:
         """A query for the rows by which a table differs from its query."""
-        return self._rows_sql(relation, partial(differing_rows, limit=show))
+        return self._rows_sql(relation, partial(data_tests.differing_rows, limit=show))
 
     @available.parse(lambda *_, **__: "")
     def unhealthy_rows_sql(self, relation: BaseRelation) -> str:
         """A query for the rows that say why a table is not healthy."""
-        return self._rows_sql(relation, unhealthy_rows)
+        return self._rows_sql(relation, data_tests.unhealthy_rows)
 
     def _rows_sql(
         self,
         relation: BaseRelation,
-        find: Callable[[MaterializedTables, str], Iterator[FailingRow]],
+        find: Callable[[MaterializedTables, str], Iterator[data_tests.FailingRow]],
     ) -> str:
         with self.working(f"test of {relation}") as tables:
-            return rows_query(find(tables, self.full_name(relation)))
+            return data_tests.rows_query(find(tables, self.full_name(relation)))
 
     def _manifest(self) -> Any:  # noqa: ANN401 - dbt-core's Manifest
         manifest = self.get_macro_resolver()
@@ -471,15 +458,15 @@ class SparkMTAdapter(SparkAdapter):
 
     def _each(self, select: object, act: Act) -> Iterator[OperationResult]:
         with translated("select"):
-            models = select_models(nodes_in_order(self._manifest()), select)
+            models = operations.select_models(operations.nodes_in_order(self._manifest()), select)
         return (self._attempt(model.relation, act) for model in models)
 
     def _attempt(self, name: TableName, act: Act) -> OperationResult:
         """Do it; a failure becomes a result, a cancellation ends the operation."""
         try:
             with self.working(f"operation on {name}") as tables:
-                return operations.OperationResult(str(name), act(tables, name))
+                return OperationResult(str(name), act(tables, name))
         except DbtRuntimeError as error:
             if self._handle().is_cancelled:
                 raise
-            return operations.OperationResult(str(name), str(error.msg), failed=True)
+            return OperationResult(str(name), str(error.msg), failed=True)

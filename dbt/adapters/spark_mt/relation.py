@@ -54,7 +54,7 @@ class SparkMTRelation(SparkRelation):
     )
 
     def __post_init__(self) -> None:
-        """Check nothing: unlike a relation of dbt-spark, ours may have a catalog."""
+        """Check nothing: unlike in dbt-spark, a relation may have a catalog."""
 
     def render(self) -> str:
         """The name in SQL."""

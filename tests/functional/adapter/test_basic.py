@@ -32,6 +32,7 @@ class TestValidateConnection(BaseValidateConnection):
     pass
 
 
+@pytest.mark.conformance
 class TestSnapshotTimestamp(BaseSnapshotTimestamp):
     pass
 

@@ -249,6 +249,7 @@ class TestStoredQueries:
         assert project.run_sql(f"show tables in {project.test_schema}", fetch="all") == []
 
 
+@pytest.mark.conformance
 class TestSwitching:
     """A model in SQL becomes one in Python."""
 

@@ -11,6 +11,7 @@ class TestDropSchemaNamed(BaseDropSchemaNamed):
     pass
 
 
+@pytest.mark.conformance
 class TestChangeRelationTypes(BaseChangeRelationTypeValidator):
     def test_changing_materialization_changes_relation_type(self, project):
         for materialization, flags in (

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.definition.definition import StoredTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.adoption import AdoptionRefusedError
+from dbt.adapters.spark_mt.changes.compatibility import AdoptionRefusedError
 from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from tests.behaviour import adoption
@@ -154,6 +154,7 @@ def delta_id(tables, name="t"):
     return tables.sql(f"DESCRIBE DETAIL {name}").collect()[0]["id"]
 
 
+@pytest.mark.conformance
 def test_not_null_of_the_schema_ends_with_that_of_the_definition(tables):
     """A plain table can be NOT NULL in its schema, which no table of a query is."""
     tables.sql("CREATE TABLE t (id BIGINT NOT NULL, day STRING) USING delta")

@@ -36,6 +36,7 @@ def tables(session, schema):
     return MaterializedTables(session)
 
 
+@pytest.mark.conformance
 def test_rows_without_a_key_come_exactly_once(tables, session):
     outcome(tables, f"CREATE MATERIALIZED TABLE t {RESUME} AS SELECT id, v FROM events")
     insert(session, (6, 8))

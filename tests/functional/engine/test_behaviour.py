@@ -19,14 +19,10 @@ CORE, REST = divided(
     Behaviour,
     (
         "a_created_table_holds_the_result_of_its_query",
-        "the_same_statement_again_makes_no_commit",
-        "a_refresh_is_skipped_until_a_source_moves",
         "only_what_was_added_is_computed_and_foreign_changes_are_told_on",
         "a_changed_query_fills_the_table_and_keeps_its_identity",
         "what_cannot_be_done_is_said_before_anything_changes",
-        "replacing_keeps_identity_and_nothing_else",
         "dropping",
-        "a_table_changed_by_other_means_is_only_replaced",
         "a_partition_is_refreshed_alone",
         "a_violated_constraint_keeps_the_old_rows",
         "a_refresh_that_lost_a_race_plans_again",
@@ -40,8 +36,6 @@ ALTERATIONS_CORE, ALTERATIONS_REST = divided(
     Alterations,
     (
         "a_second_query_is_merged_on_the_key",
-        "resuming_catches_up_once",
-        "a_changed_query_of_a_suspended_table_computes_nothing",
         "suspending_beside_a_refresh_lets_both_happen",
     ),
 )
@@ -49,10 +43,7 @@ COLUMN_LISTS_CORE, COLUMN_LISTS_REST = divided(
     ColumnLists,
     (
         "a_list_of_names_grows_with_the_query",
-        "a_typed_list_grows_with_the_query",
-        "a_lost_partition_column_is_a_lost_column_too",
         "others_cannot_write_null_where_the_list_says_not_null",
-        "not_null_is_added_to_and_dropped_from_a_table",
         "a_table_of_an_earlier_release_refuses_null_from_the_next_statement_on",
         "an_adopted_table_refuses_null",
     ),

@@ -98,6 +98,7 @@ def test_not_null(tables):
     assert violations(tables, "ALTER MATERIALIZED TABLE t REFRESH")
 
 
+@pytest.mark.conformance
 def test_a_partial_refresh_sees_the_keys_of_other_partitions(tables):
     outcome(
         tables,

@@ -141,6 +141,7 @@ def test_300_columns(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_query_of_60_kb(tables):
     letters = random.Random(0)  # noqa: S311 - text that does not compress, not a secret
     words = [
@@ -197,6 +198,7 @@ def test_any_text_in_comments_and_options(tables):
     assert outcome(tables, statement).action is Action.UNCHANGED
 
 
+@pytest.mark.conformance
 def test_the_location_option(tables, tmp_path):
     outcome(
         tables,

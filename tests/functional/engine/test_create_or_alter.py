@@ -14,8 +14,8 @@ from dbt.adapters.spark_mt.changes.compatibility import (
     DroppedColumnError,
     PartitioningChangeError,
 )
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from tests.functional.engine.oracle import (
     assert_equals_query,
     delta_id,
@@ -184,6 +184,7 @@ def test_an_appended_column_that_needs_column_mapping(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_widening_needs_its_option(tables):
     altered(tables, "(id INT COMMENT 'k', name STRING)")
     wide, query = "(id BIGINT COMMENT 'k', name STRING)", "SELECT id, name FROM src"
@@ -249,6 +250,7 @@ def test_a_view_with_other_columns_underneath_changes_the_query(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_stored_confs_are_part_of_what_the_query_means(tables, session):
     query = "SELECT id, date_format(timestamp_seconds(id), 'HH') AS hour FROM src"
     session.conf.set("spark.sql.session.timeZone", "UTC")

@@ -26,8 +26,6 @@ FAULTS = [
     for name, step, after in (
         ("create", 0, False),
         ("alter content", 0, True),
-        ("refresh clustered", 1, False),
-        ("refresh partition", 0, True),
     )
 ]
 
@@ -65,6 +63,7 @@ def test_a_directory_that_a_killed_create_left_is_taken_over(session, schema, wa
         assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_a_create_that_fails_leaves_nothing_in_the_way(session, schema):
     tables = MaterializedTables(session)
     session.sql("CREATE TABLE src USING delta AS SELECT 0 AS id")

@@ -137,6 +137,7 @@ def test_a_full_table_may_be_behind_by_its_last_refresh(tables, session):
     assert tables.lag("wide").allowed_seconds == tables.lag("wide").freshness_seconds
 
 
+@pytest.mark.conformance
 def test_a_level_that_was_created_again(tables, clock):
     """By the same name, so that only its identity distinguishes it from the one that was read."""
     outcome(tables, "DROP MATERIALIZED TABLE wide")

@@ -10,7 +10,8 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Lease, Owner
-from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
+from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS
 from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
 from dbt.adapters.spark_mt.spark.driver_files import listed_names
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables

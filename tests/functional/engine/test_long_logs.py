@@ -48,27 +48,33 @@ def test_both_ways_tell_the_same(session, location):
     assert recorded["versions"][0] == [*range(COMMITS)]
     assert len(recorded["actions"][0]) == last
     assert [commit.version for commit in recorded["back"][0]] == [*range(last, -1, -1)]
-    assert_no_hint_is_needed(by_files, location)
+    assert_no_hint_is_needed(session, location)
     assert_cleaned_up(by_jobs, by_files, location)
 
 
-def assert_no_hint_is_needed(log, location):
+def assert_no_hint_is_needed(session, location):
     """Delta overwrites it and then its checksum; in between it cannot be read."""
+
+    def newest():
+        return DriverLog(session, DriverFiles(session)).newest(location)
+
     hint = Path(urlparse(f"{location}/_delta_log/_last_checkpoint").path)
     recorded, checksum = hint.read_bytes(), hint.with_name(f".{hint.name}.crc")
     checksum.write_bytes(checksum.read_bytes()[:-4] + b"else")
-    assert log.newest(location) == COMMITS - 1
+    assert newest() == COMMITS - 1
     checksum.unlink()
     hint.write_bytes(recorded[:9])
-    assert log.newest(location) == COMMITS - 1
+    assert newest() == COMMITS - 1
     hint.unlink()
-    assert log.newest(location) == COMMITS - 1
+    assert newest() == COMMITS - 1
 
 
 def test_what_is_missing_is_told_as_none(session, tmp_path):
     files, nothing = DriverFiles(session), f"{tmp_path.as_uri()}/nothing"
     assert (files.first_line(nothing), files.read_if_there(nothing)) == (None, None)
     assert (files.modified_ms(nothing), files.listing(nothing)) == (None, "")
+    assert (files.is_file(nothing), files.names(nothing)) == (False, [])
+    assert not files.is_file(tmp_path.as_uri())
     with pytest.raises(Exception, match="nothing"):
         files.read(nothing)
     (tmp_path / "empty").touch()

@@ -112,6 +112,7 @@ def test_restore_to_a_moment_makes_the_next_refresh_compute(tables):
     assert_equals_query(tables, "t")
 
 
+@pytest.mark.conformance
 def test_maintenance_in_between_is_no_change(tables, session):
     session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     tables.sql("INSERT INTO src VALUES (10, 'b')")
@@ -135,6 +136,7 @@ def test_a_clone_is_a_table_of_its_own(tables):
     assert tables.refresh("t").status.value == "UP_TO_DATE"
 
 
+@pytest.mark.conformance
 def test_a_rename_keeps_everything(tables, schema):
     identity, table = delta_id(tables, "t"), described(tables, "t")["Table id"]
     tables.sql("ALTER TABLE t RENAME TO renamed")

@@ -13,6 +13,8 @@ METHODS = [
     for name, found in vars(examples).items()
     if inspect.isfunction(found) and found.__module__ == examples.__name__ and name != "prepare"
 ]
+ALWAYS = ("sql", "materialize", "plan", "refresh", "drift", "adopt", "start", "repair")
+"""Methods whose examples `make test` runs; `make conformance` runs all."""
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,10 @@ def tables(spark):
     session.sql("DROP SCHEMA sales CASCADE")
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method",
+    [m if m in ALWAYS else pytest.param(m, marks=pytest.mark.conformance) for m in METHODS],
+)
 def test_the_example_runs_and_leaves_its_tables(tables, method):
     before = tables.names("sales")
     getattr(examples, method)(tables)

@@ -17,15 +17,11 @@ from dbt.adapters.spark_mt.definition.job import (
     StoredHandler,
 )
 from dbt.adapters.spark_mt.definition.modes import Wait
+from dbt.adapters.spark_mt.execution.executor import existing_table
+from dbt.adapters.spark_mt.manager.background import LEAST_KEPT_MS
 from dbt.adapters.spark_mt.manager.http.metrics import exposition, registry
-from dbt.adapters.spark_mt.manager.maintenance import LEAST_KEPT_MS
 from dbt.adapters.spark_mt.manager.views import RefreshRequest
-from dbt.adapters.spark_mt.spark.environment import (
-    SparkEnvironment,
-    SparkMaintenance,
-    versioned_tables,
-)
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.types import InvalidScheduleTimeError
 from tests.functional.manager.conftest import until
 
@@ -170,13 +166,12 @@ def test_maintenance_merges_small_files_below_a_stream_that_goes_on(shop):
     for number in (4, 5, 6):
         shop.session.sql(f"INSERT INTO orders VALUES ({number}, 0, 0)")
         shop.until_rows("SELECT count(*) FROM below", [(number,)])
-    maintenance = SparkMaintenance(
-        versioned_tables(shop.session), PrivateSessions(shop.session), None, lambda: 0
-    )
+    environment = SparkEnvironment(shop.session).value
     name = TableName("t", shop.schema, "spark_catalog")
     assert len(shop.session.table("t").inputFiles()) > 1
-    maintenance.compact(name)
-    maintenance.vacuum(name, LEAST_KEPT_MS)
+    table_id = existing_table(environment, name).definition.table_id
+    environment.storage.compact(name, table_id)
+    environment.storage.vacuum(name, table_id, LEAST_KEPT_MS)
     assert len(shop.session.table("t").inputFiles()) == 1
     shop.session.sql("INSERT INTO orders VALUES (7, 0, 0)")
     shop.until_rows("SELECT * FROM below", [(n,) for n in range(1, 8)])

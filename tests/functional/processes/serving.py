@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.spark.connect_server import start_serving
 from tests.faults.server import CONFS, ROOT
 

@@ -9,7 +9,7 @@ from tests.faults.scene import Scene
 from tests.faults.test_kills import kills_of
 from tests.faults.victims import record, run_and_die
 
-KILLS = 4
+KILLS = 2
 SAMPLE = ("create", "alter content", "refresh", "drop")
 
 

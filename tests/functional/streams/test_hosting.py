@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.spark_mt.hosting.hosted_table import HostPolicy
+from dbt.adapters.spark_mt.spark import result_changes
+from dbt.adapters.spark_mt.strategies import differential
 from tests.behaviour.harness import divided
-from tests.behaviour.hosting import Hosting
+from tests.behaviour.hosting import ROWS, Hosting, create, prepare
 from tests.behaviour.hosting_spark import SparkWorld
 from tests.behaviour.spark import SparkTables
 
@@ -33,3 +36,36 @@ class TestEveryHosting(REST):
 
     test_nothing_follows_a_table_in_mode_full = None
     test_a_batch_that_fails_is_a_job_that_failed = None
+
+
+MEANS = "SELECT k, avg(v) AS mean FROM events GROUP BY k"
+
+
+@pytest.mark.parametrize("query", [ROWS, MEANS], ids=["a stream", "refreshes"])
+def test_a_busy_table_keeps_few_files(world, session, query, monkeypatch):
+    monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
+    monkeypatch.setattr(result_changes, "SMALLEST_RATIO", 0)
+    monkeypatch.setattr(differential, "slower", lambda _: None)
+    tables = world.tables
+    prepare(tables)
+    tables.append("events", [(100 + number, number % 9, number) for number in range(900)])
+    create(tables, query)
+    host = world.host(policy=HostPolicy(compact_after=3))
+    host.fresh()
+    for number in range(7):
+        tables.append("events", [(10 + number, 10 + number, 1)])
+        host.fresh()
+    stored = tables.stored("t")
+    kept = ["t"]
+    if query == MEANS:
+        found = (
+            f"SHOW TABLES IN materialized_table_system LIKE 'sums_{stored.definition.table_id}_*'"
+        )
+        kept += [f"{row['namespace']}.{row['tableName']}" for row in session.sql(found).collect()]
+        assert len(kept) == 2
+    for name in kept:
+        operations = [row["operation"] for row in session.sql(f"DESCRIBE HISTORY {name}").collect()]
+        assert operations.count("OPTIMIZE") == 2
+        assert len(session.table(name).inputFiles()) <= 4
+    host.table.end()
+    assert sorted(tables.rows("t")) == sorted(map(tuple, session.sql(query).collect()))

@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.spark.catalog import TableDetails
 from dbt.adapters.spark_mt.spark.environment import versioned_tables
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-from dbt.adapters.spark_mt.spark.streams.kafka import KafkaSource
+from dbt.adapters.spark_mt.spark.streams.offsets import KafkaSource
 from dbt.adapters.spark_mt.spark.streams.sources import stream_source
 from tests.functional.streams.following import followed, texts
 

@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     RefreshFailedError,
     RefreshSchemaError,
 )
-from dbt.adapters.spark_mt.query.tokens import token_key
+from dbt.adapters.spark_mt.query.syntax import token_key
 from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, query_positions
 from dbt.adapters.spark_mt.resolution.validation import result_problems
 from tests.support.memory.literals import literal_value

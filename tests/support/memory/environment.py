@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.definition.definition import QueryContext
-from dbt.adapters.spark_mt.execution.context import ExecutionContext, run_sequential
-from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
+from dbt.adapters.spark_mt.execution.context import DeferredRows, ExecutionContext, run_sequential
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.leases import Managers
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
@@ -30,9 +29,28 @@ from tests.support.memory.table_format import FORMAT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.columns import Column, TableName
     from tests.support.memory.content import Predicate
     from tests.support.memory.queries import ColumnsOf, Evaluate
+
+
+class MemoryStorage:
+    """Maintenance that is only recorded: in memory there are no files."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[object, ...]] = []
+
+    def compact(self, name: TableName, table_id: str) -> None:
+        """Record it."""
+        self.done.append(("compact", name.name, table_id))
+
+    def vacuum(self, name: TableName, table_id: str, kept_ms: int) -> None:
+        """Record it."""
+        self.done.append(("vacuum", name.name, table_id, kept_ms))
+
+    def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
+        """Record it."""
+        self.done.append(("clean", table_ids))
 
 
 CONTEXT = QueryContext("spark_catalog", "default", ((SESSION_TIME_ZONE, "UTC"),))
@@ -54,6 +72,7 @@ class MemoryEnvironment:
         leases: Where managers record that they hold a catalog.
         heartbeat: Writes heartbeats of running refreshes.
         streams: Runs the streams of hosted tables.
+        storage: Records how tables are maintained.
         value: The ports.
     """
 
@@ -76,6 +95,7 @@ class MemoryEnvironment:
         self.heartbeat = ManualHeartbeat()
         self.streams = MemoryStreamRunner(Ports(self.catalog, sources, self._content, now_ms))
         store = MemoryTableStore(self.catalog, lambda: self.context)
+        self.storage = MemoryStorage()
         self.value = Environment(
             format=FORMAT,
             store=store,
@@ -95,6 +115,7 @@ class MemoryEnvironment:
             managers=Managers(self.leases, self.processes, now_ms),
             handlers=self.log.handler,
             quiet=QuietTables(store, sources, now_ms),
+            storage=self.storage,
             streams=self.streams,
         )
 

@@ -6,19 +6,15 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.table_state import CatalogEntry
-from dbt.adapters.spark_mt.execution.ports import (
-    RowDifference,
-    RowDifferences,
-    Side,
-    partly_refreshed,
-)
+from dbt.adapters.spark_mt.definition.definition import CatalogEntry
+from dbt.adapters.spark_mt.execution.ports import RowDifference, RowDifferences, Side
+from dbt.adapters.spark_mt.execution.table_history import partly_refreshed
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from tests.support.memory.table_format import FORMAT
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from tests.support.memory.catalog import MemoryCatalog
     from tests.support.memory.content import MemoryContent

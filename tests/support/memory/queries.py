@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import TableName, quote
-from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
+from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, quote
 from dbt.adapters.spark_mt.query.analyzer import (
     AnalyzedQuery,
     QueryError,
@@ -17,8 +16,8 @@ from dbt.adapters.spark_mt.query.analyzer import (
     ViewQuery,
 )
 from dbt.adapters.spark_mt.query.functions import functions_of
+from dbt.adapters.spark_mt.query.syntax import token_key
 from dbt.adapters.spark_mt.query.text import replace_at, shape_of, without_lookups
-from dbt.adapters.spark_mt.query.tokens import token_key
 from dbt.adapters.spark_mt.resolution.columns import Names
 from dbt.adapters.spark_mt.resolution.source_columns import (
     changed_columns,

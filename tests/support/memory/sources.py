@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.freshness import SourceActivity
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
     ChangeExtent,
@@ -19,7 +20,7 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.ports import StartPosition
-from dbt.adapters.spark_mt.execution.source_states import Unread, state_of
+from dbt.adapters.spark_mt.execution.table_history import Unread, state_of
 from dbt.adapters.spark_mt.execution.table_loader import published_definition
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.resolution.source_columns import field_names
@@ -28,11 +29,9 @@ from tests.support.memory.versioned import extent_of, kind_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.columns import FieldName, TableName
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition
-    from dbt.adapters.spark_mt.definition.source_columns import FieldName
-    from dbt.adapters.spark_mt.execution.source_states import TableState
-    from dbt.adapters.spark_mt.execution.table_history import Commit
+    from dbt.adapters.spark_mt.execution.table_history import Commit, TableState
     from dbt.adapters.spark_mt.query.analyzer import Source
     from tests.support.memory.catalog import MemoryCatalog
     from tests.support.memory.tables import VersionedTable
@@ -69,6 +68,16 @@ class MemorySourceReader:
         if first is None:
             return Unread(None, _state(source, table, table.version))
         return Unread(first.timestamp_ms, _state(source, table, first.version - 1))
+
+    def activity(self, source: TableName) -> SourceActivity | None:
+        """Return how often a source changes; there are no files."""
+        table = self._catalog.table(source)
+        if table is None:
+            return None
+        times = [commit.timestamp_ms for commit in table.log]
+        commits = len(times) - 1
+        mean = (times[-1] - times[0]) / 1000 / commits if commits else None
+        return SourceActivity(str(source), mean)
 
     def forget(self) -> None:
         """Nothing is remembered here."""

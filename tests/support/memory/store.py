@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.table_state import FoundTable, Missing, UnmanagedTable
+from dbt.adapters.spark_mt.definition.definition import FoundTable, Missing, UnmanagedTable
 from dbt.adapters.spark_mt.execution.table_loader import (
     Table,
     identify,
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import QueryContext, StoredDefinition
-    from dbt.adapters.spark_mt.definition.table_state import PlainTable
+    from dbt.adapters.spark_mt.definition.definition import (
+        PlainTable,
+        QueryContext,
+        StoredDefinition,
+    )
     from tests.support.memory.catalog import MemoryCatalog
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
+from dbt.adapters.spark_mt.definition.definition import LastRefresh, StreamMetadata
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, VersionedPosition
-from dbt.adapters.spark_mt.definition.table_state import LastRefresh
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import JobStatus, Owner
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS
-from dbt.adapters.spark_mt.execution.ports import RegistryEntry
-from dbt.adapters.spark_mt.execution.registry_entry import known_table
+from dbt.adapters.spark_mt.execution.ports import RegistryEntry, known_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.job import Job
-    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.execution.ports import KnownTable
     from dbt.adapters.spark_mt.planning.steps import Register
     from tests.support.memory.catalog import MemoryCatalog
 

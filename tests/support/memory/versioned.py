@@ -125,6 +125,18 @@ class MemoryLog:
         commits = (self.commit(location, version) for version in range(first, last + 1))
         return next((c for c in commits if c and c.effect is not CommitEffect.NO_ROWS), None)
 
+    def keeps_columns(self, location: str, after: int, upto: int) -> bool:
+        """Whether no commit of a range changes columns or properties."""
+        table = self._table(location)
+        if table is None or not set(range(after + 1, upto + 1)) <= set(self.versions(location)):
+            return False
+        found = {(s.columns, s.properties) for s in table.snapshots[after : upto + 1]}
+        return len(found) == 1
+
+    def size(self, location: str) -> tuple[int, int] | None:  # noqa: ARG002 - there are no files
+        """Return nothing: rows are in memory."""
+        return None
+
     def _table(self, location: str) -> VersionedTable | None:
         return self._catalog.table(TableName.of(*location.split(".")))
 

@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.adapter.config import InvalidConfigError
-from dbt.adapters.spark_mt.adapter.models import inherited_config, settings_of
+from dbt.adapters.spark_mt.adapter.config import InvalidConfigError, inherited_config, settings_of
 
 _PROJECT = {
     "+refresh_mode": "full",

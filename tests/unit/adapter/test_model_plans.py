@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_mt.adapter.model_plan import ModelPlan, PlanReport
+from dbt.adapters.spark_mt.adapter.run_operations import ModelPlan, PlanReport
 from dbt.adapters.spark_mt.changes.drift import Drift, DriftKind
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict

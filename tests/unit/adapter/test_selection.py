@@ -2,13 +2,13 @@
 
 import pytest
 
-from dbt.adapters.spark_mt.adapter.model_plan import (
+from dbt.adapters.spark_mt.adapter.run_operations import (
     ModelNode,
     UnknownModelError,
     dependency_order,
+    orphaned_tables,
     select_models,
 )
-from dbt.adapters.spark_mt.adapter.run_operations import orphaned_tables
 from dbt.adapters.spark_mt.api import Declared
 from dbt.adapters.spark_mt.definition.columns import TableName
 

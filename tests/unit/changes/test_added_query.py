@@ -6,7 +6,7 @@ from dbt.adapters.spark_mt.changes.alterations import with_added_query
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.query.tokens import parse
+from dbt.adapters.spark_mt.query.syntax import parse
 from tests.unit.builders import analyzed, conditions, context, resolve, stored
 
 KEY = (PrimaryKey(("id", "Day")),)

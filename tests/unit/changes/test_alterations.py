@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetention,
     StateRetentionType,
 )
-from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
+from dbt.adapters.spark_mt.resolution.settings import parse_start_mode
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 HOUR = Freshness.parse("1 hour")

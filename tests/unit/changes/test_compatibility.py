@@ -28,7 +28,7 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetention,
     StateRetentionType,
 )
-from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
+from dbt.adapters.spark_mt.resolution.settings import parse_start_mode
 from tests.unit.builders import TABLE, changed, columns, resolve, stored
 
 FOUR = "user_id INT; product_id INT; price DECIMAL(10,2); description STRING"

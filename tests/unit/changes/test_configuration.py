@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.definition.columns import ColumnSpec, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import KEEP_NONE, LogicalRefreshMode
-from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
+from dbt.adapters.spark_mt.resolution.settings import parse_start_mode
 from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
 from tests.unit.builders import TABLE, resolve, stored
 

@@ -30,7 +30,7 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetention,
     StateRetentionType,
 )
-from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
+from dbt.adapters.spark_mt.resolution.settings import parse_start_mode
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from tests.unit.builders import QUERY, QUERY_COLUMNS, changed, columns, context, resolve
 

@@ -5,9 +5,13 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.changes.drift import DriftKind, catalog_drift, state_drift
-from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.definition import (
+    CatalogEntry,
+    DeclaredDefinition,
+    ForeignCommit,
+    StoredTable,
+)
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.definition.table_state import CatalogEntry, ForeignCommit, StoredTable
 from tests.unit.builders import QUERY, resolve, stored
 
 DECLARED = DeclaredDefinition(

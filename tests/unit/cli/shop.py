@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.cli import session
-from dbt.adapters.spark_mt.cli.tables import Rows, Session
+from dbt.adapters.spark_mt.cli.session import Rows, Session
 from dbt.adapters.spark_mt.execution.operations import TableOperations
 from dbt.adapters.spark_mt.execution.repair import Repairs
 from dbt.adapters.spark_mt.spark.session import StageProgress

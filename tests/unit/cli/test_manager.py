@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from structlog.testing import capture_logs
 
-from dbt.adapters.spark_mt.cli import tables
+from dbt.adapters.spark_mt.cli import refresh
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.rest import (
     ManagerClient,
@@ -19,10 +19,9 @@ from dbt.adapters.spark_mt.client.rest import (
     ManagerUnreachableError,
 )
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
-from dbt.adapters.spark_mt.manager.http.app import create_app
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
+from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
-from dbt.adapters.spark_mt.manager.http.server import HttpServer
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.samples import full_name
 
@@ -69,7 +68,7 @@ def url(manager):
 @pytest.fixture
 def asking(run, url, nowhere, monkeypatch):
     """Runs a command that asks the manager, with its token in a file."""
-    monkeypatch.setattr(tables, "_FIRST_POLL_S", 0.01)
+    monkeypatch.setattr(refresh, "_FIRST_POLL_S", 0.01)
     file = nowhere / "token"
     file.write_text(f"{TOKEN}\n")
     file.chmod(0o600)

@@ -7,8 +7,7 @@ import sys
 import click
 import pytest
 
-from dbt.adapters.spark_mt.cli.options import SparkChoice
-from dbt.adapters.spark_mt.cli.profiles import ProfileError, place_of
+from dbt.adapters.spark_mt.cli.options import ProfileError, SparkChoice, place_of
 
 PROFILES = """
 shop:

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from dbt.adapters.spark_mt.client import discovery
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import serve as serving
-from dbt.adapters.spark_mt.manager.options import ServeOptions
+from dbt.adapters.spark_mt.manager.serve import ServeOptions
 
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - of the test's own manager
 
@@ -32,7 +32,7 @@ def test_without_options_the_defaults_are_those_of_the_manager(run, started, now
     done = run("serve")
     assert done.exit_code == 3
     assert started == [
-        ServeOptions(nowhere, nowhere / "logs", origin="the command line"),
+        ServeOptions(nowhere, nowhere / "logs"),
     ]
     assert "http://127.0.0.1:8765" in done.stderr
     assert TOKEN not in done.output
@@ -53,7 +53,6 @@ def test_every_option_arrives(run, started, nowhere):
             home=nowhere,
             log_folder=nowhere / "logs",
             confs={"spark.x": "1", "spark.sql.warehouse.dir": str(nowhere / "lake")},
-            origin="the command line",
             host="0.0.0.0",  # noqa: S104 - nothing listens
             port=1,
             names=("a.example", "b.example"),
@@ -79,7 +78,6 @@ def test_the_profile_of_the_project_counts(run, started, nowhere):
     )
     assert run("serve").exit_code == 3
     assert (started[0].catalog, started[0].confs) == ("lake", {"spark.x": "1"})
-    assert "profile shop" in started[0].origin
 
 
 @pytest.mark.parametrize(

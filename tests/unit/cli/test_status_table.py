@@ -9,13 +9,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from dbt.adapters.spark_mt.cli.status_table import (
-    common_prefix,
-    headline,
-    span,
-    status_table,
-    worst,
-)
+from dbt.adapters.spark_mt.cli.output import span
+from dbt.adapters.spark_mt.cli.status import common_prefix, headline, status_table, worst
 from tests.unit.manager.samples import MANAGER, NOW_MS, sample_tables
 
 TABLES = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.cli.session import statements_of
+from dbt.adapters.spark_mt.cli.sql import statements_of
 from dbt.adapters.spark_mt.execution.alter import plannable
 from dbt.adapters.spark_mt.execution.errors import NotPlannableError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError

@@ -6,13 +6,14 @@ import json
 
 import pytest
 
-from dbt.adapters.spark_mt.cli.tables import measured, upstream_first, view_of
+from dbt.adapters.spark_mt.cli.refresh import upstream_first
+from dbt.adapters.spark_mt.cli.session import measured, view_of
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.freshness import Freshness, FreshnessStatus
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution.checks import Lag
-from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+from dbt.adapters.spark_mt.execution.ports import KnownTable
 
 NOW = 1_000_000_000
 NAME = TableName("t", "s", "c")

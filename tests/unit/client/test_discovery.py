@@ -14,7 +14,7 @@ import pytest
 
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 
 US = LocalProcesses().owner()
 MANAGER = Discovered(US, "sc://localhost:15002", "s3cret", "http://localhost:8080", "t0ken")

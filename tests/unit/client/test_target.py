@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.client import discovery, target
 from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.target import automatic_target, server_url
 from dbt.adapters.spark_mt.connections import SparkMTCredentials, target_of
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.spark import session
 from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError
 

@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.definition.codec import (
     decode_definition,
     encode_definition,
 )
-from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.definition.columns import Column, FieldName, SourceColumns
 from dbt.adapters.spark_mt.definition.definition import (
     DeclaredDefinition,
     QueryContext,
@@ -29,7 +29,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     OffsetPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
 from tests.unit.builders import resolve, stored
 from tests.unit.statements import strategies as s
 

@@ -11,10 +11,10 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitKind,
     CommitMetadata,
     RefreshMetadata,
-    StreamMetadata,
     decode_commit,
     encode_commit,
 )
+from dbt.adapters.spark_mt.definition.definition import StreamMetadata
 from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
     OffsetPosition,

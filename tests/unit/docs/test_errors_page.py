@@ -7,10 +7,14 @@ import re
 import pytest
 
 from dbt.adapters.spark_mt.adapter.config import InvalidConfigError
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError, about
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidDefinitionError,
+    InvalidValueError,
+    MaterializedTableError,
+    about,
+)
 from dbt.adapters.spark_mt.definition.freshness import InvalidFreshnessError
 from dbt.adapters.spark_mt.query.analyzer import QueryError
-from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.resolution.settings import InvalidSettingError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.values import FreshnessSyntaxError

@@ -1,8 +1,7 @@
-"""What docs/operating.md shows to copy: alerts, a unit, a container."""
+"""Alerts, commands and options of docs/operating.md."""
 
 from __future__ import annotations
 
-import json
 import re
 
 import click
@@ -12,14 +11,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dbt.adapters.spark_mt.cli.main import commands
 from dbt.adapters.spark_mt.manager.http import metrics
+from tests.unit.deploy.files import DOCKERFILE, MANIFESTS, seconds_to_stop
 from tests.unit.docs.test_pages import ROOT, code_block
 from tests.unit.manager.fake import FakeManager
 
 RULES = yaml.safe_load(code_block("operating.md", "yaml", "groups:"))["groups"][0]["rules"]
-UNIT = code_block("operating.md", "ini", "[Service]")
-CONTAINER = code_block("operating.md", "dockerfile", "FROM")
 PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
-SERVE = commands.commands["serve"]
 
 
 @pytest.fixture(scope="module")
@@ -53,26 +50,25 @@ def test_other_metrics_of_the_page_are_told(samples):
     assert mentioned <= {*samples, *families}
 
 
-def test_the_unit_starts_a_manager():
-    (words,) = re.findall(r"^ExecStart=\S+/spark-mt serve (.*)$", UNIT, re.MULTILINE)
-    within = parsed(words.replace("%d/token", __file__).split())["stop_within_seconds"]
-    (stops,) = re.findall(r"^TimeoutStopSec=(\d+)$", UNIT, re.MULTILINE)
-    assert int(stops) > within
+def test_the_page_shows_every_manifest():
+    links = re.findall(r"\]\(\.\./deploy/kubernetes/([\w-]+\.yaml)\)", PAGE)
+    assert set(links) == {path.name for path in (ROOT / "deploy" / "kubernetes").iterdir()}
 
 
-def test_the_container_starts_a_manager():
-    (words,) = re.findall(r"^ENTRYPOINT (.*)$", CONTAINER, re.MULTILINE)
-    command = [each.replace("/run/secrets/token", __file__) for each in json.loads(words)]
-    assert command[:2] == ["spark-mt", "serve"]
-    given = parsed(command[2:])
-    assert (given["connect"], given["log_format"]) == (False, "json")
-    (port,) = re.findall(r"^EXPOSE (\d+)$", CONTAINER, re.MULTILINE)
-    assert given["port"] == int(port)
-
-
-def parsed(arguments):
-    """The parameters of `spark-mt serve`, which refuses options that it does not have."""
-    return SERVE.make_context("serve", list(arguments)).params
+def test_the_commands_of_the_page_fit_the_image():
+    """Project, token and volume are where the image expects them; it has time to stop."""
+    commands = code_block("operating.md", "sh", "docker run")
+    (seconds,) = re.findall(r"--stop-timeout (\d+)", commands)
+    (port,) = re.findall(r"--publish 127\.0\.0\.1:(\d+):\1 ", commands)
+    targets = re.findall(r",target=([\w/]+)", commands)
+    assert int(port) == DOCKERFILE.port
+    assert set(targets) == {DOCKERFILE.volume, DOCKERFILE.token_file}
+    assert int(seconds) >= seconds_to_stop(DOCKERFILE.served())
+    (deployed,) = re.findall(
+        r"kubectl exec deployment/([\w-]+) -- dbt run\n",
+        code_block("operating.md", "sh", "kubectl"),
+    )
+    assert deployed == MANIFESTS["Deployment"]["metadata"]["name"]
 
 
 def test_options_of_the_page_exist():

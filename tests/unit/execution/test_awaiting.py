@@ -12,13 +12,10 @@ from dbt.adapters.spark_mt.definition.job import (
     Lease,
     Owner,
 )
+from dbt.adapters.spark_mt.execution.errors import WaitTimeoutError
+from dbt.adapters.spark_mt.execution.jobs import keeper_of
+from dbt.adapters.spark_mt.execution.operations import await_fresh, await_started
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
-from dbt.adapters.spark_mt.execution.waiting import (
-    WaitTimeoutError,
-    await_fresh,
-    await_started,
-    keeper_of,
-)
 from tests.behaviour.hosting import create, prepare
 from tests.behaviour.memory import MemoryTables
 from tests.unit.builders import columns

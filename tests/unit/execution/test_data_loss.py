@@ -6,10 +6,9 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.codec import decode_definition, encode_definition
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, StoredTable
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import OffsetPosition
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.baseline import loss_of, with_origin, without_data_loss
 from dbt.adapters.spark_mt.execution.errors import LogHistoryLostError
 from dbt.adapters.spark_mt.planning.steps import RefreshRun

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, LastRefresh, StoredTable
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable
 from dbt.adapters.spark_mt.execution.checks import Lag
 from dbt.adapters.spark_mt.execution.show import figures_of
 from tests.unit.builders import QUERY, TABLE, resolve, stored

@@ -5,8 +5,8 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitMetadata,
     RefreshMetadata,
 )
+from dbt.adapters.spark_mt.definition.definition import ForeignCommit, LastRefresh
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
-from dbt.adapters.spark_mt.definition.table_state import ForeignCommit, LastRefresh
 from dbt.adapters.spark_mt.execution.table_history import read_history
 from tests.unit.builders import commit
 

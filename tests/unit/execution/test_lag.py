@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage, SourceActivity
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.execution.checks import Goal, lag_of, measure
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
-from dbt.adapters.spark_mt.execution.source_states import TableState, Unread
+from dbt.adapters.spark_mt.execution.table_history import TableState, Unread
 from tests.behaviour.memory import MemoryTables
 from tests.support.memory.tables import Change
 from tests.unit.builders import ORDERS, TABLE
@@ -40,6 +40,9 @@ class Sources:
         if self.changes.get(source.name) == "gone":
             raise SourceNotFoundError(source=source, problem="there is no such table")
         return Unread(self.changes.get(source.name))
+
+    def activity(self, source):
+        return None if source.name == "products" else SourceActivity(str(source), 7.0)
 
 
 def measured(positions, *, read_at_ms=40_000, complete=None, goal=60, **changes):
@@ -372,3 +375,10 @@ def test_looked_up_tables_are_not_followed():
 def test_stages_name_full_tables():
     found = measured({FIRST: AT_3}, orders=90_000)
     assert found.stages == (LagStage(str(TABLE), 10.0),)
+
+
+def test_a_late_table_names_the_activity_of_its_sources():
+    positions = {FIRST: AT_3, SECOND: AT_3}
+    assert measured(positions, orders=90_000).sources == ()
+    late = measured(positions, orders=30_000)
+    assert late.sources == (SourceActivity(FIRST, 7.0),)

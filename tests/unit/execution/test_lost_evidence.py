@@ -2,8 +2,7 @@
 
 from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, StoredTable
 from dbt.adapters.spark_mt.execution.table_loader import Table, identify
 from dbt.adapters.spark_mt.planning.properties import DEFINITION
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT

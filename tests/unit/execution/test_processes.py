@@ -8,14 +8,14 @@ from subprocess import PIPE
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import Owner
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 
 PROCESSES = LocalProcesses()
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 
 
 SAYS_WHO_IT_IS = """
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 print(LocalProcesses().owner().process, flush=True)
 input()
 """

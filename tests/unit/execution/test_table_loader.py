@@ -7,8 +7,8 @@ import pytest
 from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
 from dbt.adapters.spark_mt.definition.columns import Column, TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, CommitMetadata
-from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.definition.table_state import (
+from dbt.adapters.spark_mt.definition.definition import (
+    DeclaredDefinition,
     InconsistentTable,
     StoredTable,
     UnmanagedTable,

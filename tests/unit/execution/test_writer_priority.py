@@ -177,5 +177,5 @@ def test_nobody_looks_at_the_table_while_a_batch_is_written(world):
     host.table.notice()
     host.tick()
     assert len(looks) > 1
-    assert is_newest(tables.name("t"), host.table._stream._version())
+    assert is_newest(tables.name("t"), host.table._stream._table.version)
     assert_each_row_once(tables)

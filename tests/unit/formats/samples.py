@@ -13,21 +13,24 @@ from dbt.adapters.spark_mt.definition.columns import (
     Check,
     Column,
     ColumnSpec,
+    FieldName,
     PrimaryKey,
+    SourceColumns,
     TableName,
 )
 from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitKind,
     CommitMetadata,
-    EarlierRefresh,
     RefreshMetadata,
-    StreamMetadata,
 )
 from dbt.adapters.spark_mt.definition.definition import (
     DeclaredDefinition,
+    EarlierRefresh,
+    LastRefresh,
     QueryContext,
     ResolvedDefinition,
     StoredDefinition,
+    StreamMetadata,
 )
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
 from dbt.adapters.spark_mt.definition.job import (
@@ -63,8 +66,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
-from dbt.adapters.spark_mt.definition.table_state import LastRefresh
 from dbt.adapters.spark_mt.planning.steps import Register
 
 NAME = TableName("high_value_orders", "sales", "spark_catalog")

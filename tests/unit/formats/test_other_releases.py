@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.definition.codec import (
     decode_definition,
     encode_definition,
 )
-from dbt.adapters.spark_mt.definition.columns import Column
+from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns
 from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitKind,
     UnreadableMetadataError,
@@ -29,14 +29,13 @@ from dbt.adapters.spark_mt.definition.job import (
     StoredHandler,
 )
 from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, ResolvedStartMode
-from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.execution.table_history import read_history
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition
 from dbt.adapters.spark_mt.spark.delta.log import parse_commit
 from dbt.adapters.spark_mt.spark.leases import lease_of
-from dbt.adapters.spark_mt.spark.system_rows import RowReader, entry_of, job_of, job_row, known_of
+from dbt.adapters.spark_mt.spark.registry import RowReader, entry_of, job_of, job_row, known_of
 from tests.unit.formats import samples
 from tests.unit.formats.samples import EVERYTHING, SIMPLE
 from tests.unit.formats.test_golden import golden, row

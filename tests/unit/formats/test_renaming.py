@@ -29,7 +29,6 @@ CODECS = (
     "planning/properties.py",
     "spark/leases.py",
     "spark/registry.py",
-    "spark/system_rows.py",
 )
 BY_NAME = {"asdict", "astuple", "fields", "getattr", "setattr", "vars", "__dict__", "__slots__"}
 """What takes a key from the name of a field, or a field from the name of a key."""

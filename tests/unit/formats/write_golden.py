@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
 from dbt.adapters.spark_mt.definition.job import JsonRefreshHandlerSerializer
 from dbt.adapters.spark_mt.execution import table_format
 from dbt.adapters.spark_mt.planning import properties
-from dbt.adapters.spark_mt.spark import leases, system_rows, system_table
+from dbt.adapters.spark_mt.spark import leases, registry, system_table
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.streams import batches
 from tests.unit.formats import samples
@@ -47,10 +47,10 @@ def texts() -> dict[str, dict[str, Any]]:
         "handlers": {n: serializer.serialize(h).decode() for n, h in samples.HANDLERS.items()},
         "workflows": {name: h.encode().decode() for name, h in samples.WORKFLOWS.items()},
         "tables": {
-            name: system_rows.table_row(step, samples.RECORDED_AT_MS)
+            name: registry.table_row(step, samples.RECORDED_AT_MS)
             for name, step in samples.REGISTERED.items()
         },
-        "jobs": {name: system_rows.job_row(job) for name, job in samples.JOBS.items()},
+        "jobs": {name: registry.job_row(job) for name, job in samples.JOBS.items()},
         "leases": {name: leases.lease_row(lease) for name, lease in samples.LEASES.items()},
         "properties": {
             name: properties.properties_of(samples.DEFINITIONS[name], FORMAT)

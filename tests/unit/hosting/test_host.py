@@ -29,7 +29,7 @@ class Scripted:
     def __init__(self, name=T, pause=NEVER_MS, on_tick=lambda _: None) -> None:
         self.progress = HostProgress(str(name))
         self.ticked, self.ended = Event(), Event()
-        self.ticks = self.noticed = 0
+        self.ticks = self.noticed = self.left = 0
         self._pause, self._on_tick = pause, on_tick
 
     def tick(self):
@@ -40,6 +40,9 @@ class Scripted:
 
     def notice(self):
         self.noticed += 1
+
+    def leave(self):
+        self.left += 1
 
     def end(self):
         self.ended.set()

@@ -1,20 +1,24 @@
 """Hosted tables on the ports in memory."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
+from dbt.adapters.spark_mt.execution.context import DeferredRows
 from dbt.adapters.spark_mt.execution.environment import FULL_CHECK_MS
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostPolicy
+from dbt.adapters.spark_mt.hosting.turns import TurnGivenUpError
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from tests.behaviour.hosting import (
     EVENTS,
     LIVE,
+    ROWS,
     STATEMENTS,
+    SUMS,
     Hosting,
     assert_each_row_once,
     assert_equals_query,
@@ -326,3 +330,108 @@ def test_a_registry_that_cannot_be_written_stops_no_stream(world):
     host.table.end()
     assert host.progress.phase is HostPhase.ENDED
     assert_each_row_once(tables)
+
+
+class Recorded:
+    """Turns that come at once, and the deadlines of those that asked."""
+
+    def __init__(self):
+        self.due, self.gives_up, self.looks = [], [], 0
+
+    @contextmanager
+    def turn(self, due_ms, gives_up):
+        self.due.append(due_ms)
+        self.gives_up.append(gives_up)
+        if gives_up():
+            raise TurnGivenUpError
+        yield
+
+    def look_again(self):
+        self.looks += 1
+
+
+def test_a_refresh_is_due_when_the_table_would_be_late(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables, SUMS, clauses="FRESHNESS = INTERVAL '3' SECOND")
+    environment = replace(tables.environment, settings=Settings)
+    turns = Recorded()
+    table = HostedTable(tables.name("t"), environment, Refreshes(environment), HostPolicy(), turns)
+    table.tick()
+    fresh_ms = table.progress.looked_at_ms
+    assert turns.due == [3_000]  # nothing is known of it yet, so it comes before all others
+    world.pass_time(2)
+    tables.append("events", [(4, 1, 4)])
+    table.tick()
+    assert turns.due[1:] == [fresh_ms + 3_000]
+    assert tables.rows("t") == [(1, 34), (2, 30)]
+
+
+def test_a_host_that_leaves_waits_for_no_turn(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables, SUMS)
+    environment, turns = replace(tables.environment, settings=Settings), Recorded()
+    table = HostedTable(tables.name("t"), environment, Refreshes(environment), HostPolicy(), turns)
+    before = tables.stored("t").seq
+    tables.append("events", [(4, 1, 4)])
+    table.leave()
+    assert turns.looks == 1
+    assert table.tick() == 0
+    assert (table.progress.failures, tables.stored("t").seq) == (0, before)
+
+
+def hosted(tables, compact_after):
+    environment = replace(tables.environment, settings=Settings)
+    policy = HostPolicy(compact_after=compact_after)
+    return HostedTable(tables.name("t"), environment, Refreshes(environment), policy)
+
+
+def commits(world, table, count):
+    """Let a host make so many commits."""
+    tables = world.tables
+    before = table.progress.batches
+    for number in range(100):
+        if table.progress.batches >= before + count:
+            return
+        world.pass_time(60)
+        tables.append("events", [(100 + number, 1, 1)])
+        world.streams.run_batches()
+        table.tick()
+
+
+@pytest.mark.parametrize("query", [SUMS, ROWS], ids=["refreshes", "batches of a stream"])
+def test_small_files_are_merged_after_so_many_commits_while_the_table_is_busy(world, query):
+    tables = world.tables
+    prepare(tables)
+    create(tables, query)
+    table, done = hosted(tables, 5), tables.memory.storage.done
+    merged = ("compact", "t", tables.stored("t").definition.table_id)
+    commits(world, table, 4)
+    assert (table.progress.batches, done) == (4, [])
+    commits(world, table, 1)
+    table.tick()
+    assert done == [merged]
+    commits(world, table, 5)
+    table.tick()
+    assert done == [merged] * 2
+    world.pass_time(60)
+    for _ in range(4):
+        table.tick()
+    table.end()
+    assert_equals_query(tables)
+
+
+def test_a_failed_compaction_fails_no_refresh(world, caplog):
+    tables = world.tables
+    prepare(tables)
+    create(tables, SUMS)
+
+    def broken(*_):
+        raise ConnectionError
+
+    table, tables.memory.storage.compact = hosted(tables, 1), broken
+    commits(world, table, 1)
+    assert (table.progress.failures, table.progress.phase) == (0, HostPhase.FOLLOWING)
+    assert "was not compacted" in caplog.text
+    assert_equals_query(tables)

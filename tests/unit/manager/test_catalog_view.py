@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.deferred_rows import FIGURES_MS, MOST_ROWS
-from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
+from dbt.adapters.spark_mt.execution.context import FIGURES_MS, MOST_ROWS
 from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
+from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
 from tests.unit.manager.test_refresh_statistics import SINCE, T, job
 from tests.unit.manager.world import HOURLY, LIVE, Port, world
 
@@ -257,9 +257,7 @@ def test_rows_of_our_own_jobs_are_no_news_and_all_others_are(life):
     name, now = life.tables.name("t"), life.tables.environment.now_ms()
     environment, registry = life.tables.environment, life.tables.memory.log
     log = BufferedJobLog(registry, RefreshStatistics(0), environment.now_ms)
-    view = CatalogView(
-        "spark_catalog", environment, registry, log, RefreshStatistics(0), knows=log.knows
-    )
+    view = CatalogView("spark_catalog", environment, registry, log, RefreshStatistics(0))
     assert view.read()
     for number in (1, 2):
         recorded = replace(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from threading import Event
+from types import SimpleNamespace
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.hosting.host import Host
 from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
+from dbt.adapters.spark_mt.manager import service
 
 T, U = TableName("t", "s", "c"), TableName("u", "s", "c")
 
@@ -24,6 +26,9 @@ class Batch:
         self.began.set()
         assert self.may_end.wait(20)
         return 60_000
+
+    def leave(self) -> None:
+        """It waits for no turn."""
 
     def end(self) -> None:
         self.ended.set()
@@ -53,3 +58,31 @@ def test_a_batch_under_way_comes_to_its_end(batches):
 
 def test_without_any_there_is_nothing_to_wait_for(batches):
     assert Host(batches.__getitem__).drain(0)
+
+
+@pytest.mark.parametrize("slow", ["loop", "dispatcher", "hosting", "all"])
+def test_all_parts_of_a_manager_share_the_time_to_stop(slow, monkeypatch):
+    """Whatever takes all of its time, --stop-within is the sum: the supervisor waits no longer."""
+    clock = [100.0]
+    monkeypatch.setattr(service, "monotonic", lambda: clock[0])
+
+    def stopping(part):
+        def stop(within_s):
+            is_slow = slow in {part, "all"}
+            clock[0] += within_s if is_slow else 1.0
+            return not is_slow
+
+        return stop
+
+    closed = []
+    parts = SimpleNamespace(
+        loop=SimpleNamespace(stop=stopping("loop")),
+        reconciler=SimpleNamespace(close=lambda: closed.append("reconciler")),
+        dispatcher=SimpleNamespace(close=stopping("dispatcher")),
+        hosting=SimpleNamespace(drain=stopping("hosting")),
+        log=SimpleNamespace(close=lambda: closed.append("log")),
+        leadership=SimpleNamespace(release=lambda: closed.append("lease")),
+    )
+    assert not service.Manager(parts, now_ms=lambda: 0).stop(60.0)
+    assert 60.0 <= clock[0] - 100.0 <= 62.0
+    assert closed == ["reconciler", "log", "lease"], "the lease is given up in any case"

@@ -1,4 +1,4 @@
-"""Maintenance of tables without changes, one at a time, keeps all files that readers use."""
+"""Maintenance runs one action at a time, and keeps all files that readers use."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase, HostProgress
-from dbt.adapters.spark_mt.manager.maintenance import (
+from dbt.adapters.spark_mt.execution.ports import KnownTable
+from dbt.adapters.spark_mt.manager.background import (
     CLEAN_EVERY_MS,
     DAY_MS,
-    IDLE_MS,
     LEAST_KEPT_MS,
     TableMaintenance,
     kept_for,
 )
-from tests.unit.manager.world import HandStorage, Threads
+from tests.support.memory.environment import MemoryStorage
+from tests.unit.manager.world import Threads
 
 NOW = 100 * DAY_MS
 
@@ -47,132 +46,88 @@ def by_name(*tables):
 class Life:
     """Maintenance of tables a and b."""
 
-    def __init__(self, compact_after=10) -> None:
-        self.now, self.storage, self.in_background = NOW, HandStorage(), Threads()
-        self.progress: dict = {}
-        self.tables = by_name(table("a"), table("b"))
-        self.maintenance = TableMaintenance(
-            self.storage, self.progress.get, compact_after, lambda: self.now, self.in_background
-        )
+    def __init__(self) -> None:
+        self.now, self.storage, self.in_background = NOW, MemoryStorage(), Threads()
+        self.tables = by_name(table("a"), table("b", refresh_mode=RefreshMode.FULL))
+        self.maintenance = TableMaintenance(self.storage, lambda: self.now, self.in_background)
 
-    def batches(self, name, count, phase=HostPhase.STREAMING):
-        """A host made so many batches by now."""
-        full = TableName(name, "s", "c")
-        progress = HostProgress(str(full), phase, batches=count, committed_at_ms=self.now)
-        self.progress[full] = progress
+    def refreshed(self, *names):
+        """Tables were refreshed a moment later."""
+        self.now += 1
+        for name in (TableName(each, "s", "c") for each in names):
+            self.tables[name] = replace(self.tables[name], last_refresh_at_ms=self.now)
 
-    def rest(self, ms=IDLE_MS):
-        """Nothing is written for a while."""
+    def passes(self, ms=0):
+        """Time passes, and the manager ticks three times."""
         self.now += ms
-        self.maintenance.tick(self.tables)
+        for _ in range(3):
+            self.maintenance.tick(self.tables)
 
     @property
-    def done(self):
-        return [(what, name) for what, name, *_ in self.storage.done if what != "clean"]
+    def vacuumed(self):
+        return [name for what, name, *_ in self.storage.done if what == "vacuum"]
 
 
 @pytest.fixture
 def life():
-    return Life()
+    life = Life()
+    life.passes()
+    return life
 
 
-def test_tables_are_compacted_after_so_many_batches_when_they_rest(life):
-    life.batches("a", 9)
-    life.rest()
-    assert life.done == []
-    life.batches("a", 10)
-    life.rest(IDLE_MS - 1)
-    assert life.done == [], "it was written to a moment ago"
-    life.rest(1)
-    life.rest()
-    assert life.done == [("compact", "a")]
-    life.batches("a", 20)
-    life.rest()
-    assert life.done == [("compact", "a")] * 2
+def test_a_table_that_is_refreshed_is_vacuumed_once_a_day(life):
+    life.refreshed("a", "b")
+    life.passes(DAY_MS - 2)
+    assert life.vacuumed == []
+    life.passes(1)
+    assert sorted(life.vacuumed) == ["a", "b"]
+    life.refreshed("a")
+    life.passes(DAY_MS - 2)
+    assert len(life.vacuumed) == 2
+    life.passes(1)
+    assert life.vacuumed[2:] == ["a"]
 
 
-@pytest.mark.parametrize("phase", set(HostPhase) - {HostPhase.STREAMING, HostPhase.FOLLOWING})
-def test_a_table_in_trouble_is_left_alone(life, phase):
-    life.batches("a", 10, phase)
-    life.rest()
-    assert life.done == []
+def test_a_table_that_is_not_refreshed_costs_nothing(life):
+    for _ in range(30):
+        life.passes(DAY_MS)
+    assert life.vacuumed == []
 
 
-def test_one_thing_at_a_time(life):
+def test_one_action_at_a_time_and_never_in_the_thread_of_the_loop(life):
+    """A vacuum takes minutes; the lease has to be renewed meanwhile."""
     life.in_background.at_once = False
-    for name in "ab":
-        life.batches(name, 10)
-    life.rest()
-    life.rest()
-    assert (len(life.in_background.waiting), life.done) == (1, [])
-    life.in_background.work()
-    life.rest()
-    life.in_background.work()
-    assert sorted(life.done) == [("compact", "a"), ("compact", "b")]
+    life.refreshed("a", "b")
+    life.passes(DAY_MS)
+    assert (len(life.in_background.waiting), life.storage.done) == (1, [])
+    for _ in range(3):  # dead checkpoints come first
+        life.in_background.work()
+        life.passes()
+    assert sorted(life.vacuumed) == ["a", "b"]
 
 
-def test_it_never_works_where_the_loop_waits_for_it(life):
-    """A compaction takes minutes; the lease has to be renewed meanwhile."""
-    life.in_background.at_once = False
-    life.batches("a", 10)
-    life.rest()
-    life.rest(CLEAN_EVERY_MS)
-    assert life.storage.done == []
-
-
-def test_what_fails_holds_up_nothing(life):
-    def broken(_):
+def test_an_action_that_fails_does_not_delay_others(life):
+    def broken(*_):
+        life.storage.vacuum = vacuum
         raise ConnectionError
 
-    life.storage.compact = broken
-    for name in "ab":
-        life.batches(name, 10)
-    life.rest()
-    del life.storage.compact
-    life.rest()
-    assert life.done == [("compact", "b")]
-
-
-def test_a_host_that_began_anew_counts_anew(life):
-    life.batches("a", 200)
-    life.rest()
-    life.batches("a", 3)
-    life.rest()
-    life.batches("a", 12)
-    life.rest()
-    assert life.done == [("compact", "a")] * 2
-
-
-def test_a_day_later_what_was_replaced_is_removed_if_the_table_rests(life):
-    life.batches("a", 10)
-    life.rest()
-    life.rest(DAY_MS - 1)
-    assert life.done == [("compact", "a")]
-    life.batches("a", 11)
-    life.rest(1)
-    assert life.done == [("compact", "a")], "it was written to a moment ago"
-    life.rest()
-    life.rest()
-    assert life.done == [("compact", "a"), ("vacuum", "a")]
+    vacuum, life.storage.vacuum = life.storage.vacuum, broken
+    life.refreshed("a", "b")
+    life.passes(DAY_MS)
+    assert len(life.vacuumed) == 1
 
 
 def test_nothing_is_done_for_tables_that_are_gone(life):
-    life.batches("a", 10)
-    life.rest()
-    life.tables = by_name(table("b"))
-    life.rest(2 * DAY_MS)
-    life.rest(DAY_MS)
-    assert life.done == [("compact", "a")]
-    assert life.maintenance._compacted == life.maintenance._to_vacuum == {}
+    life.refreshed("a", "b")
+    life.tables = by_name(table("b", last_refresh_at_ms=life.now + 1))
+    life.passes(DAY_MS)
+    assert life.vacuumed == ["b"]
 
 
-def test_dead_checkpoints_of_these_tables_are_removed_now_and_then_also_without_compaction():
-    life = Life(compact_after=0)
-    life.batches("a", 1_000)
-    life.rest()
-    assert life.storage.done == []
+def test_dead_checkpoints_of_these_tables_are_removed_now_and_then():
+    life = Life()
     for _ in range(3):
-        life.rest(CLEAN_EVERY_MS)
+        life.passes(CLEAN_EVERY_MS)
     assert life.storage.done == [("clean", frozenset("ab"))] * 3
 
 

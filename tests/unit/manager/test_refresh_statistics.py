@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
 from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
-from dbt.adapters.spark_mt.manager.refresh_statistics import KEPT, RefreshStatistics
+from dbt.adapters.spark_mt.manager.table_views import KEPT, RefreshStatistics
 
 T = TableName("t", "s", "c")
 HERE = Owner("node", 1)

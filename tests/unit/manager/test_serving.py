@@ -12,9 +12,9 @@ import pytest
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
 from dbt.adapters.spark_mt.definition.job import Owner
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import serve as serving
-from dbt.adapters.spark_mt.manager.options import ServeOptions
+from dbt.adapters.spark_mt.manager.serve import ServeOptions
 
 OURS = LocalProcesses().owner()
 

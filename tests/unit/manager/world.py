@@ -18,15 +18,12 @@ from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
-from dbt.adapters.spark_mt.manager.lags import TableLags
-from dbt.adapters.spark_mt.manager.maintenance import TableMaintenance
+from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
 from dbt.adapters.spark_mt.manager.reconciler import Loop, ManagerPolicy, Reconciler, Workers
-from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
 from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
-from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing
+from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
 from dbt.adapters.spark_mt.manager.service import Manager, Parts, Place
-from dbt.adapters.spark_mt.manager.submission import Submissions
-from dbt.adapters.spark_mt.manager.table_views import complete_at
+from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complete_at
 from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows
 from dbt.adapters.spark_mt.planning.steps import Fill
 from dbt.adapters.spark_mt.scheduler.embedded import NAME, EmbeddedScheduler
@@ -137,22 +134,6 @@ class HandHosting:
         self._ended.add(name)
 
 
-class HandStorage:
-    """Maintenance that only notes what it was asked for."""
-
-    def __init__(self) -> None:
-        self.done: list[tuple] = []
-
-    def compact(self, table) -> None:
-        self.done.append(("compact", table.name))
-
-    def vacuum(self, table, kept_ms) -> None:
-        self.done.append(("vacuum", table.name, kept_ms))
-
-    def remove_dead_checkpoints(self, table_ids) -> None:
-        self.done.append(("clean", table_ids))
-
-
 class Threads:
     """Runs what is handed to it, at once or when a test calls it."""
 
@@ -217,7 +198,7 @@ class Process:
         now_ms = world.tables.environment.now_ms
         self.registry, self.leases = Port(memory.log), Port(memory.leases)
         self.log_port, self.runner = Port(memory.log), Port(memory.value.runner)
-        self.store, self.storage = Port(memory.value.store), HandStorage()
+        self.store, self.storage = Port(memory.value.store), memory.storage
         self.statistics = RefreshStatistics(now_ms())
         self.log = BufferedJobLog(self.log_port, self.statistics, now_ms)
         self.threads, self.in_background, self.measuring = Threads(), Threads(), Threads()
@@ -229,9 +210,7 @@ class Process:
         self.quiet = QuietTables(
             self.world.tables.memory.value.store, self.world.tables.environment.sources, now_ms
         )
-        self.view = CatalogView(
-            CATALOG, self.ports(), self.registry, self.log, self.statistics, knows=self.log.knows
-        )
+        self.view = CatalogView(CATALOG, self.ports(), self.registry, self.log, self.statistics)
         refreshing = Refreshing(self.ports, policy.scheduled, self.view.check_again, now_ms)
         self.dispatcher = Dispatcher(
             refreshing.perform, self.threads, policy.runs, now_ms, refreshing.cancel
@@ -245,9 +224,7 @@ class Process:
         self.leadership = Leadership(self.leases, processes, claim, now_ms)
         handlers = RefreshHandlers(CATALOG, self.registry, self.owner, self._term, self.workflows)
         self.hosting = HandHosting(self._hosted)
-        maintenance = TableMaintenance(
-            self.storage, self._progress, policy.compact_after, now_ms, self.in_background
-        )
+        maintenance = TableMaintenance(self.storage, now_ms, self.in_background)
         states = Port(self.world.tables.environment.states)
         self.lags = TableLags(states, self._complete, now_ms, self.measuring)
         workers = Workers(

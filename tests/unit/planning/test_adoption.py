@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.adoption import adoption_problems, appended_columns
+from dbt.adapters.spark_mt.changes.compatibility import adoption_problems, appended_columns
 from dbt.adapters.spark_mt.definition.columns import Column
-from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, PlainTable
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
-from dbt.adapters.spark_mt.definition.table_state import PlainTable
-from dbt.adapters.spark_mt.planning.adoption import plan_adoption
+from dbt.adapters.spark_mt.planning.planner import plan_adoption
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Publish
 from tests.unit.builders import QUERY, QUERY_COLUMNS, TABLE, Engine, analyzed, columns, stored
 

@@ -6,8 +6,12 @@ import pytest
 
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.columns import Check, Column, PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.definition.table_state import InconsistentTable, LastRefresh, StoredTable
+from dbt.adapters.spark_mt.definition.definition import (
+    DeclaredDefinition,
+    InconsistentTable,
+    LastRefresh,
+    StoredTable,
+)
 from dbt.adapters.spark_mt.planning import planner
 from dbt.adapters.spark_mt.planning.steps import (
     CommitDefinition,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbt.adapters.spark_mt.definition.columns import PrimaryKey
-from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, StoredTable
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.definition.positions import (
     BEFORE_ALL,
@@ -14,7 +14,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
     positions_of,
 )
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.planning.planner import (
     counted_from,
     plan_create,

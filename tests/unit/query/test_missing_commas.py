@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.spark_mt.query.tokens import missing_comma
+from dbt.adapters.spark_mt.query.syntax import missing_comma
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.columns import FieldName, SourceColumns, TableName
 from dbt.adapters.spark_mt.definition.definition import QueryContext
-from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
 from dbt.adapters.spark_mt.query.analyzer import ViewQuery
 from dbt.adapters.spark_mt.query.expressions import SubqueryKind
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
@@ -91,6 +90,21 @@ def test_clauses_become_operators_in_the_order_of_their_evaluation():
     assert [group.expression.attribute for group in aggregate.groups] == ["a#1"]
     assert [(call.name, call.plain) for call in aggregate.calls] == [("sum", True), ("count", True)]
     assert aggregate.calls[1].arguments == ()
+
+
+def test_literals_differ_in_case():
+    tree = tree_of(
+        "SELECT a = 'X' AS p, a = 'x' AS q, count(*) FILTER (WHERE b = 'Y') AS m, "
+        "count(*) FILTER (WHERE b = 'y') AS n, sum(c) OVER (PARTITION BY c + INTERVAL 1 day) AS o, "
+        "sum(c) OVER (PARTITION BY c + interval 1 DAY) AS r FROM t GROUP BY a = 'X', a = 'x', c"
+    )
+    aggregate, window = first(tree, Aggregate), first(tree, Window)
+    assert [g.expression.sql for g in aggregate.groups] == ["`a#1` = 'X'", "`a#1` = 'x'", "`c#3`"]
+    assert [c.condition.sql for c in aggregate.calls[:2]] == ["`b#2` = 'Y'", "`b#2` = 'y'"]
+    assert len(window.calls) == 1
+    names = dict(zip(tree.columns, tree.root.columns, strict=True))
+    assert names["p"].expression != names["q"].expression
+    assert names["m"].expression != names["n"].expression
 
 
 def test_each_place_that_names_a_table_is_a_scan_of_its_own():

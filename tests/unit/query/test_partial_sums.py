@@ -52,6 +52,21 @@ def test_the_rows_follow_from_the_partial_sums(comparison, query, rows):
     assert Counter(comparison.run(text, "new")) == Counter(comparison.run(query, "new"))
 
 
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("SELECT a, b AS x, sum(m) AS s FROM t GROUP BY b, a", ("x", "a")),
+        ("SELECT y, s FROM (SELECT a AS y, sum(m) AS s FROM t GROUP BY a) WHERE s > 1", ("y",)),
+        ("SELECT a, sum(m) AS s FROM t GROUP BY a, b", ()),
+        ("SELECT a + 1 AS x, sum(m) AS s FROM t GROUP BY a", ()),
+        ("SELECT sum(m) AS s FROM t", ()),
+        ("SELECT DISTINCT s, a FROM t", ("s", "a")),
+    ],
+)
+def test_a_result_that_shows_every_key_names_its_columns(query, shown):
+    assert partial_sums(tree_of(query)).shown_keys == shown
+
+
 @pytest.mark.parametrize("query", QUERIES)
 def test_their_change_needs_only_their_rows_and_those_of_the_changes(query):
     sums = added_sums(tree_of(query), CHANGES)
@@ -74,6 +89,15 @@ def test_other_queries_have_none(query):
     assert partial_sums(tree_of(query)) is None
 
 
+def test_an_average_adds_wider_numbers_than_its_own():
+    """Spark adds them as DOUBLE, where a sum of BIGINT would overflow."""
+    sums = partial_sums(tree_of("SELECT a, avg(b) AS m FROM t GROUP BY a"))
+    (type_,) = sums.averages
+    types = {c: "DECIMAL(38,0)" if c.startswith("sum_") else "BIGINT" for c in sums.sums.columns}
+    assert not sums.are_exact(types)
+    assert sums.are_exact({**types, type_: "BIGINT"})
+
+
 def test_groups_of_rows_that_need_a_key_do_not_add_up():
     query = "SELECT v, count(*) AS n FROM t LEFT JOIN u ON t.a = u.k GROUP BY v"
     assert added_sums(tree_of(query), CHANGES) is None
@@ -87,6 +111,7 @@ def test_groups_of_rows_that_need_a_key_do_not_add_up():
         ("SELECT a, sum(b) AS s FROM t GROUP BY a", "DOUBLE", False),
         ("SELECT a, avg(b) AS s FROM t GROUP BY a", "BIGINT", True),
         ("SELECT a, avg(b) AS s FROM t GROUP BY a", "DECIMAL(20,2)", False),
+        ("SELECT a, avg(b) AS s FROM t GROUP BY a", "INTERVAL DAY TO SECOND", False),
     ],
 )
 def test_sums_of_these_types_are_exact(query, type_, exact):

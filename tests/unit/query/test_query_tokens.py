@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.spark_mt.query.tokens import same_tokens, token_key
+from dbt.adapters.spark_mt.query.syntax import same_tokens, token_key
 
 SAME = [
     ("SELECT a FROM t", "SELECT  a\r\n\tFROM t"),

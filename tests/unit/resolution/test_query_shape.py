@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import PrimaryKey, TableName
+from dbt.adapters.spark_mt.definition.columns import FieldName, PrimaryKey, SourceColumns, TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind, ViewQuery
 from dbt.adapters.spark_mt.resolution.row_lineage import Shape, row_shape
 from tests.unit.builders import CATALOG, ORDERS, SCHEMA, analyzed, columns, resolve, table_source

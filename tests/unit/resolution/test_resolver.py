@@ -5,7 +5,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Check, PrimaryKey, TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import (
     FROM_BEGINNING,
@@ -20,7 +20,6 @@ from dbt.adapters.spark_mt.definition.modes import (
 )
 from dbt.adapters.spark_mt.planning.planner import kept_by
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
-from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.strategies import validation

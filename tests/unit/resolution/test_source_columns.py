@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.source_columns import FieldName
+from dbt.adapters.spark_mt.definition.columns import FieldName
 from dbt.adapters.spark_mt.resolution.columns import Names
 from dbt.adapters.spark_mt.resolution.source_columns import (
     UnboundColumnsError,

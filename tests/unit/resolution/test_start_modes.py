@@ -12,19 +12,17 @@ from dbt.adapters.spark_mt.definition.modes import (
     StartModeType,
 )
 from dbt.adapters.spark_mt.resolution.durations import (
+    FutureStartError,
     InvalidTimestampError,
     InvalidTimeZoneError,
+    StartBeforeTimeError,
     epoch_milliseconds,
     parse_timestamp,
     parse_zone,
-)
-from dbt.adapters.spark_mt.resolution.start_modes import (
-    FutureStartError,
-    StartBeforeTimeError,
-    parse_start_mode,
     resolve_start_mode,
     subtract,
 )
+from dbt.adapters.spark_mt.resolution.settings import parse_start_mode
 
 UTC = timezone.utc
 BERLIN = parse_zone("Europe/Berlin")

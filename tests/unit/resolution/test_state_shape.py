@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.resolution.state_compatibility import state_problems, stateful_operators
-from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
+from dbt.adapters.spark_mt.resolution.stream_flow import (
+    OutputMode,
+    state_problems,
+    stateful_operators,
+)
 from dbt.adapters.spark_mt.strategies.strategy import STATEFUL, STREAM, Choice
 from tests.unit.resolution.spark_plans import operators
 

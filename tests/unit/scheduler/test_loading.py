@@ -8,10 +8,13 @@ import pytest
 
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext, WorkflowScheduler
 from dbt.adapters.spark_mt.resolution.settings import Settings
-from dbt.adapters.spark_mt.scheduler import loading
+from dbt.adapters.spark_mt.scheduler import embedded
 from dbt.adapters.spark_mt.scheduler.airflow import AirflowScheduler
-from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
-from dbt.adapters.spark_mt.scheduler.loading import UnknownSchedulerError, load_scheduler
+from dbt.adapters.spark_mt.scheduler.embedded import (
+    EmbeddedScheduler,
+    UnknownSchedulerError,
+    load_scheduler,
+)
 from tests.unit.scheduler.simulation import now
 
 
@@ -37,11 +40,11 @@ def my_schedulers(monkeypatch):
     module.Mine, module.unable, module.NUMBER, module.dumb = Mine, unable, 1, lambda _context: 1
     monkeypatch.setitem(sys.modules, "my_schedulers", module)
     points = [
-        EntryPoint("mine", "my_schedulers:Mine", loading.ENTRY_POINT_GROUP),
-        EntryPoint("embedded", "my_schedulers:Mine", loading.ENTRY_POINT_GROUP),
+        EntryPoint("mine", "my_schedulers:Mine", embedded.ENTRY_POINT_GROUP),
+        EntryPoint("embedded", "my_schedulers:Mine", embedded.ENTRY_POINT_GROUP),
     ]
     monkeypatch.setattr(
-        loading,
+        embedded,
         "entry_points",
         lambda group: points if group == "dbt_spark_mt.workflow_schedulers" else [],
     )

@@ -10,8 +10,12 @@ from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
 from dbt.adapters.spark_mt.spark.streams.batches import BatchEnds
-from dbt.adapters.spark_mt.spark.streams.files import FilesSource, RateSource
-from dbt.adapters.spark_mt.spark.streams.kafka import KafkaSource, kafka_position
+from dbt.adapters.spark_mt.spark.streams.offsets import (
+    FilesSource,
+    KafkaSource,
+    RateSource,
+    kafka_position,
+)
 
 LOG = SimpleNamespace(
     commit=lambda location, version: SimpleNamespace(identity=f"{location}@{version}")

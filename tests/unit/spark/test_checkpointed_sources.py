@@ -5,7 +5,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, OffsetPosition, UnknownPosition
 from dbt.adapters.spark_mt.execution.errors import SourceOnlyStreamsError, SourceWithoutTimeError
-from dbt.adapters.spark_mt.spark.streams.files import FilesSource, RateSource
+from dbt.adapters.spark_mt.spark.streams.offsets import FilesSource, RateSource
 
 LANDED = TableName.of("spark_catalog", "s", "landed")
 FILES = FilesSource(None, LANDED, "json")

@@ -66,7 +66,9 @@ def test_nothing_listens_beyond_this_machine_without_a_token(tmp_path, address):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "127.1.2.3", "::1", "[::1]", "localhost"])
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "127.1.2.3", "::1", "[::1]", "localhost", "LOCALHOST"]
+)
 def test_loopback(address):
     assert is_loopback(address)
 

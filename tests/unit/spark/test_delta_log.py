@@ -1,6 +1,7 @@
 """Lines of a Delta log, without Spark."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.delta.log import (
+    DriverLog,
     _tail,
     commit_file,
     parse_commit,
@@ -138,3 +140,20 @@ def test_versions_are_those_of_commits():
 )
 def test_statements_that_change_rows_say_how_many(metrics, changed):
     assert parse_commit(7, line(operationMetrics=metrics)).changed == changed
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085"])
+def test_line_separators_in_values_end_no_line_of_a_commit(separator):
+    """JSON escapes none of them, and `str.splitlines` ends a line at each."""
+    stats = json.dumps({"numRecords": 7, "minValues": {"v": separator}}, ensure_ascii=False)
+    added = {"path": "a", "dataChange": True, "stats": stats}
+    other = json.dumps({"other": separator}, ensure_ascii=False)
+    text = "\n".join((other, json.dumps({"add": added}, ensure_ascii=False), line()))
+    texts = {commit_file("/t", 4): text}
+    files = SimpleNamespace(
+        read=texts.get, read_if_there=texts.get, first_line=lambda p: texts[p].split("\n")[0]
+    )
+    log = DriverLog(None, files)
+    (action,) = log.file_actions("/t", 4, 4)
+    assert (action.path, action.rows, action.adds) == ("a", 7, True)
+    assert log.commit("/t", 4).timestamp_ms == 1000

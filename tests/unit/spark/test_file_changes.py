@@ -5,13 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from dbt.adapters.spark_mt.spark.delta.files import (
-    MOST_FILES,
-    FileAction,
-    changed_rows,
-    file_action,
-    file_changes,
-)
+from dbt.adapters.spark_mt.spark.delta.changes import MOST_FILES, changed_rows, file_changes
+from dbt.adapters.spark_mt.spark.delta.log import FileAction, file_action
 
 
 def name(number):

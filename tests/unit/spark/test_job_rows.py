@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
-from dbt.adapters.spark_mt.spark.system_rows import job_of, job_row
+from dbt.adapters.spark_mt.spark.registry import job_of, job_row
 
 JOB = Job(
     "j-1",

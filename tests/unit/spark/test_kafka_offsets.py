@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, OffsetPosition
-from dbt.adapters.spark_mt.spark.streams.kafka import (
+from dbt.adapters.spark_mt.spark.streams.offsets import (
     EARLIEST,
     assignment,
     completed,

@@ -21,7 +21,7 @@ class Files:
     def __init__(self):
         self.texts, self.requested, self.listed = {}, 0, 0
 
-    def exists(self, path):
+    def is_file(self, path):
         self.requested += 1
         return path in self.texts
 
@@ -141,6 +141,32 @@ def test_the_end_of_a_log_without_checkpoints_is_found_in_strides(newest):
     log.put("/a", *range(newest + 1))
     assert log.newest("/a") == newest
     assert (log.listed, log.files.requested <= 24) == (0, True)
+
+
+def test_a_log_that_was_looked_at_costs_two_questions():
+    log = Log()
+    log.put("/a", *range(20))
+    assert log.newest("/a") == 19
+    log.files.requested = 0
+    assert (log.newest("/a"), log.files.requested) == (19, 2)
+    log.put("/a", 20)
+    assert (log.newest("/a"), log.newest("/b")) == (20, -1)
+
+
+def test_a_log_that_was_looked_at_may_be_gone_or_begin_again():
+    log = Log()
+    log.put("/a", *range(9))
+    assert log.newest("/a") == 8
+    log.texts.clear()
+    assert log.newest("/a") == -1
+    log.put("/a", 0, 1)
+    assert log.newest("/a") == 1
+
+
+def test_the_stamp_of_a_commit_that_is_there_or_not():
+    log = Log()
+    log.put("/a", 0)
+    assert [log.stamp("/a", version) for version in (0, 1, -1)] == ["77", "", ""]
 
 
 @pytest.mark.parametrize("half", ["", '{"vers', '{"version":'])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.adapter.model_plan import ModelPlan
+from dbt.adapters.spark_mt.adapter.run_operations import ModelPlan
 from dbt.adapters.spark_mt.execution.alter import plannable, planned_by
 from dbt.adapters.spark_mt.execution.show import choice_rows
 from dbt.adapters.spark_mt.manager.http.metrics import registry
 from dbt.adapters.spark_mt.manager.http.schemas import JobAnswer
 from dbt.adapters.spark_mt.planning.explain import explain, summarize
+from dbt.adapters.spark_mt.strategies import differential
 from dbt.adapters.spark_mt.strategies.choice import choose
 from tests.behaviour.hosting import EVENTS, LIVE, ROWS
 from tests.unit.manager.world import world
@@ -106,7 +107,8 @@ def test_every_surface_prints_the_same_choice(life, query, clauses, expected):
     assert shown.items() <= page.items()
 
 
-def test_the_log_the_commit_and_the_outcome_print_the_choice_of_the_refresh(life):
+def test_the_log_the_commit_and_the_outcome_print_the_choice_of_the_refresh(life, monkeypatch):
+    monkeypatch.setattr(differential, "slower", lambda _: None)
     life.learn(ROWS, EVENTS, lambda r: [e[:3] for e in r["events"]])
     life.create("t")
     (created,) = life.jobs("t")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import PrimaryKey, TableName
+from dbt.adapters.spark_mt.definition.columns import FieldName, PrimaryKey, SourceColumns, TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import (
@@ -18,7 +18,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     OffsetPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.strategies.choice import STRATEGIES, choose
 from dbt.adapters.spark_mt.strategies.strategy import Cost, RefreshInputs, Refusal, Request, Write
@@ -102,7 +101,7 @@ def test_a_table_is_kept_by_the_first_strategy_that_is_possible(
     assert (choice.name, choice.possible) == (name, possible)
     assert choice.reasons
     assert {refusal.strategy for refusal in choice.refused} == {
-        strategy.NAME for strategy in STRATEGIES
+        strategy.name for strategy in STRATEGIES
     } - set(possible)
 
 

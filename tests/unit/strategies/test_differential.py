@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.columns import FieldName, SourceColumns, TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
@@ -17,7 +17,6 @@ from dbt.adapters.spark_mt.definition.positions import (
     DefinitionPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.source_columns import FieldName, SourceColumns
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
@@ -82,11 +81,11 @@ def test_switched_off_nothing_is_said_about_it():
 
 
 def test_strict_refuses_a_query_with_every_obstacle():
-    query = "SELECT user_id, price FROM orders ORDER BY price LIMIT 3"
+    query = "SELECT user_id, price FROM orders LIMIT 3"
     with pytest.raises(NotIncrementalError) as caught:
         table(query)
     (violation,) = caught.value.violations
-    assert violation.startswith("it limits the number of rows of a whole result (Limit the rows")
+    assert violation.startswith("it limits the number of rows of a whole result (Write ORDER BY")
     assert violation.endswith("(GLOBAL_LIMIT)")
 
 
@@ -124,6 +123,14 @@ def test_the_durations_of_earlier_refreshes_decide_unless_the_option_is_strict(c
     assert dict(choice.costs) == costs
 
 
+def test_the_logs_of_sources_are_not_read_where_a_recompute_is_short():
+    def extents(_):
+        pytest.fail("the logs were read")
+
+    inputs = now(costs={"recompute": Cost(0.3)}, extents=extents)
+    assert codes(choose(*table(options=()), None, inputs)) == ["SHORT_RECOMPUTE"]
+
+
 def test_it_comes_after_the_strategies_that_need_less():
     choice = choose(*table(ROWS))
     assert choice.possible == ("stream", "append", NAME, "recompute")
@@ -145,6 +152,14 @@ def test_mode_full_uses_it_where_the_freshness_led_to_the_mode(mode, name):
     assert choice.name == name
 
 
+def test_first_rows_are_those_of_the_query_only_with_its_types():
+    definition, found = table(f"{ROWS} ORDER BY price DESC, user_id LIMIT 3")
+    assert choose(definition, found).name == "incremental/differential"
+    price = replace(found.columns[1], type="BIGINT")
+    other = choose(definition, replace(found, columns=(found.columns[0], price)))
+    assert codes(other) == ["TOP_OF_OTHER_TYPES"]
+
+
 @pytest.mark.parametrize(
     ("facts", "code"),
     [
@@ -163,7 +178,7 @@ def test_a_query_whose_rows_depend_on_more_than_versions_is_refused(facts, code)
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ("SELECT user_id, price FROM orders ORDER BY price LIMIT 3", "GLOBAL_LIMIT"),
+        ("SELECT user_id, price FROM orders ORDER BY price LIMIT 3 OFFSET 1", "GLOBAL_LIMIT"),
         (
             "SELECT user_id, sum(price) OVER (ORDER BY id) AS price FROM orders",
             "WINDOW_WITHOUT_PARTITION_BY",

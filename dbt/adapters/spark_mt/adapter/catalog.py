@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 
 _CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+_VIEW = "__dbt_seed_rows"
+_BIGINT = range(-(2**63), 2**63)
+_MAX_PRECISION = 38
+_AGATE_DIGITS = 28
 
 
 class Description(NamedTuple):
@@ -38,7 +42,7 @@ class Description(NamedTuple):
 
     Args:
         columns: Name, type and comment of each column.
-        facts: The table's own facts, such as Type, Provider, Owner, Comment, Statistics.
+        facts: Of the table, such as Type, Provider, Owner, Comment, Statistics.
     """
 
     columns: tuple[tuple[str, str, str | None], ...]
@@ -58,7 +62,7 @@ def relations_of(
 
     Args:
         rows: Schema, name, whether it is temporary, and lines of facts.
-        catalog: Where the listed schema is.
+        catalog: Of the listed schema.
         materialized: The names, in lower case, of the schema's materialized tables.
     """
     for schema, name, is_temporary, information in rows:
@@ -78,7 +82,7 @@ def relation_of(
     Args:
         path: Catalog, schema and name.
         information: Lines of `Key: value`.
-        materialized: Whether it is one of ours.
+        materialized: Whether it is a materialized table.
     """
     catalog, schema, name = path
     kind = SparkMTRelationType.View if "Type: VIEW" in information else SparkMTRelationType.Table
@@ -135,16 +139,20 @@ def type_of(field: StructField) -> str:
 
 
 def catalog_rows(
-    relation: BaseRelation, description: Description, figures: Iterable[Figure] = ()
+    relation: BaseRelation, description: Description, figures: Iterable[Figure]
 ) -> list[dict[str, Any]]:
     """A relation's rows in dbt's docs catalog, one a column.
 
-    Args:
-        relation: What it is.
-        description: Its columns and facts.
-        figures: What is known of it as a materialized table.
+    `figures` are what is known of it as a materialized table: dbt's docs show them as statistics.
     """
     facts = description.facts
+    stats: dict[str, str | bool] = {}
+    for figure in figures:
+        key = f"stats:{figure.label.lower().replace(' ', '_')}"
+        stats[f"{key}:label"] = figure.label
+        stats[f"{key}:value"] = figure.value
+        stats[f"{key}:description"] = figure.about
+        stats[f"{key}:include"] = True
     table = {
         "table_database": relation.database,
         "table_schema": relation.schema,
@@ -153,7 +161,7 @@ def catalog_rows(
         "table_comment": facts.get("Comment") or None,
         "table_owner": facts.get("Owner") or None,
         **SparkColumn.convert_table_stats(facts.get("Statistics")),
-        **stats_of(figures),
+        **stats,
     }
     return [
         {
@@ -165,24 +173,6 @@ def catalog_rows(
         }
         for index, (name, type_, comment) in enumerate(description.columns)
     ]
-
-
-def stats_of(figures: Iterable[Figure]) -> dict[str, str | bool]:
-    """Figures in the columns that dbt's docs read as statistics of a table."""
-    stats: dict[str, str | bool] = {}
-    for figure in figures:
-        key = f"stats:{figure.label.lower().replace(' ', '_')}"
-        stats[f"{key}:label"] = figure.label
-        stats[f"{key}:value"] = figure.value
-        stats[f"{key}:description"] = figure.about
-        stats[f"{key}:include"] = True
-    return stats
-
-
-_VIEW = "__dbt_seed_rows"
-_BIGINT = range(-(2**63), 2**63)
-_MAX_PRECISION = 38
-_AGATE_DIGITS = 28
 
 
 class SeedPrecisionError(MaterializedTableError):
@@ -202,10 +192,10 @@ def load_seed(
     columns: Sequence[tuple[str, str]],
     rows: Iterable[Sequence[object]],
 ) -> None:
-    """Append rows to a table.
+    """Append rows to a table, through a temporary view in the connection's own session.
 
     Args:
-        spark: A session of the connection's own; a temporary view is made in it.
+        spark: The session.
         table: The table's name as SQL.
         columns: Name and type of each column, in the order of the cells.
         rows: The cells as agate has them.

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidValueError,
+    MaterializedTableError,
+    did_you_mean,
+)
 from dbt.adapters.spark_mt.definition.freshness import Freshness, InvalidFreshnessError
 from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.resolution.durations import parse_duration, parse_timestamp
-from dbt.adapters.spark_mt.resolution.errors import did_you_mean
 from dbt.adapters.spark_mt.resolution.options import INCREMENTAL, INCREMENTAL_VALUES, Incremental
 from dbt.adapters.spark_mt.resolution.query_options import WATERMARK, parse_watermarks
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
@@ -26,13 +29,14 @@ from dbt.adapters.spark_mt.statements.nodes import CreateTable
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.execution.operations import RefreshPolicy
     from dbt.adapters.spark_mt.statements.clauses import Clause
 
 
+_T = TypeVar("_T")
 _Word = TypeVar("_Word", bound=str)
 
 
@@ -105,32 +109,71 @@ FOREIGN_KEYS = {
 SYNONYMS = {synonym: key.name for key in CONFIG_KEYS for synonym in key.synonyms}
 KNOWN_KEYS = frozenset({key.name for key in CONFIG_KEYS}) | SYNONYMS.keys() | DBT_KEYS
 
-
+_WITHOUT_EFFECT = {
+    "grants": "Spark has no GRANT; they were not applied.",
+    "location_root": "a materialized table lies where its schema lies.",
+}
 _QUERY = "SELECT 1"
-_PERIODS = {"count", "period"}
-_MARK = {"column", "delay", "source"}
 _NO_ZONE = timezone(timedelta(0), "the session's")
+_REFRESH_ON_RUN: tuple[RefreshPolicy, ...] = ("auto", "always", "never")
 
 
-def read_freshness(value: Any) -> str:  # noqa: ANN401 - whatever the YAML holds
-    """Read a text, `{count, period}` or `{build_after: {count, period}}` into an interval.
+class InvalidConfigError(MaterializedTableError):
+    """A model's config cannot be used."""
 
-    Raises:
-        InvalidFreshnessError: It is none of these.
+    condition = "MATERIALIZED_TABLE_INVALID_CONFIG"
+    text = "The config of model {model} cannot be used:"
+    remedy = (
+        "Nothing was changed. docs/configuration.md lists the keys with their values; keys of your "
+        "own belong under `meta`."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a run waits for where a manager keeps the table, and for how many seconds at most."""
+
+    until: Wait = Wait.NONE
+    at_most_s: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """Whether a plain table that has the model's name is taken over.
+
+    Args:
+        as_of: The instant whose state of the sources its rows reflect, without a zone in the
+            session's; None for now.
     """
-    if isinstance(value, dict) and set(value) >= {"build_after"}:
-        value = value["build_after"]
-    if isinstance(value, dict) and _PERIODS <= set(value) <= _PERIODS | {"updates_on"}:
-        return Freshness.of(str(value["count"]), str(value["period"])).sql
-    if not isinstance(value, str):
-        raise InvalidFreshnessError(value=value)
-    return Freshness.parse(value).sql
+
+    wanted: bool = False
+    as_of: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """A valid config.
+
+    Args:
+        clauses: Keyword and SQL text of the clauses with an equals sign that are given.
+    """
+
+    clauses: Pairs = ()
+    partitioned_by: tuple[str, ...] = ()
+    clustered_by: tuple[str, ...] = ()
+    options: Pairs = ()
+    primary_key: tuple[str, ...] = ()
+    refresh_on_run: RefreshPolicy = "auto"
+    on_configuration_change: str = "apply"
+    adopt: Adopt = Adopt()
+    wait: Waiting = Waiting()
+    warnings: tuple[str, ...] = ()
 
 
 def read_word(known: Collection[_Word]) -> Callable[[Any], _Word]:
     """A reader of one of `known`, in any case."""
 
-    def read(value: Any) -> _Word:  # noqa: ANN401
+    def read(value: Any) -> _Word:  # noqa: ANN401 - whatever the YAML holds
         word = str(getattr(value, "value", value)).lower()
         found = next((each for each in known if each == word), None)
         if found is None:
@@ -150,9 +193,8 @@ def read_names(value: Any) -> tuple[str, ...]:  # noqa: ANN401
     """
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(n, str) and n for n in names):
-        raise InvalidValueError(
-            detail=f"is a column's name or a list of names, but was: {value!r}."
-        )
+        detail = f"is a column's name or a list of names, but was: {value!r}."
+        raise InvalidValueError(detail=detail)
     return tuple(names)
 
 
@@ -162,12 +204,30 @@ def read_options(value: Any) -> Pairs:  # noqa: ANN401
     Raises:
         InvalidValueError: It is none, or a value is a list or a mapping.
     """
-    plain = isinstance(value, dict) and not any(
-        isinstance(v, dict | list) or v is None for v in value.values()
-    )
-    if not plain:
+    if not isinstance(value, dict) or any(
+        isinstance(each, dict | list) or each is None for each in value.values()
+    ):
         raise InvalidValueError(detail=f"is a mapping of keys to texts, but was: {value!r}.")
-    return tuple((str(key), _option_text(each)) for key, each in value.items())
+    return tuple(
+        (str(key), str(each).lower() if isinstance(each, bool) else str(each))
+        for key, each in value.items()
+    )
+
+
+def read_freshness(value: Any) -> str:  # noqa: ANN401
+    """Read a text, `{count, period}` or `{build_after: {count, period}}` into an interval.
+
+    Raises:
+        InvalidFreshnessError: It is none of these.
+    """
+    if isinstance(value, dict) and "build_after" in value:
+        value = value["build_after"]
+    period = {"count", "period"}
+    if isinstance(value, dict) and period <= set(value) <= {*period, "updates_on"}:
+        return Freshness.of(str(value["count"]), str(value["period"])).sql
+    if not isinstance(value, str):
+        raise InvalidFreshnessError(value=value)
+    return Freshness.parse(value).sql
 
 
 def read_watermark(value: Any) -> str:  # noqa: ANN401
@@ -176,8 +236,7 @@ def read_watermark(value: Any) -> str:  # noqa: ANN401
     Raises:
         InvalidValueError: It is none of these.
     """
-    marks = value if isinstance(value, list | tuple) else [value]
-    text = "; ".join(_mark(each) for each in marks)
+    text = "; ".join(map(_mark, value if isinstance(value, list | tuple) else [value]))
     parse_watermarks(text)
     return text
 
@@ -185,31 +244,23 @@ def read_watermark(value: Any) -> str:  # noqa: ANN401
 def _mark(value: object) -> str:
     if isinstance(value, str):
         return value.strip().removesuffix(";")
-    if not isinstance(value, dict) or not {"column", "delay"} <= set(value) <= _MARK:
+    needed = {"column", "delay"}
+    if not isinstance(value, dict) or not needed <= set(value) <= {*needed, "source"}:
         detail = f"is a text or {{column: ts, delay: 10 seconds}}, but was: {value!r}."
         raise InvalidValueError(detail=detail)
     source = f"{value['source']}: " if value.get("source") else ""
-    return f"{source}{_identifier(str(value['column']))} DELAY OF {value['delay']}"
+    column = str(value["column"])
+    name = column if column.isidentifier() else quote(column)
+    return f"{source}{name} DELAY OF {value['delay']}"
 
 
-def _identifier(column: str) -> str:
-    return column if column.isidentifier() else quote(column)
+def read_incremental(value: Any) -> str:  # noqa: ANN401
+    """Read `auto`, `strict` or `off`, which YAML takes for false.
 
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What a run waits for where a manager keeps the table.
-
-    Args:
-        until: For what.
-        at_most_s: For how many seconds at most.
+    Raises:
+        InvalidValueError: It is none of these.
     """
-
-    until: Wait = Wait.NONE
-    at_most_s: float = 300.0
-
-
-NOT_AT_ALL = Waiting()
+    return Incremental.OFF.value if value is False else read_word(INCREMENTAL_VALUES)(value)
 
 
 def read_wait(value: Any) -> Waiting:  # noqa: ANN401
@@ -220,38 +271,23 @@ def read_wait(value: Any) -> Waiting:  # noqa: ANN401
     """
     word = read_word([each.value for each in Wait])
     if value is False:
-        return NOT_AT_ALL
+        return Waiting()
     if not isinstance(value, dict):
         return Waiting(Wait(word(value)))
     if not {"until"} <= set(value) <= {"until", "at_most"}:
         detail = f"is a word or {{until: fresh, at_most: 10 minutes}}, but was: {value!r}."
         raise InvalidValueError(detail=detail)
-    bound = parse_duration(str(value["at_most"])) if "at_most" in value else None
-    if bound is not None and bound <= timedelta():
-        raise InvalidValueError(detail=f"at_most is a positive duration, but was: {value!r}.")
-    seconds = NOT_AT_ALL.at_most_s if bound is None else bound.total_seconds()
-    return Waiting(Wait(word(value["until"])), seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class Adopt:
-    """Whether a plain table that has the model's name is taken over.
-
-    Args:
-        as_of: The instant whose state of the sources its rows reflect, without a zone in the
-            session's; None for now.
-    """
-
-    wanted: bool = False
-    as_of: datetime | None = None
-
-
-STAYS = Adopt()
-"""What has the model's name stays what it is, or is replaced."""
+    waiting = Waiting()
+    if "at_most" in value:
+        bound = parse_duration(str(value["at_most"]))
+        if bound <= timedelta():
+            raise InvalidValueError(detail=f"at_most is a positive duration, but was: {value!r}.")
+        waiting = Waiting(at_most_s=bound.total_seconds())
+    return replace(waiting, until=Wait(word(value["until"])))
 
 
 def read_adopt(value: Any) -> Adopt:  # noqa: ANN401
-    """Read true, false or `{as_of: <timestamp>}`.
+    """Read true, false or `{as_of: <timestamp>}`; a timestamp that names no zone is naive.
 
     Raises:
         InvalidValueError: It is none of these.
@@ -259,18 +295,13 @@ def read_adopt(value: Any) -> Adopt:  # noqa: ANN401
     if isinstance(value, bool):
         return Adopt(value)
     if not isinstance(value, dict) or set(value) != {"as_of"}:
-        raise InvalidValueError(
-            detail=f"is true, false or {{as_of: <timestamp>}}, but was: {value!r}."
-        )
-    return Adopt(wanted=True, as_of=_instant(value["as_of"]))
-
-
-def _instant(value: object) -> datetime:
-    """A timestamp as YAML or a text holds it; naive where it names no zone."""
-    if isinstance(value, datetime):
-        return value
-    instant = parse_timestamp(str(value), _NO_ZONE)
-    return instant.replace(tzinfo=None) if instant.tzinfo is _NO_ZONE else instant
+        detail = f"is true, false or {{as_of: <timestamp>}}, but was: {value!r}."
+        raise InvalidValueError(detail=detail)
+    at = value["as_of"]
+    if not isinstance(at, datetime):  # a text; YAML reads some timestamps itself
+        at = parse_timestamp(str(at), _NO_ZONE)
+        at = at.replace(tzinfo=None) if at.tzinfo is _NO_ZONE else at
+    return Adopt(wanted=True, as_of=at)
 
 
 def read_clause(clause: Clause) -> Callable[[Any], str]:
@@ -278,24 +309,20 @@ def read_clause(clause: Clause) -> Callable[[Any], str]:
 
     def read(value: Any) -> str:  # noqa: ANN401
         text = _of_mapping(value) if isinstance(value, dict) else str(value)
+        statement = f"CREATE MATERIALIZED TABLE t {clause.keyword} = {text} AS {_QUERY}"
         try:
-            parsed = parse_statement(
-                f"CREATE MATERIALIZED TABLE t {clause.keyword} = {text} AS {_QUERY}"
-            )
+            parsed = parse_statement(statement)
         except StatementSyntaxError as error:
             raise InvalidValueError(detail=str(error).partition("\n")[0]) from error
-        return _value_of(parsed, clause, value)
+        declared = parsed.declared if isinstance(parsed, CreateTable) else None
+        found: Any = None if declared is None else clause.declared(declared)
+        # The value of the clause has to be all that the text held.
+        alone: dict[str, Any] = {clause.field: found}
+        if found is None or declared != replace(DeclaredDefinition(_QUERY), **alone):
+            raise InvalidValueError(detail=f"was not understood: {value!r}.")
+        return clause.sql(found)
 
     return read
-
-
-def _value_of(parsed: object, clause: Clause, value: object) -> str:
-    """The clause's value, provided that it is all that the text held."""
-    declared = parsed.declared if isinstance(parsed, CreateTable) else None
-    found = None if declared is None else clause.declared(declared)
-    if found is None or declared != replace(DeclaredDefinition(_QUERY), **{clause.field: found}):
-        raise InvalidValueError(detail=f"was not understood: {value!r}.")
-    return clause.sql(found)
 
 
 def _of_mapping(value: Mapping[str, Any]) -> str:
@@ -311,46 +338,17 @@ def _of_mapping(value: Mapping[str, Any]) -> str:
     return f"{form}(INTERVAL {quote_text(count)} {unit})"
 
 
-def _option_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+_READERS: dict[str, Callable[[Any], str]] = {
+    "freshness": read_freshness,
+    "refresh_mode": lambda value: read_word(("automatic", "continuous", "full"))(value).upper(),
+}
+"""Clauses whose config has forms that their SQL text has not, by field."""
 
-
-_T = TypeVar("_T")
-_FILE_FORMATS = (FORMAT.name,)
-_REFRESH_MODES = ("automatic", "continuous", "full")
-_REFRESH_ON_RUN: tuple[RefreshPolicy, ...] = ("auto", "always", "never")
-_ON_CHANGE = ("apply", "continue", "fail")
-
-
-class InvalidConfigError(MaterializedTableError):
-    """A model's config cannot be used."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_CONFIG"
-    text = "The config of model {model} cannot be used:"
-    remedy = (
-        "Nothing was changed. docs/configuration.md lists the keys with their values; keys of your "
-        "own belong under `meta`."
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """A valid config.
-
-    Args:
-        clauses: Keyword and SQL text of the clauses with an equals sign that are given.
-    """
-
-    clauses: Pairs = ()
-    partitioned_by: tuple[str, ...] = ()
-    clustered_by: tuple[str, ...] = ()
-    options: Pairs = ()
-    primary_key: tuple[str, ...] = ()
-    refresh_on_run: RefreshPolicy = "auto"
-    on_configuration_change: str = "apply"
-    adopt: Adopt = STAYS
-    wait: Waiting = NOT_AT_ALL
-    warnings: tuple[str, ...] = ()
+_OF_OPTIONS: dict[str, Callable[[Any], str]] = {
+    WATERMARK: read_watermark,
+    INCREMENTAL: read_incremental,
+}
+"""Keys that stand for an option, and how their values are read."""
 
 
 @dataclass(slots=True)
@@ -366,7 +364,8 @@ class _Reader:
 
         What the model itself says wins over what it inherits under another name.
         """
-        given = {k: v for k in _spellings(key) if (v := self.values.get(k)) is not None}
+        spellings = (key, *(synonym for synonym, name in SYNONYMS.items() if name == key))
+        given = {k: v for k in spellings if (v := self.values.get(k)) is not None}
         given = {k: v for k, v in given.items() if k in self.own} or given
         converted = {self._convert(name, value, convert, default) for name, value in given.items()}
         if len(converted) > 1:
@@ -377,8 +376,28 @@ class _Reader:
         try:
             return convert(value)
         except InvalidValueError as error:
-            self.violations.append(f"{key}: {_plain(error)}")
+            text = str(error).removeprefix(f"[{error.condition}] ").replace("\n", " ")
+            self.violations.append(f"{key}: {text}")
             return default
+
+    def clauses(self) -> Iterator[tuple[str, str]]:
+        """Yield keyword and text of each clause that is given."""
+        for clause in CLAUSES:
+            if clause.example and clause.config is not None:
+                read = _READERS.get(clause.field) or read_clause(clause)
+                if text := self.read(clause.config.name, read, ""):
+                    yield clause.keyword, text
+
+    def options(self) -> Pairs:
+        """Return the options, and the keys that stand for one."""
+        none: Pairs = ()
+        options = self.read("options", read_options, none)
+        for key, read in _OF_OPTIONS.items():
+            value = self.read(key, read, "")
+            if value and key in dict(options):
+                self.violations.append(f"{key} is given as a config and among the options.")
+            options = (*options, (key, value)) if value else options
+        return options
 
 
 def validate_config(model: str, values: Mapping[str, Any], own: Collection[str]) -> ModelSettings:
@@ -393,84 +412,34 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
     Raises:
         InvalidConfigError: With every violation.
     """
-    set_values = {key: value for key, value in values.items() if value is not None}
-    strange = {key: _unknown_key(key, set_values) for key in set_values if key not in KNOWN_KEYS}
-    reader = _Reader(set_values, own, [text for key, text in strange.items() if key in own])
-    warnings = tuple(text for key, text in strange.items() if key not in own)
-    settings = _read_settings(reader, warnings + _ineffective(set_values))
-    if settings.partitioned_by and settings.clustered_by:
-        reader.violations.append("partition_by and cluster_by exclude each other.")
-    if reader.violations:
-        raise InvalidConfigError(model=model, violations=reader.violations)
-    return settings
-
-
-def _read_settings(reader: _Reader, warnings: tuple[str, ...]) -> ModelSettings:
-    reader.read("file_format", read_word(_FILE_FORMATS), "")
-    return ModelSettings(
-        clauses=tuple(_clauses(reader)),
+    given = {key: value for key, value in values.items() if value is not None}
+    strange = {key: _unknown_key(key, given) for key in given if key not in KNOWN_KEYS}
+    reader = _Reader(given, own, [text for key, text in strange.items() if key in own])
+    reader.read("file_format", read_word((FORMAT.name,)), "")
+    settings = ModelSettings(
+        clauses=tuple(reader.clauses()),
         partitioned_by=reader.read("partition_by", read_names, ()),
         clustered_by=reader.read("cluster_by", read_names, ()),
-        options=_options(reader),
+        options=reader.options(),
         primary_key=reader.read("primary_key", read_names, ()),
         refresh_on_run=reader.read(
             "refresh_on_run", read_word(_REFRESH_ON_RUN), _REFRESH_ON_RUN[0]
         ),
         on_configuration_change=reader.read(
-            "on_configuration_change", read_word(_ON_CHANGE), "apply"
+            "on_configuration_change", read_word(("apply", "continue", "fail")), "apply"
         ),
-        adopt=reader.read("adopt", read_adopt, STAYS),
-        wait=reader.read("wait", read_wait, NOT_AT_ALL),
-        warnings=warnings,
+        adopt=reader.read("adopt", read_adopt, Adopt()),
+        wait=reader.read("wait", read_wait, Waiting()),
+        warnings=(
+            *(text for key, text in strange.items() if key not in own),
+            *(f"{key}: {why}" for key, why in _WITHOUT_EFFECT.items() if given.get(key)),
+        ),
     )
-
-
-_READERS: dict[str, Callable[[Any], str]] = {
-    "freshness": read_freshness,
-    "refresh_mode": lambda value: read_word(_REFRESH_MODES)(value).upper(),
-}
-"""Clauses whose config has forms that their SQL text has not, by field."""
-
-
-def _clauses(reader: _Reader) -> Iterator[tuple[str, str]]:
-    for clause in CLAUSES:
-        if clause.example and clause.config is not None:
-            read = _READERS.get(clause.field) or read_clause(clause)
-            if text := reader.read(clause.config.name, read, ""):
-                yield clause.keyword, text
-
-
-def _options(reader: _Reader) -> Pairs:
-    """The options, and the keys that stand for one."""
-    none: Pairs = ()
-    options = reader.read("options", read_options, none)
-    for key, read in _OF_OPTIONS.items():
-        value = reader.read(key, read, "")
-        if value and key in dict(options):
-            reader.violations.append(f"{key} is given as a config and among the options.")
-        options = (*options, (key, value)) if value else options
-    return options
-
-
-def read_incremental(value: Any) -> str:  # noqa: ANN401
-    """Read `auto`, `strict` or `off`, which YAML takes for false.
-
-    Raises:
-        InvalidValueError: It is none of these.
-    """
-    return Incremental.OFF.value if value is False else read_word(INCREMENTAL_VALUES)(value)
-
-
-_OF_OPTIONS: dict[str, Callable[[Any], str]] = {
-    WATERMARK: read_watermark,
-    INCREMENTAL: read_incremental,
-}
-"""Keys that stand for an option, and how their values are read."""
-
-
-def _spellings(key: str) -> tuple[str, ...]:
-    """A key and its synonyms."""
-    return (key, *(synonym for synonym, name in SYNONYMS.items() if name == key))
+    if settings.partitioned_by and settings.clustered_by:
+        reader.violations.append("partition_by and cluster_by exclude each other.")
+    if reader.violations:
+        raise InvalidConfigError(model=model, violations=reader.violations)
+    return settings
 
 
 def _unknown_key(key: str, values: Mapping[str, Any]) -> str:
@@ -480,16 +449,39 @@ def _unknown_key(key: str, values: Mapping[str, Any]) -> str:
     return f"{key}: is no config of a materialized table.{did_you_mean(key, known)}"
 
 
-def _ineffective(values: Mapping[str, Any]) -> tuple[str, ...]:
-    warnings = []
-    if values.get("grants"):
-        warnings.append("grants: Spark has no GRANT; they were not applied.")
-    if values.get("location_root"):
-        warnings.append("location_root: a materialized table lies where its schema lies.")
-    return tuple(warnings)
+def settings_of(node: Any, project_models: Mapping[str, Any]) -> ModelSettings:  # noqa: ANN401 - dbt-core's node
+    """Validate the config of a model.
+
+    Args:
+        node: The parsed model.
+        project_models: What `dbt_project.yml` says under `models`.
+
+    Raises:
+        InvalidConfigError: With every violation.
+    """
+    values = {key: node.config.get(key) for key in node.unrendered_config}
+    interval = values["freshness_interval"] = node.config.get("freshness_interval")
+    if "freshness" in values:
+        # It arrives as `freshness_interval` (`SparkMTCredentials.translate_aliases`). If it does
+        # not, dbt dropped a value that is no interval, and the written value is validated.
+        values["freshness"] = node.unrendered_config["freshness"] if interval is None else None
+    inherited = dict(inherited_config(project_models, node.fqn))
+    own = {key for key in values if key not in inherited or inherited[key] != values[key]}
+    return validate_config(node.name, values, own)
 
 
-def _plain(error: InvalidValueError) -> str:
-    """The error's text without its condition, for a place inside another error."""
-    text = str(error)
-    return text.removeprefix(f"[{error.condition}] ").replace("\n", " ")
+def inherited_config(models: Mapping[str, Any], fqn: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """The keys that a project sets for a model, outermost level first.
+
+    Args:
+        models: The `models` of a `dbt_project.yml`: nested folders, keys with or without a plus.
+        fqn: The model's project, folders and name.
+    """
+    level: Any = models
+    for folder in ("", *fqn):
+        level = level if not folder else level.get(folder)
+        if not isinstance(level, dict):
+            return
+        for key, value in level.items():
+            if key.startswith("+") or not isinstance(value, dict):
+                yield key.removeprefix("+").strip(), value

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dbt.adapters.spark_mt.api import MaterializedTables
-    from dbt.adapters.spark_mt.execution.checks import Difference
 
 
 _NO_ROW = "SELECT CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRING), 0L WHERE false"
@@ -22,13 +21,7 @@ _NO_ROW = "SELECT CAST(NULL AS STRING), CAST(NULL AS STRING), CAST(NULL AS STRIN
 
 @dataclass(frozen=True, slots=True)
 class FailingRow:
-    """A row that a test fails with.
-
-    Args:
-        problem: What is wrong, in few words.
-        details: Its facts.
-        failures: How many failures the row counts for.
-    """
+    """A row that a test fails with; it counts for so many `failures`."""
 
     table: str
     problem: str
@@ -41,7 +34,7 @@ def stale_rows(tables: MaterializedTables, name: str, within: str | None) -> Ite
 
     Args:
         tables: The tables of a session.
-        name: The table's name, in backticks where it needs them.
+        name: The table's name, in backticks where it needs them, here and below.
         within: The lag that is allowed, as a model's freshness; None for that of its own freshness.
 
     Raises:
@@ -66,32 +59,27 @@ def stale_rows(tables: MaterializedTables, name: str, within: str | None) -> Ite
 def differing_rows(tables: MaterializedTables, name: str, limit: int) -> Iterator[FailingRow]:
     """Yield by which rows a table differs from its query, or why that is unknown.
 
-    Args:
-        tables: The tables of a session.
-        name: The table's name, in backticks where it needs them.
-        limit: How many rows to show at most; the last row counts the others.
+    There are up to `limit` rows, and the last one counts the others.
     """
     try:
         found = tables.difference(name, limit=limit)
     except MaterializedTableError as error:
         yield FailingRow(name, "not comparable", str(error))
         return
+    parts = (f"baseline: {found.baseline}" if found.baseline else "", found.note)
+    text = "; ".join(part for part in parts if part)
+    about = f" ({text})" if text else ""
     if found.problem:
-        yield FailingRow(found.table, "not comparable", found.problem + _about(found))
+        yield FailingRow(found.table, "not comparable", found.problem + about)
     for row in found.rows:
-        yield FailingRow(found.table, f"{row.side.value} row", row.row + _about(found), row.copies)
+        yield FailingRow(found.table, f"{row.side.value} row", row.row + about, row.copies)
     left = found.total - sum(row.copies for row in found.rows)
     if left:
-        yield FailingRow(found.table, "more rows", f"{left} more rows differ" + _about(found), left)
+        yield FailingRow(found.table, "more rows", f"{left} more rows differ" + about, left)
 
 
 def unhealthy_rows(tables: MaterializedTables, name: str) -> Iterator[FailingRow]:
-    """Yield why a table is not healthy.
-
-    Args:
-        tables: The tables of a session.
-        name: The table's name, in backticks where it needs them.
-    """
+    """Yield why a table is not healthy."""
     for problem in tables.health(name):
         yield FailingRow(name, "not healthy", problem)
 
@@ -107,9 +95,3 @@ def rows_query(rows: Iterable[FailingRow]) -> str:
         "SELECT table_name, problem, details, failures FROM (\n"
         f"{body}\n) AS _(table_name, problem, details, failures)"
     )
-
-
-def _about(found: Difference) -> str:
-    parts = (f"baseline: {found.baseline}" if found.baseline else "", found.note)
-    text = "; ".join(part for part in parts if part)
-    return f" ({text})" if text else ""

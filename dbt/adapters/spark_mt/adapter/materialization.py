@@ -1,4 +1,4 @@
-"""Materialization of a model as a materialized table: the decision, its plan and its response.
+"""Materialization of a model: its column list, the decision, its plan and its response.
 
 `decide` is the one decision. `dbt run` carries it out, and `plan_materialized_tables` reports it.
 """
@@ -10,9 +10,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
-from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import NotMaterializedError
@@ -23,11 +22,13 @@ from dbt.adapters.spark_mt.execution.results import (
     StatementOutcome,
     rows_stay,
 )
-from dbt.adapters.spark_mt.handle import Materialize
+from dbt.adapters.spark_mt.handle import Materialize, logger
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dbt.adapters.base.relation import BaseRelation
 
     from dbt.adapters.spark_mt.adapter.config import ModelSettings
@@ -36,7 +37,80 @@ if TYPE_CHECKING:
 
 
 STAGED, BACKUP = "__dbt_staged", "__dbt_backup"
-logger = AdapterLogger("SparkMT")
+_NOT_RENDERED = ("unique", "foreign_key", "custom")
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The items of a column list, and what could not be put into it."""
+
+    items: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def column_items(
+    model: Mapping[str, Any], key: Sequence[str], columns: Sequence[tuple[str, str]] | None
+) -> Items:
+    """The items of a model's column list.
+
+    Args:
+        model: The model as Jinja has it, with `columns` and `constraints`.
+        key: The primary key of its config; empty where a contract may name it.
+        columns: Name and type of the query's columns if descriptions become comments, else None.
+    """
+    if model["config"]["contract"]["enforced"]:
+        return contract_items(model, key, comments=columns is not None)
+    return documented_items(columns or [], model["columns"] if columns else {}, key)
+
+
+def contract_items(model: Mapping[str, Any], key: Sequence[str], *, comments: bool) -> Items:
+    """The items for a model with an enforced contract; arguments as for `column_items`."""
+    items, constraints = [], [dict(each) for each in model.get("constraints", ())]
+    for column in model["columns"].values():
+        own = column.get("constraints", ())
+        constraints += [{**each, "columns": [column["name"]]} for each in own]
+        not_null = " NOT NULL" if any(each["type"] == "not_null" for each in own) else ""
+        comment = _comment(column.get("description")) if comments else ""
+        items.append(f"{quote(column['name'])} {column['data_type']}{not_null}{comment}")
+    named = next((each.get("columns") for each in constraints if each["type"] == "primary_key"), ())
+    items += _key_item(key or named or ())
+    for each in constraints:
+        if each["type"] == "check":
+            name = f"CONSTRAINT {quote(each['name'])} " if each.get("name") else ""
+            items.append(f"{name}CHECK ({each['expression']})")
+    warnings = (
+        f"constraint {each['type']} ({', '.join(each.get('columns', ()))}): "
+        "no materialized table has it."
+        for each in constraints
+        if each["type"] in _NOT_RENDERED and each.get("warn_unsupported", True)
+    )
+    return Items(tuple(items), tuple(warnings))
+
+
+def documented_items(
+    columns: Sequence[tuple[str, str]], docs: Mapping[str, Any], key: Sequence[str]
+) -> Items:
+    """The items for a model without contract.
+
+    Args:
+        columns: Name and type of the query's columns, in their order.
+        docs: The model's documented columns; where there are none, the columns need no items.
+        key: The primary key.
+    """
+    by_name = {name.lower(): column.get("description") for name, column in docs.items()}
+    if not any(by_name.values()):
+        return Items(_key_item(key))
+    described = (f"{quote(n)} {t}{_comment(by_name.get(n.lower()))}" for n, t in columns)
+    return Items((*described, *_key_item(key)))
+
+
+def _comment(text: str | None) -> str:
+    return f" COMMENT {quote_text(text)}" if text else ""
+
+
+def _key_item(columns: Sequence[str]) -> tuple[str, ...]:
+    listed = ", ".join(map(quote, columns))
+    return (f"PRIMARY KEY ({listed}) NOT ENFORCED",) if listed else ()
 
 
 class Method(Enum):
@@ -57,7 +131,6 @@ class Decision:
     """What a run does for a model.
 
     Args:
-        method: How.
         relation: The model's materialized table.
         target: The relation that the statement names: the staged one for a swap.
         existing: What has the model's name now; None if nothing has.
@@ -148,7 +221,7 @@ class ConfigurationChangedError(MaterializedTableError):
 def settled(
     tables: MaterializedTables, decision: Decision, statement: str, settings: ModelSettings
 ) -> KeptConfiguration:
-    """Apply `on_configuration_change`, which governs every aspect but the query.
+    """Apply `on_configuration_change`, which governs everything but the query.
 
     Raises:
         ConfigurationChangedError: The configuration changed, and the policy is `fail`.
@@ -180,17 +253,9 @@ def plan_decision(
     settings: ModelSettings,
     query: str,
 ) -> tuple[PlanSummary, tuple[str, ...]]:
-    """Plan a decision, and change nothing.
+    """Return the plan of a decision, and notes on it; nothing is changed.
 
-    Args:
-        tables: The tables of the connection.
-        decision: The decision.
-        statement: Its rendered statement.
-        settings: The model's validated config.
-        query: The model's compiled SQL.
-
-    Returns:
-        The plan, and notes on it.
+    Arguments as for `SparkMTAdapter.materialize`.
 
     Raises:
         MaterializedTableError: The run would refuse it.
@@ -217,19 +282,7 @@ def run_decision(
     settings: ModelSettings,
     query: str,
 ) -> MaterializedTableResponse:
-    """Carry a decision out, and bring the rows up to date as the model's config asks.
-
-    Args:
-        adapter: The adapter, with a connection.
-        decision: The decision.
-        statement: Its rendered statement.
-        settings: The model's validated config.
-        query: The model's compiled SQL.
-
-    Raises:
-        FailFastError: The configuration changed, and `on_configuration_change` is `fail`.
-        DbtDatabaseError: The statement is not valid or failed.
-    """
+    """Carry a decision out: see `SparkMTAdapter.materialize`."""
     relation, as_of = decision.relation, settings.adopt.as_of if decision.adopts else None
     with adapter.working(statement) as tables:
         check_swap(tables, decision, query)

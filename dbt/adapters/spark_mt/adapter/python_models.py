@@ -17,13 +17,12 @@ from threading import Lock, local
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.spark_mt.adapter.errors import one_line
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.handle import logger, one_line
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.python_frames import (
     UnsupportedFrameError,
@@ -80,38 +79,26 @@ class _Router:
 
 
 _lock = Lock()
+_NOT_SHOWN = frozenset({"pyspark", "py4j", "spark_mt"})
 
 
 @contextmanager
 def printed_to(emit: Callable[[str], None]) -> Iterator[None]:
     """Give what this thread prints in the block to `emit`, line by line."""
-    router = _enter()
+    with _lock:
+        router = sys.stdout if isinstance(sys.stdout, _Router) else _Router(sys.stdout)
+        router.users += 1
+        sys.stdout = router
     lines = router.by_thread.lines = _Lines(emit)
     try:
         yield
     finally:
         lines.close()
         router.by_thread.lines = None
-        _leave(router)
-
-
-def _enter() -> _Router:
-    with _lock:
-        router = sys.stdout if isinstance(sys.stdout, _Router) else _Router(sys.stdout)
-        router.users += 1
-        sys.stdout = router
-        return router
-
-
-def _leave(router: _Router) -> None:
-    with _lock:
-        router.users -= 1
-        if not router.users and sys.stdout is router:
-            sys.stdout = router.stdout
-
-
-logger = AdapterLogger("SparkMT")
-_NOT_SHOWN = frozenset({"pyspark", "py4j", "spark_mt"})
+        with _lock:
+            router.users -= 1
+            if not router.users and sys.stdout is router:
+                sys.stdout = router.stdout
 
 
 class QueryNeededError(MaterializedTableError):
@@ -142,8 +129,6 @@ class ModelCode:
     """A Python model as it runs.
 
     Args:
-        model: The model's name.
-        unique_id: dbt's name of the node.
         path: The model's file, as in dbt's messages.
         text: The code, with every line of the file where it is in the file.
     """
@@ -162,7 +147,10 @@ class ModelCode:
         path = str(parsed_model["original_file_path"])
         before, found, after = compiled.partition(parsed_model["raw_code"])
         text = found + after if found and not before.strip() else compiled
-        blank = _blank_lines(project_root / path)
+        blank, file = 0, project_root / path
+        if file.is_file():  # that of a package may be elsewhere
+            written = file.read_text(encoding="utf-8")
+            blank = written[: len(written) - len(written.lstrip())].count("\n")
         name, unique_id = str(parsed_model["name"]), str(parsed_model["unique_id"])
         return cls(name, unique_id, path, "\n" * blank + text)
 
@@ -185,26 +173,20 @@ def require_sql(model: Mapping[str, Any], materialized: str) -> None:
 
 
 def submit(spark: SparkSession, code: ModelCode) -> None:
-    """Run a model's code, and let what goes wrong be dbt's error.
-
-    Raises:
-        DbtRuntimeError: The model raised an exception, or returned no DataFrame.
-    """
-    try:
-        run_python_model(spark, code)
-    except MaterializedTableError as error:
-        raise DbtRuntimeError(str(error)) from error
-
-
-def run_python_model(spark: SparkSession, code: ModelCode) -> None:
     """Run a model's code, which ends with `to_temp_view(model(...), "name")`.
 
     The code finds the session as `spark`. What it prints goes to dbt's log.
 
     Raises:
-        UnsupportedFrameError: The model returned no DataFrame.
-        PythonModelError: It raised an exception.
+        DbtRuntimeError: The model raised an exception, or returned no DataFrame.
     """
+    try:
+        _run(spark, code)
+    except MaterializedTableError as error:
+        raise DbtRuntimeError(str(error)) from error
+
+
+def _run(spark: SparkSession, code: ModelCode) -> None:
 
     def to_temp_view(returned: object, view: str) -> None:
         create_view(spark, spark_frame(returned, code.model), view)
@@ -212,26 +194,23 @@ def run_python_model(spark: SparkSession, code: ModelCode) -> None:
     module = ModuleType(code.unique_id)
     vars(module).update(spark=spark, to_temp_view=to_temp_view, __file__=code.path)
     try:
-        with printed_to(lambda line: _print(code.model, line)), known_module(module):
+        with (
+            printed_to(lambda line: fire_event(Note(msg=f"{code.model}: {line}"))),
+            known_module(module),
+        ):
             activate(spark)
             exec(code.compiled(), vars(module))  # noqa: S102 - a Python model is code to run
     except UnsupportedFrameError:
         raise
     except (Exception, SystemExit) as error:
         logger.debug("".join(traceback.format_exception(error)))
-        raise PythonModelError(
-            model=code.model, error=_said(error), trail=_trail(error, code.path)
-        ) from error
-
-
-def _print(model: str, line: str) -> None:
-    fire_event(Note(msg=f"{model}: {line}"))
-
-
-def _said(error: BaseException) -> str:
-    if is_spark_error(error):
-        return one_line(failure_of(error))
-    return "".join(traceback.format_exception_only(error)).strip()
+        text = (
+            one_line(failure_of(error))
+            if is_spark_error(error)
+            else "".join(traceback.format_exception_only(error)).strip()
+        )
+        trail = _trail(error, code.path)
+        raise PythonModelError(model=code.model, error=text, trail=trail) from error
 
 
 def _trail(error: BaseException, path: str) -> str:
@@ -242,11 +221,3 @@ def _trail(error: BaseException, path: str) -> str:
     calls_model = len(its_own) > 1 and its_own[0].name == "<module>"
     start = shown.index(its_own[1 if calls_model else 0]) if its_own else 0
     return "".join(traceback.format_list(shown[start:])).rstrip("\n")
-
-
-def _blank_lines(file: Path) -> int:
-    """How many lines at the start of a file are blank; 0 for a file that is not here."""
-    if not file.is_file():
-        return 0
-    text = file.read_text(encoding="utf-8")
-    return text[: len(text) - len(text.lstrip())].count("\n")

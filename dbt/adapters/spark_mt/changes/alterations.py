@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, raise_violations
 from dbt.adapters.spark_mt.resolution.columns import (
     Names,
     canonical_columns,
@@ -19,7 +19,6 @@ from dbt.adapters.spark_mt.resolution.columns import (
     query_positions,
     quoted_names,
 )
-from dbt.adapters.spark_mt.resolution.errors import raise_violations
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 from dbt.adapters.spark_mt.statements.nodes import (
     AlterQuery,

@@ -1,4 +1,7 @@
-"""Changes that cannot be made in place, each with its reason, remedy and cost."""
+"""Reasons why a definition cannot take the place of what is there, each with remedy and cost.
+
+Two kinds: changes that cannot be made in place, and plain tables that cannot be adopted.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from dbt.adapters.spark_mt.changes.changes import (
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.changes.state_retention import contradictions
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.resolution.errors import as_violation
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, as_violation
+from dbt.adapters.spark_mt.resolution.columns import Names, canonical_columns
 from dbt.adapters.spark_mt.resolution.options import TYPE_WIDENING
 from dbt.adapters.spark_mt.statements.clauses import Effect
 
@@ -23,7 +27,11 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.changes.changes import Change
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.definition.definition import (
+        PlainTable,
+        ResolvedDefinition,
+        StoredDefinition,
+    )
 
 
 class DroppedColumnError(DefinitionChangeError):
@@ -117,15 +125,12 @@ class BaselineNotFollowedError(DefinitionChangeError):
     )
 
 
-Violation = DefinitionChangeError
-
-
 def check(
     name: TableName,
     stored: StoredDefinition,
     wanted: ResolvedDefinition,
     changes: Sequence[Change],
-) -> tuple[Violation, ...]:
+) -> tuple[DefinitionChangeError, ...]:
     """Return why `changes` cannot be applied, all reasons; nothing if they can.
 
     Args:
@@ -135,7 +140,7 @@ def check(
         changes: What `diff` found between the two.
     """
     table = str(name)
-    found: list[Violation] = []
+    found: list[DefinitionChangeError] = []
     for change in changes:
         if isinstance(change, ColumnsMismatched):
             found += (_columns(table, change), *_appended(table, change.appended))
@@ -149,7 +154,7 @@ def check(
 
 def incompatibilities(
     name: TableName, stored: StoredDefinition, wanted: ResolvedDefinition
-) -> tuple[Violation, ...]:
+) -> tuple[DefinitionChangeError, ...]:
     """Return why `wanted` cannot take the place of the stored definition; nothing if it can."""
     return check(name, stored, wanted, diff(stored.resolved, wanted))
 
@@ -174,7 +179,7 @@ def raise_if_incompatible(
         raise combined
 
 
-def _columns(table: str, change: ColumnsMismatched) -> Violation:
+def _columns(table: str, change: ColumnsMismatched) -> DefinitionChangeError:
     texts = [str(m) for m in change.mismatches]
     if change.drops:
         kept = {c.name.lower() for c in change.new}
@@ -191,7 +196,63 @@ def _columns(table: str, change: ColumnsMismatched) -> Violation:
     return error(violations=texts[1:], table=table, mismatch=texts[0])
 
 
-def _appended(table: str, columns: Sequence[Column]) -> Iterator[Violation]:
+def _appended(table: str, columns: Sequence[Column]) -> Iterator[DefinitionChangeError]:
     for column in columns:
         if not column.nullable:
             yield AppendedNotNullError(table=table, column=column)
+
+
+class AdoptionRefusedError(MaterializedTableError):
+    """A table differs from what its new definition needs, in ways that adopting cannot change."""
+
+    condition = "MATERIALIZED_TABLE_CANNOT_ADOPT"
+    text = "{table} cannot become a materialized table as it is; nothing was changed:"
+    remedy = (
+        "Make the query, its column list and PARTITIONED BY yield the columns and partitions that "
+        "the table has, new columns after them; then adopting costs one commit. Or replace the "
+        "table (in dbt: --full-refresh), which computes all rows from the sources that exist today "
+        "and loses those that no source has any more."
+    )
+
+
+def adoption_problems(table: PlainTable, wanted: ResolvedDefinition) -> tuple[str, ...]:
+    """Return every difference that prevents adopting `table`, nothing if none does."""
+    columns = _column_problems(canonical_columns(table.columns), wanted.columns)
+    return (*columns, *_partitioning_problems(table, wanted))
+
+
+def appended_columns(table: PlainTable, wanted: ResolvedDefinition) -> tuple[Column, ...]:
+    """Return the columns that adopting adds, NULL in the rows that are there."""
+    return wanted.columns[len(table.columns) :]
+
+
+def _column_problems(there: tuple[Column, ...], wanted: tuple[Column, ...]) -> Iterator[str]:
+    for position, (old, new) in enumerate(zip(there, wanted, strict=False)):
+        if (old.name, old.type) != (new.name, new.type):
+            yield (
+                f"Column mismatch at position {position}: the table has {old}, the query has {new}."
+            )
+        elif new.nullable and not old.nullable:
+            yield (
+                f"Column {old} at position {position} is NOT NULL in the table and may be "
+                "NULL in the query: list it as NOT NULL, or drop NOT NULL from the table."
+            )
+    for position, column in enumerate(there[len(wanted) :], start=len(wanted)):
+        yield f"Column {column} at position {position} of the table is not in the query."
+    for position, column in enumerate(wanted[len(there) :], start=len(there)):
+        if not column.nullable:
+            yield (
+                f"Column {column} at position {position} is new and cannot be NOT NULL: "
+                "the rows that are there have no value for it."
+            )
+
+
+def _partitioning_problems(table: PlainTable, wanted: ResolvedDefinition) -> Iterator[str]:
+    names = Names.of(wanted.context)
+    old, new = table.partitioned_by, wanted.declared.partitioned_by
+    if [names.fold(c) for c in old] != [names.fold(c) for c in new]:
+        yield (
+            f"The table is partitioned by ({', '.join(old)}), the definition by ({', '.join(new)})."
+        )
+    elif old and wanted.declared.clustered_by:
+        yield "The table is partitioned, and a partitioned table cannot be clustered."

@@ -29,7 +29,7 @@ from dbt.adapters.spark_mt.changes.changes import (
     SourceColumnsRecorded,
 )
 from dbt.adapters.spark_mt.definition.columns import Check, Column
-from dbt.adapters.spark_mt.query.tokens import parse, same_tokens, token_key
+from dbt.adapters.spark_mt.query.syntax import parse, same_tokens, token_key
 from dbt.adapters.spark_mt.query.types import InvalidTypeError, parse_type, widens
 from dbt.adapters.spark_mt.resolution.columns import Names, canonical_columns, query_positions
 from dbt.adapters.spark_mt.resolution.options import TYPE_WIDENING
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 
 def _table_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
-    """Yield dropped, renamed, moved, retyped, widened and appended columns, and NOT NULL."""
     old, new = canonical_columns(stored.columns), canonical_columns(wanted.columns)
     names = Names.of(wanted.context)
     mismatches = tuple(_mismatches(old, new, names))
@@ -114,7 +113,6 @@ def _origins(definition: ResolvedDefinition) -> tuple[str, ...]:
 
 
 def _clauses(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
-    """Yield clauses with another value, as asked or as resolved."""
     fold = Names.of(wanted.context).fold
     for clause in CLAUSES:
         if clause.effect is None:
@@ -190,8 +188,9 @@ def _column_comments(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> 
 def _constraints(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
     names = Names.of(wanted.context)
     old, new = stored.declared.primary_key, wanted.declared.primary_key
-    if _key(old, names) != _key(new, names):
-        same = old is not None and new is not None and _columns(old, names) == _columns(new, names)
+    ours, theirs = _key(old, names), _key(new, names)
+    if ours != theirs:
+        same = old is not None and new is not None and {*ours[1:]} == {*theirs[1:]}
         yield PrimaryKeyChanged(old, new, same_columns=same)
     before, after = _checks(stored), _checks(wanted)
     yield from (CheckDropped(check) for key, check in before.items() if key not in after)
@@ -200,10 +199,6 @@ def _constraints(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iter
 
 def _key(key: PrimaryKey | None, names: Names) -> tuple[object, ...]:
     return (key.name, *map(names.fold, key.columns)) if key else ()
-
-
-def _columns(key: PrimaryKey, names: Names) -> frozenset[str]:
-    return frozenset(map(names.fold, key.columns))
 
 
 def _checks(definition: ResolvedDefinition) -> dict[tuple[str | None, str], Check]:

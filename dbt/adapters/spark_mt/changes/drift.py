@@ -16,8 +16,12 @@ from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
-    from dbt.adapters.spark_mt.definition.table_state import CatalogEntry, StoredTable
+    from dbt.adapters.spark_mt.definition.definition import (
+        CatalogEntry,
+        Pairs,
+        StoredDefinition,
+        StoredTable,
+    )
 
 
 _REDACTED = "(redacted)"

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbt.adapters.spark_mt.__version__ import version
-from dbt.adapters.spark_mt.cli.options import json_option, spark_options
-from dbt.adapters.spark_mt.cli.output import plain, print_error, print_json
-from dbt.adapters.spark_mt.cli.profiles import place_of
+from dbt.adapters.spark_mt.cli.options import json_option, place_of, spark_options
+from dbt.adapters.spark_mt.cli.output import end_with_failures, plain, print_error, print_json
 from dbt.adapters.spark_mt.cli.refresh import refresh
 from dbt.adapters.spark_mt.cli.serve import serve, token
 from dbt.adapters.spark_mt.cli.sql import plan, sql
@@ -42,19 +41,15 @@ def repair(spark: SparkChoice, as_json: bool) -> None:  # noqa: FBT001 - click g
     with open_session(place_of(spark)) as session:
         repaired = session.tables.repair()
     done = [(each.table, each.action.value, each.problem) for each in repaired]
+    failed = [(table, problem) for table, action, problem in done if action == _FAILED]
     if as_json:
         keys = ("table", "action", "problem")
         print_json([dict(zip(keys, each, strict=True)) for each in done])
-    failed = [each for each in done if each[1] == _FAILED]
-    if not as_json:
+    else:
         for table, action, _ in done:
             click.echo(plain(f"{action:<13} {table}"))
         click.echo(f"{len(done) - len(failed)} rows corrected, {len(failed)} failed")
-    for table, _, problem in failed:
-        click.echo(click.style(f"{plain(table)} failed:", fg="red", bold=True), err=True)
-        click.echo(plain(problem), err=True)
-    if failed:
-        click.get_current_context().exit(1)
+    end_with_failures(failed)
 
 
 _INTERRUPTED = 130
@@ -83,25 +78,19 @@ def _print_failure(error: Exception) -> None:
     """Print an error without its stack."""
     if isinstance(error, MaterializedTableError):
         print_error(error)
-    elif not _is_printed_spark_error(error):
-        click.echo(f"{type(error).__name__}: {plain(error)}", err=True)
-        click.echo("This is unexpected; --debug before the command shows where.", err=True)
+        return
+    if "pyspark" in sys.modules:
+        from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error  # noqa: PLC0415
 
-
-def _is_printed_spark_error(error: Exception) -> bool:
-    """Print an error if Spark made it."""
-    if "pyspark" not in sys.modules:
-        return False
-    from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error  # noqa: PLC0415
-
-    if not is_spark_error(error):
-        return False
-    failure = failure_of(error)
-    place = failure.line_and_column
-    where = f" (line {place[0]}, column {place[1]})" if place else ""
-    click.echo(click.style(f"[{failure.condition}]", fg="red", bold=True), nl=False, err=True)
-    click.echo(f" {failure.message}{where}", err=True)
-    return True
+        if is_spark_error(error):
+            failure = failure_of(error)
+            place = failure.line_and_column
+            where = f" (line {place[0]}, column {place[1]})" if place else ""
+            condition = click.style(f"[{failure.condition}]", fg="red", bold=True)
+            click.echo(f"{condition} {failure.message}{where}", err=True)
+            return
+    click.echo(f"{type(error).__name__}: {plain(error)}", err=True)
+    click.echo("This is unexpected; --debug before the command shows where.", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,38 +1,59 @@
-"""Options that several commands of `spark-mt` share, each group as one value."""
+"""Options that several commands of `spark-mt` share, and the profile and manager that they name.
+
+Each group of options is one value. A profile without Jinja is read without loading dbt.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from dbt.adapters.spark_mt.client import discovery
+from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
+    from collections.abc import Callable, Mapping
+
+    from dbt.adapters.spark_mt.client.rest import ManagerClient
 
     Command = Callable[..., None]
     Option = Callable[[Command], Command]
 
 
 TOKEN_VARIABLE = "SPARK_MT_TOKEN"  # noqa: S105 - the name of a variable
+ADAPTER = "spark_mt"
+_PROJECT = "dbt_project.yml"
+_PROFILES = "profiles.yml"
+_PROBE_S = 3.0
 _OTHERS = 0o007
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def grouped(name: str, kind: type, *options: Option) -> Option:
-    """Give a command several options as one argument.
+def with_options(*options: Option) -> Option:
+    """Give a command several options, in the order in which the help shows them."""
 
-    Args:
-        name: The argument.
-        kind: A dataclass whose fields are named as the options' parameters.
-        options: The options, in the order in which the help shows them.
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def grouped(name: str, kind: type, *options: Option) -> Option:
+    """Give a command several options as the argument `name`.
+
+    Its type is a dataclass, `kind`, whose fields are named as the options' parameters.
     """
-    taken = tuple(field.name for field in fields(kind))
+    taken = tuple(each.name for each in fields(kind))
 
     def decorate(command: Command) -> Command:
         @wraps(command)
@@ -40,22 +61,14 @@ def grouped(name: str, kind: type, *options: Option) -> Option:
             own = {each: given.pop(each) for each in taken}
             command(**given, **{name: kind(**own)})
 
-        decorated: Command = called
-        for option in reversed(options):
-            decorated = option(decorated)
-        return decorated
+        return with_options(*options)(called)
 
     return decorate
 
 
 @dataclass(frozen=True, slots=True)
 class SparkChoice:
-    """Which Spark a command uses.
-
-    Args:
-        conf: `key=value` each; they win over the profile's.
-        warehouse: The folder of managed tables.
-    """
+    """Which Spark a command uses; each conf is `key=value` and wins over the profile's."""
 
     project_dir: Path | None = None
     profiles_dir: Path | None = None
@@ -88,11 +101,6 @@ class ManagerChoice:
 
     url: str | None = None
     token_file: Path | None = None
-
-    @property
-    def token(self) -> str:
-        """The token of the file or of the environment; empty without one."""
-        return token_of(self.token_file)
 
 
 def token_of(file: Path | None) -> str:
@@ -152,48 +160,201 @@ manager_options = grouped(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
+class ProfileError(MaterializedTableError):
+    """The dbt profile that the command line was to use cannot be used."""
+
+    condition = "MATERIALIZED_TABLE_PROFILE"
+    text = "The dbt profile cannot be used: {problem}."
+    remedy = (
+        "Correct it, name another one with --profiles-dir, --profile and --target, or run the "
+        "command outside of the project and give Spark's confs with --conf. Nothing was done."
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class RefreshChoice:
-    """What to refresh, and how.
+class Place:
+    """Where a command finds its tables.
 
     Args:
-        names: Of tables.
-        every: Whether all tables of the catalog that are ACTIVATED.
-        scheduled: The scheduled time of a run that a scheduler starts.
-        force: Whether to compute rows even if no source has moved.
-        once: Whether to do it in this process, whoever else could.
-        wait: Whether to wait for the manager's refreshes.
+        home: The folder of warehouse and metastore, unless the confs say otherwise.
+        confs: Of Spark.
+        method: As in a profile: `auto`, `session` or `connect`.
+        catalog: Where names without a catalog are looked up; None for Spark's own choice.
+        schema: Where names without a schema are looked up; None for Spark's own choice.
+        server: `host`, `port`, `token` and `use_ssl` of a profile with `method: connect`.
+        origin: Where the confs come from, for people.
     """
 
-    names: tuple[str, ...] = ()
-    every: bool = False
-    scheduled: datetime | None = None
-    force: bool = False
-    once: bool = False
-    wait: bool = True
+    home: Path
+    confs: Mapping[str, str] = field(default_factory=dict)
+    method: str = "auto"
+    catalog: str | None = None
+    schema: str | None = None
+    server: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    origin: str = "the command line"
 
-    @property
-    def is_here(self) -> bool:
-        """Whether it must be done in this process."""
-        return self.once or self.force
 
-    def check(self, url: str | None) -> None:
-        """Check the choices against each other.
+def place_of(choice: SparkChoice) -> Place:
+    """Return what the profile of the project says, with the command line's confs over it.
 
-        Args:
-            url: Of the manager that is to be asked.
+    Raises:
+        ProfileError: There is a profile, and it cannot be used.
+        UsageError: A conf of the command line is none.
+    """
+    confs = choice.confs
+    here = Path.cwd()
+    if choice.project_dir is not None:
+        project: Path | None = choice.project_dir.absolute()
+    else:
+        above = (here, *here.parents)
+        project = next((each for each in above if (each / _PROJECT).is_file()), None)
+    output = _output(choice, project)
+    home = project or here
+    if output is None:
+        return Place(home, confs)
+    requested = output.get("server_side_parameters") or {}
+    of_profile = {
+        str(key): str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in requested.items()
+    }
+    return Place(
+        home,
+        {**of_profile, **confs},
+        method=str(output.get("method") or "auto"),
+        catalog=output.get("catalog") or output.get("database"),
+        schema=output.get("schema"),
+        server={key: output[key] for key in ("host", "port", "token", "use_ssl") if key in output},
+        origin=str(output["origin"]),
+    )
 
-        Raises:
-            UsageError: They do not go together.
-        """
-        problem = ""
-        if bool(self.names) == self.every:
-            problem = "name tables, or give --all"
-        elif self.scheduled is not None and (self.force or self.every):
-            problem = "--scheduled goes with names, and not with --force"
-        elif self.is_here and (url is not None or not self.wait):
-            problem = (
-                "--once and --force refresh in this process; --url and --no-wait ask a manager"
-            )
-        if problem:
-            raise click.UsageError(problem)
+
+def _output(choice: SparkChoice, project: Path | None) -> dict[str, Any] | None:
+    """The chosen target of the profile, rendered; None where there is none for this adapter."""
+    name = choice.profile or _profile_name(project)
+    path = _profiles_file(choice.profiles_dir, project)
+    if name is None or path is None:
+        if choice.profile or choice.target or choice.profiles_dir:
+            problem = f"there is no {_PROFILES} in {choice.profiles_dir or 'the project or ~/.dbt'}"
+            if name is None:
+                where = project or Path.cwd()
+                problem = f"there is no {_PROJECT} with a `profile` in {where} or above"
+            raise ProfileError(problem=problem)
+        return None
+    profile = _yaml(path).get(name)
+    if not isinstance(profile, dict):
+        raise ProfileError(problem=f"{path} has no profile {name}")
+    target = choice.target or str(_rendered(profile.get("target", "default"), path))
+    output = (profile.get("outputs") or {}).get(target)
+    if not isinstance(output, dict):
+        raise ProfileError(problem=f"the profile {name} in {path} has no target {target}")
+    rendered: dict[str, Any] = _rendered(output, path)
+    origin = f"target {target} of profile {name} in {path}"
+    if rendered.get("type") == ADAPTER:
+        return {**rendered, "origin": origin}
+    if choice.profile or choice.target:
+        problem = f"{origin} is of type {rendered.get('type')}, not {ADAPTER}"
+        raise ProfileError(problem=problem)
+    return None
+
+
+def _profile_name(project: Path | None) -> str | None:
+    if project is None or not (project / _PROJECT).is_file():
+        return None
+    name = _yaml(project / _PROJECT).get("profile")
+    return None if name is None else str(_rendered(name, project / _PROJECT))
+
+
+def _profiles_file(requested: Path | None, project: Path | None) -> Path | None:
+    """As dbt looks for it: the folder that was named; else the project, else ~/.dbt."""
+    folders: list[Path | None] = [requested]
+    if requested is None:
+        folders = [project, Path.cwd(), Path.home() / ".dbt"]
+    found = (folder / _PROFILES for folder in folders if folder is not None)
+    return next((path for path in found if path.is_file()), None)
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - only where there is a file to read
+
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ProfileError(problem=f"{path} cannot be read: {error}") from error
+    if not isinstance(read, dict):
+        raise ProfileError(problem=f"{path} holds no mapping")
+    return read
+
+
+def _rendered(value: Any, path: Path) -> Any:  # noqa: ANN401 - YAML
+    """A value of a profile with its Jinja rendered, by dbt itself where there is any."""
+    if not _has_jinja(value):
+        return value
+    from dbt.config.renderer import ProfileRenderer  # noqa: PLC0415 - loads dbt
+    from dbt_common.context import set_invocation_context  # noqa: PLC0415 - loads dbt
+    from dbt_common.exceptions import DbtBaseException  # noqa: PLC0415 - loads dbt
+
+    set_invocation_context(os.environ)
+    try:
+        return ProfileRenderer({}).render_data({"value": value})["value"]
+    except DbtBaseException as error:
+        raise ProfileError(problem=f"{path} cannot be rendered: {error}") from error
+
+
+def _has_jinja(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_jinja, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_jinja, value))
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
+
+
+class NoManagerError(MaterializedTableError):
+    """A manager of this warehouse was to be found, and there is none."""
+
+    condition = "MATERIALIZED_TABLE_NO_MANAGER"
+    text = "No manager of this warehouse was found: {reason}."
+    remedy = (
+        "Start one with `spark-mt serve`, or run the command where the project of the manager is, "
+        "on the same machine and as the same user."
+    )
+
+
+def manager_of(manager: ManagerChoice, spark: SparkChoice) -> ManagerClient | None:
+    """Return the manager that was named, else a living one of the same warehouse, else None."""
+    from dbt.adapters.spark_mt.client import rest  # noqa: PLC0415 - keeps --help fast
+
+    if manager.url is not None:
+        return rest.ManagerClient(manager.url, token_of(manager.token_file))
+    found = _discovered(place_of(spark))
+    if isinstance(found, NotFound) or not found.rest_url:
+        return None
+    token = token_of(manager.token_file) or found.rest_token
+    client = rest.ManagerClient(found.rest_url, token)
+    try:
+        with suppress(rest.ManagerRefusedError):  # a refusal is an answer
+            replace(client, timeout_s=_PROBE_S).about()
+    except rest.ManagerUnreachableError:
+        return None
+    return client
+
+
+def token_of_manager(spark: SparkChoice) -> str:
+    """Return what the manager of the same warehouse asks for; empty if for nothing.
+
+    Raises:
+        NoManagerError: There is none whose file this user may read.
+    """
+    found = _discovered(place_of(spark))
+    if isinstance(found, NotFound):
+        raise NoManagerError(reason=found.reason)
+    return found.rest_token
+
+
+def _discovered(place: Place) -> Discovered | NotFound:
+    """Return the manager that holds the embedded metastore of a place, if its process lives."""
+    from dbt.adapters.spark_mt.spark.session import embedded_metastore  # noqa: PLC0415 - as above
+
+    metastore = embedded_metastore(place.confs, place.home)
+    if metastore is None:
+        return NotFound("there is no embedded metastore, next to which its file would be")
+    return discovery.read(discovery.place(metastore))

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console
-    from rich.progress import Progress, TaskID
 
     from dbt.adapters.spark_mt.spark.session import StageProgress
 
 
 _WIDE = 4000
 """The width of output that is no terminal: each row is one line."""
+_POLL_EVERY_S = 0.5
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def console(*, to_stderr: bool = False) -> Console:
@@ -73,6 +74,17 @@ def _text(value: object) -> str:
     return text
 
 
+def span(seconds: float) -> str:
+    """Return a length of time for people, in its two largest units."""
+    left = max(0, int(seconds))
+    parts = []
+    for size, unit in _UNITS:
+        if left >= size:
+            parts.append(f"{left // size} {unit}")
+            left %= size
+    return " ".join(parts[:2]) or "0 s"
+
+
 def print_json(value: object) -> None:
     """Print a value as one JSON document in one line."""
     click.echo(json.dumps(value, default=_jsonable, ensure_ascii=False))
@@ -92,7 +104,15 @@ def print_error(error: BaseException) -> None:
     click.echo(head + rest, err=True)
 
 
-_POLL_EVERY_S = 0.5
+def end_with_failures(failed: Iterable[tuple[str, str]]) -> None:
+    """Print tables with what failed on standard error, and end with 1 if there are any."""
+    status = 0
+    for table, problem in failed:
+        click.echo(click.style(f"{plain(table)} failed:", fg="red", bold=True), err=True)
+        click.echo(plain(problem), err=True)
+        status = 1
+    if status:
+        click.get_current_context().exit(status)
 
 
 @contextmanager
@@ -106,19 +126,6 @@ def shown(title: str, look: Callable[[], StageProgress | None]) -> Iterator[None
     if not sys.stderr.isatty():
         yield
         return
-    ended = Event()
-    with _bar() as bar:
-        task = bar.add_task(plain(title), total=None, tasks="")
-        thread = Thread(target=_follow, args=(bar, task, look, ended), daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
-
-
-def _bar() -> Progress:
     from rich.progress import (  # noqa: PLC0415 - only on a terminal
         BarColumn,
         Progress,
@@ -127,7 +134,8 @@ def _bar() -> Progress:
         TimeElapsedColumn,
     )
 
-    return Progress(
+    ended = Event()
+    with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -135,16 +143,22 @@ def _bar() -> Progress:
         TimeElapsedColumn(),
         console=console(to_stderr=True),
         transient=True,
-    )
+    ) as bar:
+        task = bar.add_task(plain(title), total=None, tasks="")
 
+        def follow() -> None:
+            while not ended.wait(_POLL_EVERY_S):
+                found = look()
+                if found is None:
+                    bar.update(task, total=None, completed=0, tasks="")
+                else:
+                    tasks = f"{found.ended} of {found.tasks} tasks"
+                    bar.update(task, total=found.tasks, completed=found.ended, tasks=tasks)
 
-def _follow(
-    bar: Progress, task: TaskID, look: Callable[[], StageProgress | None], ended: Event
-) -> None:
-    while not ended.wait(_POLL_EVERY_S):
-        found = look()
-        if found is None:
-            bar.update(task, total=None, completed=0, tasks="")
-        else:
-            tasks = f"{found.ended} of {found.tasks} tasks"
-            bar.update(task, total=found.tasks, completed=found.ended, tasks=tasks)
+        thread = Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()

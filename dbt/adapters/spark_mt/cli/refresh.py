@@ -2,26 +2,92 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 import click
 
 from dbt.adapters.spark_mt.cli.options import (
-    RefreshChoice,
     grouped,
     json_option,
+    manager_of,
     manager_options,
+    place_of,
     spark_options,
 )
-from dbt.adapters.spark_mt.cli.output import plain, print_json
-from dbt.adapters.spark_mt.cli.profiles import place_of
+from dbt.adapters.spark_mt.cli.output import end_with_failures, plain, print_json, shown, span
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.definition import StoredTable
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+from dbt.adapters.spark_mt.execution.errors import TableNotFoundError, problem_of
+from dbt.adapters.spark_mt.resolution.durations import parse_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.cli.options import ManagerChoice, SparkChoice
-    from dbt.adapters.spark_mt.cli.tables import Refreshed
+    from dbt.adapters.spark_mt.cli.session import Session
+    from dbt.adapters.spark_mt.client.rest import ManagerClient
+
+
+FAILED = "FAILED"
+SUBMITTED = "SUBMITTED"
+"""The manager was asked, and the command did not wait."""
+GONE = "GONE"
+"""The registry knows a table that is there no more."""
+_PATTERN = "yyyy-MM-dd HH:mm:ss"
+_PRECISE_BELOW_S = 60.0
+_FIRST_POLL_S, _LONGEST_PAUSE_S = 0.2, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshChoice:
+    """What to refresh, and how.
+
+    Args:
+        names: Of tables.
+        every: Whether all tables of the catalog that are ACTIVATED.
+        scheduled: The scheduled time of a run that a scheduler starts.
+        force: Whether to compute rows even if no source has moved.
+        once: Whether to do it in this process, whoever else could.
+        wait: Whether to wait for the manager's refreshes.
+    """
+
+    names: tuple[str, ...] = ()
+    every: bool = False
+    scheduled: datetime | None = None
+    force: bool = False
+    once: bool = False
+    wait: bool = True
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it must be done in this process."""
+        return self.once or self.force
+
+    def check(self, url: str | None) -> None:
+        """Check the choices against each other, and the URL of the manager that is named.
+
+        Raises:
+            UsageError: They do not go together.
+        """
+        problem = ""
+        if bool(self.names) == self.every:
+            problem = "name tables, or give --all"
+        elif self.scheduled is not None and (self.force or self.every):
+            problem = "--scheduled goes with names, and not with --force"
+        elif self.is_here and (url is not None or not self.wait):
+            problem = (
+                "--once and --force refresh in this process; --url and --no-wait ask a manager"
+            )
+        if problem:
+            raise click.UsageError(problem)
 
 
 def _instant(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -74,18 +140,13 @@ def refresh(
         spark-mt refresh --once --all
     """
     choice.check(manager.url)
-    from dbt.adapters.spark_mt.cli.manager import manager_of  # noqa: PLC0415 - keeps --help fast
-
     client = None if choice.is_here else manager_of(manager, spark)
     if client is not None:
-        from dbt.adapters.spark_mt.cli.tables import through_manager  # noqa: PLC0415 - late
-
         _report(through_manager(client, choice), as_json=as_json)
         return
     if not choice.wait:
         raise click.UsageError("--no-wait needs a manager, and none was found")  # noqa: EM101, TRY003 - click's error class takes a text
     from dbt.adapters.spark_mt.cli.session import open_session  # noqa: PLC0415 - loads PySpark
-    from dbt.adapters.spark_mt.cli.tables import in_session  # noqa: PLC0415 - loads the engine
 
     with open_session(place_of(spark)) as session:
         _report(in_session(session, choice), as_json=as_json)
@@ -93,23 +154,164 @@ def refresh(
 
 def _report(refreshes: Iterable[Refreshed], *, as_json: bool) -> None:
     """Print each refresh as soon as it has ended, and at last those that failed."""
-    done = list(_printed(refreshes, as_json=as_json))
-    if as_json:
-        print_json([each.as_dict() for each in done])
-    failed = [each for each in done if each.has_failed]
-    if not as_json:
-        click.echo(f"{len(done)} table{'' if len(done) == 1 else 's'}, {len(failed)} failed")
-    for each in failed:
-        click.echo(click.style(f"{each.table} failed:", fg="red", bold=True), err=True)
-        click.echo(plain(each.error), err=True)
-    if failed:
-        click.get_current_context().exit(1)
-
-
-def _printed(refreshes: Iterable[Refreshed], *, as_json: bool) -> Iterator[Refreshed]:
+    done = []
     for each in refreshes:
         if not as_json:
             click.echo(plain(each.line))
         for warning in each.warnings:
             click.echo(plain(f"{each.table}: {warning}"), err=True)
-        yield each
+        done.append(each)
+    if as_json:
+        print_json([asdict(each) for each in done])
+    failed = [(each.table, each.error) for each in done if each.error]
+    if not as_json:
+        click.echo(f"{len(done)} table{'' if len(done) == 1 else 's'}, {len(failed)} failed")
+    end_with_failures(failed)
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """How the refresh of one table ended.
+
+    Args:
+        status: REFRESHED, UP_TO_DATE, FAILED, CANCELED, SUBMITTED or GONE.
+        job_id: As in SHOW JOBS; empty where none was begun.
+        rows: Rows written, where they were counted.
+        error: Why it failed; empty otherwise.
+    """
+
+    table: str
+    status: str
+    job_id: str = ""
+    rows: int | None = None
+    duration_ms: int | None = None
+    strategy: str = ""
+    partitions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def line(self) -> str:
+        """The refresh in one line."""
+        rows = "" if self.rows is None else f" {self.rows} rows"
+        parts = f" in {', '.join(self.partitions)}" if self.partitions else ""
+        took = ""
+        if self.duration_ms is not None:
+            seconds = self.duration_ms / 1000
+            text = span(seconds) if seconds >= _PRECISE_BELOW_S else f"{seconds:.1f} s"
+            took = f" ({text})"
+        return f"{self.table}: {self.status}{rows}{parts}{took}"
+
+
+def upstream_first(reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Return names such that each comes after those that it reads, and else in their order.
+
+    Names that are read and are no keys do not count, nor does case.
+    """
+    keys = {name.lower(): name for name in reads}
+    sources = {
+        name: [keys[s.lower()] for s in read if s.lower() in keys and keys[s.lower()] != name]
+        for name, read in reads.items()
+    }
+    try:
+        return tuple(TopologicalSorter(sources).static_order())
+    except CycleError:  # the registry may be out of date; no table can read itself
+        return tuple(reads)
+
+
+def in_session(session: Session, choice: RefreshChoice) -> Iterator[Refreshed]:
+    """Refresh tables in this process."""
+    names = tuple(name.sql for name in _active_of(session)) if choice.every else choice.names
+    for number, name in enumerate(names, 1):
+        title = name.replace("`", "") if choice.every else name
+        with shown(f"{number}/{len(names)} {title}", session.progress):
+            done = _in_session(session.tables, name, title, choice)
+        yield done
+
+
+def _active_of(session: Session) -> tuple[TableName, ...]:
+    """The ACTIVATED tables of the catalog, each after those that it reads."""
+    environment = session.tables.environment
+    environment.store.forget()
+    known = environment.registry.tables(session.catalog)
+    found = {each.name: (each.status, each.reads) for each in known}
+    for name in environment.registry.known(session.catalog):
+        table = None if name in found else environment.store.find(name)
+        if isinstance(table, StoredTable):
+            found[name] = (table.definition.status, tuple(sorted(table.positions or {})))
+    names = {str(name): name for name in sorted(found, key=str)}
+    order = upstream_first({text: found[name][1] for text, name in names.items()})
+    active = RefreshStatus.ACTIVATED
+    return tuple(names[text] for text in order if found[names[text]][0] is active)
+
+
+def _in_session(
+    tables: MaterializedTables, name: str, title: str, choice: RefreshChoice
+) -> Refreshed:
+    """Refresh one table; its failure is an outcome."""
+    try:
+        outcome = tables.refresh(name, scheduled_at=choice.scheduled, force=choice.force)
+    except TableNotFoundError as error:
+        if choice.every:
+            return Refreshed(title, GONE)
+        return Refreshed(title, FAILED, error=str(error))
+    except Exception as error:  # noqa: BLE001 - reported, and the next table is refreshed
+        return Refreshed(title, FAILED, error=problem_of(error))
+    return Refreshed(
+        table=outcome.table,
+        status=outcome.status.value,
+        job_id=outcome.refresh_id,
+        rows=outcome.rows,
+        duration_ms=outcome.duration_ms,
+        strategy=outcome.strategy,
+        partitions=outcome.partitions,
+        warnings=(*outcome.warnings, *([outcome.note] if outcome.note else [])),
+    )
+
+
+def through_manager(client: ManagerClient, choice: RefreshChoice) -> Iterator[Refreshed]:
+    """Ask a manager for the refreshes, and wait for each."""
+    names = choice.names
+    if choice.every:
+        tables = client.tables()
+        order = upstream_first({table["name"]: table["reads"] for table in tables})
+        status = {table["name"]: table["status"] for table in tables}
+        active = [name for name in order if status[name] == RefreshStatus.ACTIVATED.value]
+        names = tuple(TableName.of(*name.split(".")).sql for name in active)
+    for number, name in enumerate(names, 1):
+        title = name.replace("`", "") if choice.every else name
+        with shown(f"{number}/{len(names)} {title}", lambda: None):
+            try:
+                done = _through_manager(client, name, title, choice)
+            except MaterializedTableError as error:
+                done = Refreshed(title, FAILED, error=str(error))
+        yield done
+
+
+def _through_manager(
+    client: ManagerClient, name: str, title: str, choice: RefreshChoice
+) -> Refreshed:
+    at, text = choice.scheduled, None
+    if at is not None:
+        if at.tzinfo is not None:  # the manager takes a time in the table's own zone
+            schedule = client.table(name)["view"]["schedule"] or {}
+            at = at.astimezone(parse_zone(schedule.get("zone", "UTC")))
+        text = f"{at:%Y-%m-%d %H:%M:%S}"
+    job_id = client.refresh(name, schedule_time=text, pattern=_PATTERN)
+    if not choice.wait:
+        return Refreshed(title, SUBMITTED, job_id)
+    pause = _FIRST_POLL_S
+    while (job := client.job(job_id))["status"] == JobStatus.RUNNING.value:
+        time.sleep(pause)
+        pause = min(pause * 1.5, _LONGEST_PAUSE_S)
+    status: str = job["status"]
+    good = {"FINISHED": "REFRESHED", "SKIPPED": "UP_TO_DATE"}
+    ended = job["ended_at_ms"]
+    return Refreshed(
+        table=job["table"],
+        status=good.get(status, status),
+        job_id=job["job_id"],
+        rows=job["rows"],
+        duration_ms=None if ended is None else ended - job["started_at_ms"],
+        error="" if status in good else job["error"] or f"it was {status.lower()}",
+    )

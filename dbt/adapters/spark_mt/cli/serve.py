@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dbt.adapters.spark_mt.cli.options import grouped, spark_options, token_file_option, token_of
-from dbt.adapters.spark_mt.cli.profiles import place_of
+from dbt.adapters.spark_mt.cli.options import (
+    place_of,
+    spark_options,
+    token_file_option,
+    token_of,
+    token_of_manager,
+    with_options,
+)
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.manager.options import DEFAULT_PORT, ServeOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dbt.adapters.spark_mt.cli.options import SparkChoice
-    from dbt.adapters.spark_mt.manager.serve import Serving
+    from dbt.adapters.spark_mt.manager.serve import ServeOptions, Serving
 
 
 _PACKAGE = "dbt.adapters.spark_mt"
@@ -33,41 +37,16 @@ class ServeMissingError(MaterializedTableError):
     remedy = "Install them: pip install 'dbt-spark-mt[serve]'."
 
 
-@dataclass(frozen=True, slots=True)
-class AddressChoice:
-    """Where the manager answers; fields as in `ServeOptions`."""
-
-    host: str
-    port: int
-    names: tuple[str, ...]
-    connect: bool
-    connect_port: int
-
-
-@dataclass(frozen=True, slots=True)
-class WorkChoice:
-    """How the manager works; fields as in `ServeOptions`."""
-
-    log_format: str
-    log_level: str
-    tick_seconds: float
-    takeover_after_seconds: float
-    give_up_after: int
-    stop_within_seconds: float
-
-
 _PORT = click.IntRange(0, 65_535)
 _SECONDS = click.FloatRange(min=0, min_open=True)
 
 
-_address_options = grouped(
-    "address",
-    AddressChoice,
+_address_options = with_options(
     click.option("--host", default=_LOOPBACK, help="The address to listen at.", show_default=True),
     click.option(
         "--port",
         type=_PORT,
-        default=DEFAULT_PORT,
+        default=8765,
         show_default=True,
         help="The port of page and REST interface; 0 for a free one.",
     ),
@@ -90,9 +69,7 @@ _address_options = grouped(
 )
 
 
-_work_options = grouped(
-    "work",
-    WorkChoice,
+_work_options = with_options(
     click.option(
         "--log-format",
         type=click.Choice(["console", "json"]),
@@ -148,9 +125,7 @@ _work_options = grouped(
 @token_file_option
 @spark_options
 @_work_options
-def serve(
-    address: AddressChoice, token_file: Path | None, spark: SparkChoice, work: WorkChoice
-) -> None:
+def serve(token_file: Path | None, spark: SparkChoice, **choices: Any) -> None:  # noqa: ANN401 - those of click
     """Keep every table fresh, until SIGTERM or Ctrl-C.
 
     Starts Spark in this process, with the confs of the dbt profile; `dbt run` in the same project
@@ -168,26 +143,20 @@ def serve(
         raise ServeMissingError(module=error.name) from error
     from dbt.adapters.spark_mt.cli.session import log_folder  # noqa: PLC0415 - loads the engine
 
-    _remove_log_handlers()
-    options = ServeOptions(
+    root = logging.getLogger()
+    for handler in tuple(root.handlers):
+        # Libraries of dbt add a handler of theirs, which would print lines of the log twice.
+        if type(handler) is logging.StreamHandler:
+            root.removeHandler(handler)
+    options = serving.ServeOptions(
         home=place.home,
         log_folder=log_folder(place),
         confs=place.confs,
-        origin=place.origin,
         catalog=place.catalog,
         token=secret,
-        **asdict(address),
-        **asdict(work),
+        **choices,
     )
     click.get_current_context().exit(serving.serve(options, ready=partial(_print_address, options)))
-
-
-def _remove_log_handlers() -> None:
-    """Keep lines of the log from being printed twice: libraries of dbt add a handler of theirs."""
-    root = logging.getLogger()
-    for handler in tuple(root.handlers):
-        if type(handler) is logging.StreamHandler:
-            root.removeHandler(handler)
 
 
 def _print_address(options: ServeOptions, ready: Serving) -> None:
@@ -206,6 +175,4 @@ def token(spark: SparkChoice) -> None:
 
     The status page asks for it before it changes anything.
     """
-    from dbt.adapters.spark_mt.cli.manager import token_of_manager  # noqa: PLC0415 - late
-
     click.echo(token_of_manager(spark))

@@ -1,4 +1,4 @@
-"""Spark session of a command, and splitting of a text into statements.
+"""Spark session of a command, and the views of tables that it has without a manager.
 
 A command works in the manager's driver, on a Spark Connect server or in a session of its own.
 """
@@ -6,34 +6,115 @@ A command works in the manager's driver, on a Spark Connect server or in a sessi
 from __future__ import annotations
 
 import os
-import re
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.cli.profiles import ProfileError
-from dbt.adapters.spark_mt.cli.tables import Rows, Session
+from dbt.adapters.spark_mt.cli.options import ProfileError
 from dbt.adapters.spark_mt.client.rest import relayed
 from dbt.adapters.spark_mt.client.target import automatic_target, server_url
-from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+from dbt.adapters.spark_mt.execution.checks import lag_of
+from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, with_effective_status
+from dbt.adapters.spark_mt.manager.table_views import unmeasured, with_lag
+from dbt.adapters.spark_mt.manager.views import RefreshPoint, TableView
 from dbt.adapters.spark_mt.spark.session import classic_spark, connect_spark, stage_progress
-from dbt.adapters.spark_mt.statements.lexer import skip_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.cli.profiles import Place
+    from dbt.adapters.spark_mt.cli.options import Place
     from dbt.adapters.spark_mt.client.discovery import Discovered
+    from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.execution.checks import Lag
+    from dbt.adapters.spark_mt.execution.ports import KnownTable
+    from dbt.adapters.spark_mt.execution.results import StatementResult
+    from dbt.adapters.spark_mt.spark.session import StageProgress
 
 
 LOG = "spark-mt.log"
 _SERVER_PORT = 15002
+RECENT = 30
+"""How many refreshes a view has at most."""
+_GOOD = frozenset({JobStatus.FINISHED, JobStatus.SKIPPED})
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a statement returned; without columns, nothing. `is_cut` if there are more rows."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    is_cut: bool = False
+
+
+def rows_of(result: StatementResult, limit: int | None = None) -> Rows:
+    """Return the rows of a statement about materialized tables, up to a limit."""
+    rows = result.rows[:limit]
+    return Rows(tuple(column.name for column in result.columns), rows, len(rows) < len(result.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The Spark session of a command.
+
+    Args:
+        tables: Its materialized tables.
+        run: Runs a statement that is not about them; the number bounds the rows.
+        progress: Returns how far the running stages are; None where that is unknown.
+    """
+
+    tables: MaterializedTables
+    run: Callable[[str, int], Rows]
+    progress: Callable[[], StageProgress | None] = lambda: None
+
+    @property
+    def catalog(self) -> str:
+        """The current catalog."""
+        return self.tables.environment.store.full_name(TableName("_")).catalog or ""
+
+    def execute(self, statement: str, limit: int) -> Rows:
+        """Run a statement, ours or Spark's, and return up to `limit` rows."""
+        result = self.tables.execute(statement)
+        if result is None:
+            return self.run(statement, limit)
+        return rows_of(result, limit)
+
+    def views(
+        self, wanted: Callable[[str], bool] = lambda _: True, *, measure: bool
+    ) -> tuple[TableView, ...]:
+        """Return the tables of the catalog whose full name is wanted, ordered by name.
+
+        With `measure`, it looks at the logs of the tables and of their sources for lags.
+        """
+        environment = self.tables.environment
+        environment.store.forget()
+        jobs: dict[TableName, list[Job]] = {}
+        for job in environment.execution_context.log.jobs(
+            self.catalog, environment.now_ms() - KEPT_MS
+        ):
+            jobs.setdefault(job.table, []).append(with_effective_status(job, environment))
+        shown = []
+        for each in environment.registry.tables(self.catalog):
+            if not wanted(str(each.name)):
+                continue
+            view = view_of(each, jobs.get(each.name, ()))
+            try:
+                shown.append(measured(view, lag_of(environment, each.name)) if measure else view)
+            except MaterializedTableError as error:
+                shown.append(replace(view, problem=view.problem or str(error)))
+        return tuple(shown)
 
 
 @contextmanager
@@ -107,40 +188,55 @@ def _run(spark: SparkSession, statement: str, limit: int) -> Rows:
     )
 
 
-_NEXT = re.compile(r"['\"`;]|--|/\*")
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`", re.DOTALL)
-_RAW = re.compile(r"'[^']*'|\"[^\"]*\"")
-_RAW_BEFORE = re.compile(r"(?<![\w])[rR]$")
-_SCRIPT = re.compile(r"BEGIN\b", re.IGNORECASE)
+def view_of(table: KnownTable, jobs: Sequence[Job]) -> TableView:
+    """Return what is known of a table without looking at it.
 
+    Its freshness needs the state of its sources: see `measured`.
 
-def statements_of(text: str) -> tuple[str, ...]:
-    """Return the statements of a text, separated by semicolons; those without words are left out.
-
-    Semicolons in literals, names and comments separate nothing. A script, which starts with BEGIN,
-    is one statement to the end of the text.
+    Args:
+        table: Its row in the registry.
+        jobs: Its refreshes, the newest first.
     """
-    found = []
-    start = 0
-    while start < len(text):
-        first = skip_blank(text, start)
-        end = len(text) if _SCRIPT.match(text, first) else _end(text, first)
-        if first < end:
-            found.append(text[start:end].strip())
-        start = end + 1
-    return tuple(found)
+    ended = [job for job in jobs if job.ended_at_ms is not None]
+    failed = list(takewhile(lambda job: job.status is JobStatus.FAILED, ended))
+    good = [job.started_at_ms for job in ended if job.status in _GOOD]
+    refreshed = max([*good, *filter(None, [table.last_refresh_at_ms])], default=None)
+    activity = "failing" if failed else "no manager"
+    if any(job.status is JobStatus.RUNNING for job in jobs):
+        activity = "refreshing"
+    elif table.status is RefreshStatus.SUSPENDED:
+        activity = "suspended"
+    written = (job.rows for job in ended if job.status is JobStatus.FINISHED)
+    return TableView(
+        name=str(table.name),
+        freshness=table.freshness.sql,
+        freshness_seconds=table.freshness.seconds,
+        refresh_mode=table.refresh_mode.value,
+        declared_refresh_mode=table.declared_refresh_mode,
+        status=table.status.value,
+        status_reason=table.status_reason,
+        engine="",
+        strategy="",
+        reason="",
+        activity=activity,
+        freshness_status=unmeasured(table),
+        lag_seconds=None,
+        rows=table.rows if table.rows is not None else next(written, None),
+        last_refresh_at_ms=refreshed,
+        next_run_at_ms=None,
+        failures=len(failed),
+        problem=failed[0].error if failed else "",
+        refresh_handler="",
+        reads=table.reads,
+        recent=tuple(map(_point, reversed(jobs[:RECENT]))),
+    )
 
 
-def _end(text: str, offset: int) -> int:
-    """Return the end of a statement from `offset` on: its semicolon, or the end of the text."""
-    while match := _NEXT.search(text, offset):
-        at = match.start()
-        if match[0] == ";":
-            return at
-        if match[0] in {"--", "/*"}:
-            offset = skip_blank(text, at)
-            continue
-        is_raw = _RAW_BEFORE.search(text, max(0, at - 2), at) is not None
-        quoted = (_RAW if is_raw else _QUOTED).match(text, at)
-        offset = quoted.end() if quoted else len(text)
-    return len(text)
+def measured(view: TableView, lag: Lag) -> TableView:
+    """Return a view with the lag that was measured just now."""
+    return with_lag(view, lag, lag.measured_at_ms)
+
+
+def _point(job: Job) -> RefreshPoint:
+    lasted = None if job.ended_at_ms is None else job.ended_at_ms - job.started_at_ms
+    return RefreshPoint(job.started_at_ms, lasted, job.status.value, job.rows, job.error)

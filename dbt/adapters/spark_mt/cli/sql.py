@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,16 +10,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbt.adapters.spark_mt.cli.options import grouped, json_option, manager_options, spark_options
+from dbt.adapters.spark_mt.cli.options import (
+    grouped,
+    json_option,
+    manager_options,
+    place_of,
+    spark_options,
+    token_of,
+)
 from dbt.adapters.spark_mt.cli.output import print_json, print_rows
-from dbt.adapters.spark_mt.cli.profiles import place_of
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.cli.options import ManagerChoice, SparkChoice
-    from dbt.adapters.spark_mt.cli.tables import Rows
+    from dbt.adapters.spark_mt.cli.session import Rows
     from dbt.adapters.spark_mt.client.rest import Json
 
 
+_NEXT = re.compile(r"['\"`;]|--|/\*")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`", re.DOTALL)
+_RAW = re.compile(r"'[^']*'|\"[^\"]*\"")
+_RAW_BEFORE = re.compile(r"(?<![\w])[rR]$")
+_SCRIPT = re.compile(r"BEGIN\b", re.IGNORECASE)
 _PLAN_COLUMNS = ("table", "action", "changes", "violations", "message", "warnings")
 
 
@@ -35,23 +47,20 @@ class TextChoice:
         Raises:
             UsageError: There are none, or two places were named.
         """
-        from dbt.adapters.spark_mt.cli.session import statements_of  # noqa: PLC0415 - late
-
         if self.statement is not None and self.file is not None:
             raise click.UsageError("give a statement or --file, not both")  # noqa: EM101, TRY003 - click's error class takes a text
-        found = statements_of(self._text())
+        if self.statement is not None:
+            text = self.statement
+        elif self.file is not None:
+            text = self.file.read_text(encoding="utf-8")
+        elif sys.stdin.isatty():
+            raise click.UsageError("give a statement, --file, or statements on standard input")  # noqa: EM101, TRY003 - as above
+        else:
+            text = sys.stdin.read()
+        found = statements_of(text)
         if not found:
             raise click.UsageError("there is no statement")  # noqa: EM101, TRY003 - as above
         return found
-
-    def _text(self) -> str:
-        if self.statement is not None:
-            return self.statement
-        if self.file is not None:
-            return self.file.read_text(encoding="utf-8")
-        if sys.stdin.isatty():
-            raise click.UsageError("give a statement, --file, or statements on standard input")  # noqa: EM101, TRY003 - as above
-        return sys.stdin.read()
 
 
 _text_options = grouped(
@@ -104,12 +113,11 @@ def plan(text: TextChoice, spark: SparkChoice, manager: ManagerChoice, as_json: 
     if manager.url is not None:
         from dbt.adapters.spark_mt.client.rest import ManagerClient  # noqa: PLC0415 - late
 
-        client = ManagerClient(manager.url, manager.token)
+        client = ManagerClient(manager.url, token_of(manager.token_file))
         answers = [client.plan(statement) for statement in statements]
         _print_plans(answers, as_json=as_json)
         return
-    from dbt.adapters.spark_mt.cli.session import open_session  # noqa: PLC0415 - loads PySpark
-    from dbt.adapters.spark_mt.cli.tables import rows_of  # noqa: PLC0415 - loads the engine
+    from dbt.adapters.spark_mt.cli.session import open_session, rows_of  # noqa: PLC0415 - late
     from dbt.adapters.spark_mt.execution.alter import plannable  # noqa: PLC0415 - late
 
     for statement in statements:
@@ -135,3 +143,36 @@ def _print(rows: Rows, *, as_json: bool) -> None:
         print_json([dict(zip(rows.columns, row, strict=True)) for row in rows.rows])
     elif rows.columns:
         print_rows(rows.columns, rows.rows, cut=rows.is_cut)
+
+
+def statements_of(text: str) -> tuple[str, ...]:
+    """Return the statements of a text, separated by semicolons; those without words are left out.
+
+    Semicolons in literals, names and comments separate nothing. A script, which starts with BEGIN,
+    is one statement to the end of the text.
+    """
+    from dbt.adapters.spark_mt.statements.lexer import skip_blank  # noqa: PLC0415 - loads sqlglot
+
+    def end_of(offset: int) -> int:
+        """The statement's semicolon, or the end of the text."""
+        while match := _NEXT.search(text, offset):
+            at = match.start()
+            if match[0] == ";":
+                return at
+            if match[0] in {"--", "/*"}:
+                offset = skip_blank(text, at)
+                continue
+            is_raw = _RAW_BEFORE.search(text, max(0, at - 2), at) is not None
+            quoted = (_RAW if is_raw else _QUOTED).match(text, at)
+            offset = quoted.end() if quoted else len(text)
+        return len(text)
+
+    found = []
+    start = 0
+    while start < len(text):
+        first = skip_blank(text, start)
+        end = len(text) if _SCRIPT.match(text, first) else end_of(first)
+        if first < end:
+            found.append(text[start:end].strip())
+        start = end + 1
+    return tuple(found)

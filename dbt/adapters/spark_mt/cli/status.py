@@ -1,31 +1,58 @@
-"""`spark-mt status`: status, lag and newest refresh of every table."""
+"""`spark-mt status`: status, lag and newest refresh of every table, as a table for terminals."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import click
 
-from dbt.adapters.spark_mt.cli.options import grouped, json_option, manager_options, spark_options
-from dbt.adapters.spark_mt.cli.output import console, print_json
-from dbt.adapters.spark_mt.cli.profiles import place_of
+from dbt.adapters.spark_mt.cli.options import (
+    grouped,
+    json_option,
+    manager_of,
+    manager_options,
+    place_of,
+    spark_options,
+)
+from dbt.adapters.spark_mt.cli.output import console, plain, print_json, span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console, RenderableType
 
     from dbt.adapters.spark_mt.cli.options import ManagerChoice, SparkChoice
-    from dbt.adapters.spark_mt.cli.tables import Session
+    from dbt.adapters.spark_mt.cli.session import Session
     from dbt.adapters.spark_mt.client.rest import Json, ManagerClient
 
 
 _ROWS_AROUND = 6
 """Lines of a terminal that tables do not get."""
+_LONGEST_PROBLEM = 2000
+_STATUSES = {
+    "LATE": ("LATE", "bold red"),
+    "UNKNOWN": ("unknown", "yellow"),
+    "MET": ("fresh", "green"),
+    "NONE": ("suspended", "dim"),
+}
+"""How a freshness status is shown, the worst first."""
+_COLUMNS = (
+    "table",
+    "freshness",
+    "lag",
+    "allowed",
+    "mode",
+    "kept by",
+    "now",
+    "refreshed",
+    "next run",
+)
+_NUMBERS = ("rows", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +122,6 @@ def status(
     Asks the manager; on a terminal it looks again until Ctrl-C. Without a manager it reads the
     registry in a Spark session and measures the lag of each table, which takes longer.
     """
-    from dbt.adapters.spark_mt.cli.manager import manager_of  # noqa: PLC0415 - keeps --help fast
-
     client = manager_of(manager, spark)
     if client is not None:
         _follow(choice, lambda: _of_manager(client, choice), as_json=as_json, by_default=True)
@@ -142,8 +167,6 @@ def _print(found: Status, *, as_json: bool) -> None:
     if as_json:
         print_json({"manager": found.manager, "tables": found.tables})
         return
-    from dbt.adapters.spark_mt.cli.status_table import status_table  # noqa: PLC0415 - loads rich
-
     console().print(status_table(found.manager, found.tables, _now_ms()))
 
 
@@ -170,8 +193,6 @@ def _drawn(found: Status, screen: Console, away: str = "") -> RenderableType:
     from rich.console import Group  # noqa: PLC0415 - only on a terminal
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    from dbt.adapters.spark_mt.cli.status_table import status_table  # noqa: PLC0415 - as above
-
     most = max(1, screen.height - _ROWS_AROUND)
     table = status_table(found.manager, found.tables, _now_ms(), most=most)
     return Group(Text(away, "bold red"), table) if away else table
@@ -179,3 +200,100 @@ def _drawn(found: Status, screen: Console, away: str = "") -> RenderableType:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def status_table(
+    manager: Json | None, tables: Sequence[Json], now_ms: int, *, most: int | None = None
+) -> RenderableType:
+    """Return everything that a person wants to know at a glance, from `manager/views.py`.
+
+    Args:
+        manager: The manager's own view; None without one.
+        tables: Every table.
+        now_ms: Milliseconds since the epoch, UTC.
+        most: How many tables there is room for; the ones that are worst off are shown.
+    """
+    from rich.console import Group  # noqa: PLC0415 - keeps --help fast
+    from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    shown = list(tables) if most is None or len(tables) <= most else worst(tables)[:most]
+    prefix = common_prefix([table["name"] for table in tables])
+    parts: list[RenderableType] = [Text(headline(manager, tables, now_ms), style="bold")]
+    if tables:
+        title = f"in {prefix[:-1]}" if prefix else None
+        drawn = Table(
+            title=title, title_justify="left", title_style="dim", box=None, pad_edge=False
+        )
+        for column in _COLUMNS:
+            drawn.add_column(column, overflow="fold", header_style="dim", no_wrap=column != "table")
+        for column in _NUMBERS:
+            drawn.add_column(column, justify="right", header_style="dim", no_wrap=True)
+        for table in shown:
+            drawn.add_row(*(Text(*cell) for cell in _cells(table, prefix, now_ms)))
+        parts.append(drawn)
+    if len(shown) < len(tables):
+        parts.append(Text(f"… and {len(tables) - len(shown)} more, none of them worse", "dim"))
+    for table in shown:
+        if problem := plain(table["problem"] or table["status_reason"]):
+            fits = len(problem) <= _LONGEST_PROBLEM
+            text = problem if fits else f"{problem[: _LONGEST_PROBLEM - 1]}…"
+            name = plain(table["name"].removeprefix(prefix))
+            style = "red" if table["failures"] else "yellow"
+            parts.append(Text.assemble("\n", (name, "bold"), ": ", (text, style)))
+    return Group(*parts)
+
+
+def headline(manager: Json | None, tables: Sequence[Json], now_ms: int) -> str:
+    """Return in one line who keeps how many tables fresh, and how many are not."""
+    counts = Counter(table["freshness_status"] for table in tables)
+    parts = [f"{counts[key]} {word}" for key, (word, _) in _STATUSES.items() if counts[key]]
+    count = f"{len(tables) or 'no'} table{'' if len(tables) == 1 else 's'}"
+    who = "no manager"
+    if manager is not None:
+        role = str(manager["role"]).lower()
+        since = span((now_ms - manager["started_at_ms"]) / 1000)
+        leader = f", led by {manager['leader']}" if manager["role"] == "STANDBY" else ""
+        who = f"process {manager['pid']} on {manager['host']}, {role} for {since}{leader}"
+        who = f"manager: {who}, tick {manager['tick_seconds']:.2g} s"
+    return f"{who} · {': '.join([count, ', '.join(parts)]) if parts else count}"
+
+
+def worst(tables: Sequence[Json]) -> list[Json]:
+    """Return the tables by how badly they do, the worst first, else in their order."""
+    ranks = {key: rank for rank, key in enumerate(_STATUSES)}
+    return sorted(
+        tables,
+        key=lambda table: (not table["failures"], ranks.get(table["freshness_status"], len(ranks))),
+    )
+
+
+def common_prefix(names: Sequence[str]) -> str:
+    """Return the catalog, or catalog and schema, that all names begin with, with its last dot."""
+    split = [name.split(".")[:-1] for name in names]
+    shared = []
+    for parts in zip(*split, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return "".join(f"{part}." for part in shared)
+
+
+def _cells(table: Json, prefix: str, now_ms: int) -> Iterator[tuple[str, str]]:
+    """Yield text and style of each cell of a table's row."""
+    lag, rows, failures = table["lag_seconds"], table["rows"], table["failures"]
+    last, following = table["last_refresh_at_ms"], table["next_run_at_ms"]
+    yield plain(table["name"].removeprefix(prefix)), "bold"
+    yield _STATUSES.get(table["freshness_status"], (table["freshness_status"], ""))
+    yield "" if lag is None else span(lag), ""
+    yield span(table["allowed_lag_seconds"] or table["freshness_seconds"]), ""
+    yield table["refresh_mode"].lower(), ""
+    yield "/".join(part for part in (table["engine"], table["strategy"]) if part), ""
+    yield plain(table["activity"]), ""
+    yield "never" if last is None else f"{span((now_ms - last) / 1000)} ago", ""
+    if following is None:
+        yield "", ""
+    else:
+        yield "now" if following <= now_ms else f"in {span((following - now_ms) / 1000)}", ""
+    yield "" if rows is None else f"{rows:,}", ""
+    yield str(failures) if failures else "", "bold red"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from dbt.adapters.spark_mt.definition.job import Owner
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,11 +62,7 @@ class Discovered:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """Why there is no manager to work with.
-
-    Args:
-        reason: For people, a sentence without its end.
-    """
+    """Why there is no manager to work with: a sentence for people, without its end."""
 
     reason: str
 
@@ -84,11 +80,24 @@ def write(path: Path, manager: Discovered) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    text = json.dumps(_document(manager), indent=2)
+    owner = manager.owner
+    document = {
+        "format": _FORMAT,
+        "owner": {
+            "host": owner.host,
+            "pid": owner.pid,
+            "process": owner.process,
+            "user": owner.user,
+        },
+        "connect_url": manager.connect_url,
+        "connect_token": manager.connect_token,
+        "rest_url": manager.rest_url,
+        "rest_token": manager.rest_token,
+    }
     try:
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
         with os.fdopen(file, "w", encoding="utf-8") as stream:
-            stream.write(text)
+            stream.write(json.dumps(document, indent=2))
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -132,20 +141,11 @@ def answers(manager: Discovered, timeout_s: float = _PROBE_S) -> bool:
     try:
         with socket.create_connection(server, timeout_s) as connection:
             connection.sendall(_HTTP2_HELLO)
-            header = _receive(connection, _HTTP2_FRAME_HEADER)
+            with connection.makefile("rb") as stream:
+                header = stream.read(_HTTP2_FRAME_HEADER)
     except OSError:
         return False
     return len(header) == _HTTP2_FRAME_HEADER and header[3] == _HTTP2_SETTINGS
-
-
-def _receive(connection: socket.socket, count: int) -> bytes:
-    received = b""
-    while len(received) < count:
-        more = connection.recv(count - len(received))
-        if not more:
-            break
-        received += more
-    return received
 
 
 def _read(path: Path) -> Discovered | NotFound:
@@ -186,23 +186,6 @@ def _faults(file: os.stat_result) -> list[str]:
         mode = stat.S_IMODE(file.st_mode)
         faults.append(f"others than its owner may use it (mode {mode:04o} instead of 0600)")
     return faults
-
-
-def _document(manager: Discovered) -> dict[str, Any]:
-    owner = manager.owner
-    return {
-        "format": _FORMAT,
-        "owner": {
-            "host": owner.host,
-            "pid": owner.pid,
-            "process": owner.process,
-            "user": owner.user,
-        },
-        "connect_url": manager.connect_url,
-        "connect_token": manager.connect_token,
-        "rest_url": manager.rest_url,
-        "rest_token": manager.rest_token,
-    }
 
 
 def _parsed(content: Any) -> Discovered:  # noqa: ANN401 - whatever the file holds

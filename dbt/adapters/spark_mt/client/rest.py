@@ -7,12 +7,11 @@ The manager also executes statements that a client of its Spark Connect server c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import (
     HTTPDefaultErrorHandler,
     HTTPErrorProcessor,
@@ -27,7 +26,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -89,32 +88,24 @@ class ManagerClient:
 
     def about(self) -> Json:
         """Return the manager's own state."""
-        return self._object("GET", "/v3/manager")
+        return self._ask("GET", "/v3/manager")
 
     def tables(self) -> list[Json]:
         """Return every table, ordered by name."""
-        answer = self._ask("GET", _TABLES)
-        found: list[Json] = answer["tables"] if isinstance(answer, Mapping) else answer
+        found: list[Json] = self._ask("GET", _TABLES)["tables"]
         return found
 
     def table(self, name: str) -> Json:
         """Describe one table."""
-        return self._object("GET", f"{_TABLES}/{quote(name, safe='')}")
-
-    def history(self, name: str, limit: int = 100) -> list[Json]:
-        """Return the newest refreshes of a table, the newest first."""
-        query = urlencode({"limit": limit})
-        answer = self._ask("GET", f"{_TABLES}/{quote(name, safe='')}/refreshes?{query}")
-        found: list[Json] = answer["refreshes"] if isinstance(answer, Mapping) else answer
-        return found
+        return self._ask("GET", f"{_TABLES}/{quote(name, safe='')}")
 
     def job(self, job_id: str) -> Json:
         """Return one refresh."""
-        return self._object("GET", f"/v3/jobs/{quote(job_id, safe='')}")
+        return self._ask("GET", f"/v3/jobs/{quote(job_id, safe='')}")
 
     def plan(self, statement: str) -> Json:
         """Plan a CREATE or ALTER statement."""
-        return self._object("POST", f"{_TABLES}/plan", {"statement": statement})
+        return self._ask("POST", f"{_TABLES}/plan", {"statement": statement})
 
     def execute(self, statement: str, catalog: str, schema: str, owner: Mapping[str, str]) -> Json:
         """Let the manager carry out a statement in its driver; returns at its end.
@@ -134,7 +125,7 @@ class ManagerClient:
             "currentSchema": schema,
             "owner": dict(owner),
         }
-        return self._object("POST", f"{_TABLES}/execute", body)
+        return self._ask("POST", f"{_TABLES}/execute", body)
 
     def refresh(
         self,
@@ -162,15 +153,9 @@ class ManagerClient:
                 body["scheduleTimeFormat"] = pattern
         if config:
             body["config"] = dict(config)
-        return str(self._object("POST", f"{_TABLES}/refresh", body)["jobID"])
+        return str(self._ask("POST", f"{_TABLES}/refresh", body)["jobID"])
 
-    def _object(self, method: str, path: str, body: Json | None = None) -> Json:
-        answer = self._ask(method, path, body)
-        if not isinstance(answer, dict):
-            raise ManagerUnreachableError(url=self.url, problem="the answer is not a manager's")
-        return answer
-
-    def _ask(self, method: str, path: str, body: Json | None = None) -> Any:  # noqa: ANN401 - JSON
+    def _ask(self, method: str, path: str, body: Json | None = None) -> Json:
         opener = _opener(self.url)
         request = Request(self.url.rstrip("/") + path, method=method)  # noqa: S310 - see `_opener`
         request.add_header("Accept", "application/json")
@@ -180,13 +165,16 @@ class ManagerClient:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
-            with opener.open(request, timeout=self.timeout_s) as answer:
-                return json.load(answer)
+            with opener.open(request, timeout=self.timeout_s) as response:
+                answer = json.load(response)
         except HTTPError as error:
             raise self._refusal(error) from error
         except (OSError, HTTPException, ValueError) as error:
             problem = str(getattr(error, "reason", error) or type(error).__name__)
             raise ManagerUnreachableError(url=self.url, problem=problem) from error
+        if not isinstance(answer, dict):
+            raise ManagerUnreachableError(url=self.url, problem="the answer is not a manager's")
+        return answer
 
     def _refusal(self, error: HTTPError) -> MaterializedTableError:
         with error:

@@ -1,4 +1,4 @@
-"""Stored definition as a document, and as one text of letters and digits.
+"""Stored definition as a document and as one text, and unknown keys of stored documents.
 
 Every key is written out, for writing and for reading: a field can be renamed, a key never. All keys
 of the first release are always written. A key that is added later is read with a default, and
@@ -7,10 +7,14 @@ older releases keep the key.
 
 The text is zlib-compressed JSON in hexadecimal digits. Spark redacts property values that contain
 words such as `token` or `url`, and substitutes `${…}`; hexadecimal digits can contain neither.
+
+A newer release may have written keys that a release does not know. When that release writes the
+document again, it puts them back into the same objects, so that the newer release loses nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from dataclasses import replace
@@ -20,7 +24,9 @@ from dbt.adapters.spark_mt.definition.columns import (
     Check,
     Column,
     ColumnSpec,
+    FieldName,
     PrimaryKey,
+    SourceColumns,
     TableName,
 )
 from dbt.adapters.spark_mt.definition.definition import (
@@ -48,15 +54,12 @@ from dbt.adapters.spark_mt.definition.positions import (
     decode_source_positions,
     encode_source_positions,
 )
-from dbt.adapters.spark_mt.definition.source_columns import (
-    decode_source_columns,
-    encode_source_columns,
-)
-from dbt.adapters.spark_mt.definition.unknown_keys import unknown_keys, with_unknown_keys
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dbt.adapters.spark_mt.definition.columns import Constraint
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.definition import Pairs, Unknown
 
     Document = dict[str, Any]
 
@@ -99,7 +102,7 @@ def definition_of(doc: Document) -> StoredDefinition:
     name, changed_by = doc["name"], doc.get("changed_by")
     return StoredDefinition(
         table_id=doc["table_id"],
-        name=TableName(name=name["name"], schema=name.get("schema"), catalog=name.get("catalog")),
+        name=TableName(name["name"], name.get("schema"), name.get("catalog")),
         generation=int(doc["generation"]),
         resolved=_read_resolved(doc["resolved"]),
         status=RefreshStatus(doc.get("status", "ACTIVATED")),
@@ -115,8 +118,9 @@ def definition_of(doc: Document) -> StoredDefinition:
 
 
 def _baseline(baseline: Baseline) -> Document:
+    positions = encode_source_positions(baseline.positions)
     return {
-        "positions": encode_source_positions(baseline.positions),
+        "positions": positions,
         "kept_version": baseline.kept_version,
         "reason": baseline.reason,
     }
@@ -125,11 +129,8 @@ def _baseline(baseline: Baseline) -> Document:
 def _read_baseline(doc: Document | None) -> Baseline | None:
     if doc is None:
         return None
-    return Baseline(
-        positions=decode_source_positions(doc["positions"]),
-        kept_version=doc["kept_version"],
-        reason=doc["reason"],
-    )
+    positions = decode_source_positions(doc["positions"])
+    return Baseline(positions, doc["kept_version"], doc["reason"])
 
 
 def _resolved(resolved: ResolvedDefinition) -> Document:
@@ -160,16 +161,10 @@ def _read_resolved(doc: Document) -> ResolvedDefinition:
         declared=_read_declared(doc["asked"]),
         columns=tuple(_read_column(column) for column in doc["columns"]),
         expanded_query=doc["expanded_query"],
-        context=QueryContext(
-            catalog=context["catalog"],
-            schema=context["schema"],
-            confs=_read_pairs(context["confs"]),
-        ),
+        context=QueryContext(context["catalog"], context["schema"], _read_pairs(context["confs"])),
         freshness=_read_freshness(doc["freshness"]),
         refresh_mode=RefreshMode(doc["refresh_mode"]),
-        start_mode=ResolvedStartMode(
-            mode=_read_start_mode(start["mode"]), instant_ms=start.get("instant_ms")
-        ),
+        start_mode=ResolvedStartMode(_read_start_mode(start["mode"]), start.get("instant_ms")),
         state_retention=_read_state_retention(doc["state_retention"]),
         derived_from=_read_pairs(doc.get("derived_from", [])),
         query_columns=tuple(doc["query_columns"]),
@@ -224,12 +219,7 @@ def _column(column: Column) -> Document:
 
 
 def _read_column(doc: Document) -> Column:
-    return Column(
-        name=doc["name"],
-        type=doc["type"],
-        nullable=doc.get("nullable", True),
-        comment=doc.get("comment"),
-    )
+    return Column(doc["name"], doc["type"], doc.get("nullable", True), doc.get("comment"))
 
 
 def _column_spec(column: ColumnSpec) -> Document:
@@ -242,12 +232,7 @@ def _column_spec(column: ColumnSpec) -> Document:
 
 
 def _read_column_spec(doc: Document) -> ColumnSpec:
-    return ColumnSpec(
-        name=doc["name"],
-        type=doc.get("type"),
-        not_null=doc.get("not_null", False),
-        comment=doc.get("comment"),
-    )
+    return ColumnSpec(doc["name"], doc.get("type"), doc.get("not_null", False), doc.get("comment"))
 
 
 def _constraint(constraint: Constraint) -> Document:
@@ -282,12 +267,9 @@ def _start_mode(mode: StartMode) -> Document:
 
 def _read_start_mode(doc: Document) -> StartMode:
     interval = doc.get("interval")
-    return StartMode(
-        type=StartModeType(doc["type"]),
-        interval=interval
-        and StartInterval(count=interval["count"], unit=IntervalUnit(interval["unit"])),
-        timestamp=doc.get("timestamp"),
-    )
+    if interval is not None:
+        interval = StartInterval(interval["count"], IntervalUnit(interval["unit"]))
+    return StartMode(StartModeType(doc["type"]), interval, doc.get("timestamp"))
 
 
 def _state_retention(retention: StateRetention) -> Document:
@@ -295,9 +277,7 @@ def _state_retention(retention: StateRetention) -> Document:
 
 
 def _read_state_retention(doc: Document) -> StateRetention:
-    return StateRetention(
-        type=StateRetentionType(doc["type"]), operators=tuple(doc.get("operators", ()))
-    )
+    return StateRetention(StateRetentionType(doc["type"]), tuple(doc.get("operators", ())))
 
 
 def _pairs(pairs: Pairs) -> list[list[str]]:
@@ -306,6 +286,104 @@ def _pairs(pairs: Pairs) -> list[list[str]]:
 
 def _read_pairs(items: list[list[str]]) -> Pairs:
     return tuple((key, value) for key, value in items)
+
+
+def encode_source_columns(
+    sources: Iterable[SourceColumns], expanded_query: str, query_columns: Iterable[str]
+) -> Document:
+    """Return the columns of sources as values that JSON knows, with the query that they belong to.
+
+    `query_columns` are the names of the query's result.
+    """
+    relations = [
+        {"name": each.source, "columns": [_field(field) for field in each.columns]}
+        for each in sources
+    ]
+    return {"query": _query_id(expanded_query, query_columns), "relations": relations}
+
+
+def decode_source_columns(
+    doc: Document | None, expanded_query: str, query_columns: Iterable[str]
+) -> tuple[SourceColumns, ...]:
+    """Return the columns of sources; none where they belong to another query.
+
+    A release that does not know the key keeps it when it changes the query.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: The document holds no columns.
+    """
+    if doc is None or doc["query"] != _query_id(expanded_query, query_columns):
+        return ()
+    return tuple(
+        SourceColumns(source=each["name"], columns=tuple(map(_read_field, each["columns"])))
+        for each in doc["relations"]
+    )
+
+
+def _field(field: FieldName) -> object:
+    if not field.nested:
+        return field.name
+    return {"name": field.name, "fields": [_field(each) for each in field.nested]}
+
+
+def _read_field(doc: str | Document) -> FieldName:
+    if isinstance(doc, str):
+        return FieldName(name=doc)
+    return FieldName(name=doc["name"], nested=tuple(map(_read_field, doc["fields"])))
+
+
+def _query_id(expanded_query: str, query_columns: Iterable[str]) -> str:
+    text = json.dumps([expanded_query, list(query_columns)], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def unknown_keys(found: dict[str, Any], known: dict[str, Any]) -> Unknown:
+    """Return the keys of `found` that `known` has not, at any depth.
+
+    Args:
+        found: A document as it was stored.
+        known: The same document, decoded and encoded again by this release.
+    """
+    beyond = {
+        key: _beyond(value, known[key]) if key in known else value for key, value in found.items()
+    }
+    return {key: value for key, value in beyond.items() if key not in known or value}
+
+
+def with_unknown_keys(document: dict[str, Any], unknown: Unknown) -> dict[str, Any]:
+    """Return `document` with unknown keys in the objects that it still has.
+
+    An item of a list is found again by its `name`, or else by being equal. The keys of an object
+    that the document no longer has are dropped with it.
+    """
+    more = {
+        key: _with(document[key], value) if key in document else value
+        for key, value in unknown.items()
+    }
+    return {**document, **more}
+
+
+def _beyond(found: object, known: object) -> Unknown | tuple[tuple[str, Any], ...]:
+    if isinstance(found, dict) and isinstance(known, dict):
+        return unknown_keys(found, known)
+    if isinstance(found, list) and isinstance(known, list) and len(found) == len(known):
+        items = [(_identity(k), _beyond(f, k)) for f, k in zip(found, known, strict=True)]
+        return tuple((identity, more) for identity, more in items if more)
+    return {}
+
+
+def _with(document: object, unknown: object) -> object:
+    if isinstance(document, dict) and isinstance(unknown, dict):
+        return with_unknown_keys(document, unknown)
+    if isinstance(document, list) and isinstance(unknown, tuple):  # a list would be a stored value
+        by_identity = dict(unknown)
+        return [_with(item, by_identity.get(_identity(item))) for item in document]
+    return document
+
+
+def _identity(item: object) -> str:
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else json.dumps(item, sort_keys=True)
 
 
 FORMAT_VERSION = 1

@@ -1,4 +1,4 @@
-"""Names of tables, and columns and constraints of a materialized table."""
+"""Names of tables, columns and constraints of a materialized table, columns of its sources."""
 
 from __future__ import annotations
 
@@ -107,3 +107,35 @@ class Check:
 
 
 Constraint = PrimaryKey | Check
+
+
+@dataclass(frozen=True, slots=True)
+class FieldName:
+    """The name of a column or of a nested field.
+
+    Args:
+        name: The name, without quotes.
+        nested: The names inside its type where that has STRUCTs: the fields of a STRUCT;
+            `element`, or `key` and `value`, for an ARRAY or MAP of them.
+    """
+
+    name: str
+    nested: tuple[FieldName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumns:
+    """The columns of a relation that a query names.
+
+    Args:
+        source: The full name of the relation.
+        columns: In the order of the relation.
+    """
+
+    source: str
+    columns: tuple[FieldName, ...]
+
+    @property
+    def table(self) -> TableName:
+        """The full name of the relation, in its parts."""
+        return TableName.of(*self.source.split(".", 2))

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.codec import unknown_keys, with_unknown_keys
+from dbt.adapters.spark_mt.definition.definition import EarlierRefresh, StreamMetadata
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.positions import decode_positions, encode_positions
-from dbt.adapters.spark_mt.definition.unknown_keys import Unknown, unknown_keys, with_unknown_keys
 
 if TYPE_CHECKING:
+    from dbt.adapters.spark_mt.definition.definition import Unknown
     from dbt.adapters.spark_mt.definition.positions import Positions
 
 
@@ -114,34 +116,6 @@ class RefreshMetadata:
     unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierRefresh:
-    """A refresh of a table before its newest one.
-
-    Args:
-        strategy: The strategy that it used.
-        duration_ms: From the moment at which it read the positions to its commit.
-        ago: How many refreshes came after it.
-    """
-
-    strategy: str
-    duration_ms: int
-    ago: int
-
-
-@dataclass(frozen=True, slots=True)
-class StreamMetadata:
-    """The batch of a stream that a commit holds.
-
-    Args:
-        checkpoint: The name of the stream's checkpoint below that of the table.
-        batch: Its number in that checkpoint, from 0.
-    """
-
-    checkpoint: str
-    batch: int
-
-
 def encode_commit(metadata: CommitMetadata) -> str:
     """Return the facts as the text for a commit's user metadata."""
     document: dict[str, Any] = {
@@ -175,8 +149,15 @@ def decode_commit(text: str | None) -> CommitMetadata | None:
     Raises:
         UnreadableMetadataError: It is one of ours, of another major version or damaged.
     """
-    document = _document(text)
-    if document is None:
+    if not text or MARK not in text:
+        return None
+    try:
+        document = json.loads(text)
+    except ValueError:
+        if _OURS.match(text):
+            raise UnreadableMetadataError(_DAMAGED) from None
+        return None
+    if not isinstance(document, dict) or type(document.get(MARK)) is not int:
         return None
     if document[MARK] != FORMAT_VERSION:
         problem = f"its format is {document[MARK]}, and this release reads {FORMAT_VERSION}"
@@ -233,21 +214,3 @@ def _read_refresh(document: dict[str, Any]) -> RefreshMetadata:
 
 def _optional_positions(document: dict[str, Any] | None) -> Positions | None:
     return None if document is None else decode_positions(document)
-
-
-def _document(text: str | None) -> dict[str, Any] | None:
-    """Return the document of a text of ours, None for a text of others.
-
-    Raises:
-        UnreadableMetadataError: The text begins as ours do, and is no JSON.
-    """
-    if not text or MARK not in text:
-        return None
-    try:
-        document = json.loads(text)
-    except ValueError:
-        if _OURS.match(text):
-            raise UnreadableMetadataError(_DAMAGED) from None
-        return None
-    is_ours = isinstance(document, dict) and type(document.get(MARK)) is int
-    return document if is_ours else None

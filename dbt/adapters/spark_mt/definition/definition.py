@@ -1,9 +1,12 @@
-"""Definition of a materialized table: as declared, as resolved, as stored."""
+"""Definition of a materialized table, as declared, resolved and stored; state of a table's name.
+
+A name in the catalog has no table, an unmanaged table or a materialized table.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, Constraint, PrimaryKey
 from dbt.adapters.spark_mt.definition.modes import (
@@ -14,16 +17,19 @@ from dbt.adapters.spark_mt.definition.modes import (
 )
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.columns import TableName
+    from collections.abc import Mapping
+
+    from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.definition.freshness import Freshness
     from dbt.adapters.spark_mt.definition.modes import ResolvedStartMode, StartMode, StateRetention
-    from dbt.adapters.spark_mt.definition.positions import Baseline, SourcePositions
-    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
-    from dbt.adapters.spark_mt.definition.unknown_keys import Unknown
+    from dbt.adapters.spark_mt.definition.positions import Baseline, Positions, SourcePositions
 
 
 Pairs = tuple[tuple[str, str], ...]
 """A mapping as a sorted tuple, so that the values which hold it stay hashable."""
+Unknown = dict[str, Any]
+"""Keys of a stored document that a newer release wrote, by the path to them; `{}` for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +71,9 @@ class DeclaredDefinition:
 
 @dataclass(frozen=True, slots=True)
 class QueryContext:
-    """Where and under which settings a query was analysed; refreshes run it there again.
+    """Current catalog and schema in which a query was analysed; refreshes run it there again.
 
     Args:
-        catalog: The current catalog.
-        schema: The current schema.
         confs: The SQL confs that change what a query means, with their values.
     """
 
@@ -86,11 +90,6 @@ class ResolvedDefinition:
         declared: What the user wrote.
         columns: The table's columns in its own order.
         expanded_query: The query with every relation by its full name; what refreshes run.
-        context: Where it was analysed.
-        freshness: Never absent.
-        refresh_mode: Never absent.
-        start_mode: Never absent, with its instant.
-        state_retention: Never absent.
         derived_from: The threshold and defaults that were used, for people and for re-deriving.
         query_columns: The names of the query's own columns in their order, before the column list
             renames and sorts them.
@@ -124,8 +123,6 @@ class StoredDefinition:
         table_id: Our identity of the table, for its whole life.
         name: The full name under which it was defined last.
         generation: Grows with every change of the definition.
-        resolved: The definition.
-        status: Where the table is in its life.
         status_reason: Why, when we set the status and not the user.
         handler: The serialized refresh handler, empty without one.
         owner: Who declares it: for dbt the project and the model, else empty.
@@ -163,3 +160,212 @@ class StoredDefinition:
     def suspended_by_user(self) -> bool:
         """Whether the user suspended it; nothing but RESUME or OR REPLACE ends that."""
         return self.status is RefreshStatus.SUSPENDED and not self.status_reason
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRefresh:
+    """A refresh of a table before its newest one.
+
+    Args:
+        strategy: The strategy that it used.
+        duration_ms: From the moment at which it read the positions to its commit.
+        ago: How many refreshes came after it.
+    """
+
+    strategy: str
+    duration_ms: int
+    ago: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMetadata:
+    """The batch of a stream that a commit holds.
+
+    Args:
+        checkpoint: The name of the stream's checkpoint below that of the table.
+        batch: Its number in that checkpoint, from 0.
+    """
+
+    checkpoint: str
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Nothing has this name."""
+
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class UnmanagedTable:
+    """Something has this name that is no materialized table.
+
+    Args:
+        kind: What it is, for people: `view`, `parquet table`, `clone of a materialized table`.
+    """
+
+    name: TableName
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class InconsistentTable:
+    """This was a materialized table until another writer changed what makes it one.
+
+    Args:
+        problem: What was found, one sentence without a full stop.
+        seq: The highest sequence number of our commits in its log.
+        definition: The newest definition that its log still holds.
+    """
+
+    name: TableName
+    problem: str
+    seq: int
+    definition: StoredDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A materialized table whose definition, or whose newest commit, cannot be read.
+
+    It can be dropped or replaced, and nothing else.
+
+    Args:
+        error: Why.
+        table_id: Our identity of the table, from its newest commit; empty if no commit has it.
+        generation: The generation of the definition in force.
+        seq: As that of `StoredTable`.
+    """
+
+    name: TableName
+    error: MaterializedTableError
+    table_id: str
+    generation: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCommit:
+    """A commit to a materialized table that is not ours."""
+
+    version: int
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class LastRefresh:
+    """The refresh that wrote the rows which the table has.
+
+    Args:
+        started_at_ms: When it read the positions, milliseconds since the epoch, UTC.
+        committed_at_ms: When its commit was made.
+        trigger: What asked for it: `CREATE`, `REFRESH` …
+        rows: Rows written; None where the log no longer has it.
+        repeated: How many refreshes in a row used the strategy, this one included.
+        earlier: The last refresh by each other strategy.
+        unknown_keys: What a newer release stored of it in addition.
+    """
+
+    refresh_id: str
+    strategy: str
+    trigger: str
+    started_at_ms: int
+    committed_at_ms: int
+    rows: int | None
+    repeated: int = 1
+    earlier: tuple[EarlierRefresh, ...] = ()
+    unknown_keys: Unknown = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTable:
+    """A table with versions that is no materialized table, as whoever adopts it must know it.
+
+    Args:
+        columns: With the nullability and the comments that they have in the table.
+        partitioned_by: Its partition columns.
+        version: Its newest version.
+        seq: The highest sequence number of ours among its commits; 0 for none.
+        is_fence_known: Whether nothing that its log no longer shows can hold a higher number.
+        leftover: A definition among its properties that is not its own (of a clone), or no longer
+            (of a table whose release was cut short).
+    """
+
+    name: TableName
+    columns: tuple[Column, ...]
+    partitioned_by: tuple[str, ...]
+    version: int
+    seq: int = 0
+    is_fence_known: bool = True
+    leftover: StoredDefinition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A materialized table as the catalog has it.
+
+    Args:
+        definition: The newest definition, whether published in the properties yet or not.
+        seq: The sequence number of our newest commit; the next one takes the next number.
+        version: The table's own newest version.
+        columns: The columns that the table really has.
+        positions: Up to where its rows reflect the sources; None when that is unknown.
+        last_refresh: None when the log no longer holds it.
+        published: What the properties hold, where the newest definition, or what follows from it,
+            must still be written to them; None where nothing is left to do.
+        foreign_commits: Data changes by others since our newest refresh, oldest first.
+        stream: The batch of the stream that wrote the newest rows; None where no stream did.
+    """
+
+    definition: StoredDefinition
+    seq: int
+    version: int
+    columns: tuple[Column, ...]
+    positions: Positions | None
+    last_refresh: LastRefresh | None = None
+    published: StoredDefinition | None = None
+    foreign_commits: tuple[ForeignCommit, ...] = field(default=())
+    stream: StreamMetadata | None = None
+
+    @property
+    def name(self) -> TableName:
+        """The full name."""
+        return self.definition.name
+
+    @property
+    def foreign(self) -> tuple[tuple[int, str], ...]:
+        """The changes by others as a commit lists them."""
+        return tuple((commit.version, commit.operation) for commit in self.foreign_commits)
+
+    @property
+    def unpublished(self) -> bool:
+        """Whether a statement before left something undone after its commit."""
+        return self.published is not None
+
+    @property
+    def never_published(self) -> bool:
+        """Whether it was adopted by a commit, and its properties do not say so yet."""
+        return self.published is not None and self.published.generation == 0
+
+
+FoundTable = Missing | UnmanagedTable | InconsistentTable | Unreadable | StoredTable
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """Comments, properties and clustering of a table.
+
+    Args:
+        comment: Empty without one.
+        column_comments: By column; those without comment are absent.
+        properties: Values may be redacted.
+        clustered_by: The clustering columns, without backticks.
+        maintained: The keys of properties that appear on a table without being asked for.
+    """
+
+    comment: str
+    column_comments: Mapping[str, str]
+    properties: Mapping[str, str]
+    clustered_by: tuple[str, ...]
+    maintained: frozenset[str] = frozenset()

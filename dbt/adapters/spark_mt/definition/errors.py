@@ -1,4 +1,4 @@
-"""The root of every error that a user can see.
+"""The root of every error that a user can see, violations reported together, and suggestions.
 
 One class per condition: the class has the texts, an instance has the facts. Callers and tests read
 `condition` and `parameters`, never the wording.
@@ -6,11 +6,12 @@ One class per condition: the class has the texts, an instance has the facts. Cal
 
 from __future__ import annotations
 
+import difflib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 class MaterializedTableError(Exception):
@@ -77,3 +78,53 @@ class InvalidValueError(MaterializedTableError, ValueError):
 
     condition = "MATERIALIZED_TABLE_INVALID_VALUE"
     text = "{detail}"
+
+
+class InvalidDefinitionError(MaterializedTableError):
+    """A definition has several violations; nothing was done.
+
+    Each violation is an error of a subclass. `errors` holds them, `conditions` names them.
+    """
+
+    condition = "MATERIALIZED_TABLE_INVALID_DEFINITION"
+    text = "The definition of materialized table {table} is not valid, nothing was changed:"
+    errors: tuple[MaterializedTableError, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The condition of every violation."""
+        return tuple(e.condition for e in self.errors) or (self.condition,)
+
+
+def as_violation(error: MaterializedTableError) -> str:
+    """Return `error` as an item of the list of another error."""
+    return str(error).replace("\n", "\n    ")
+
+
+def raise_violations(table: str, errors: Sequence[MaterializedTableError]) -> None:
+    """Raise the violations: a single one as it is, several as one error that lists them in order.
+
+    Raises:
+        MaterializedTableError: The only violation.
+        InvalidDefinitionError: There are several.
+    """
+    if not errors:
+        return
+    if len(errors) == 1:
+        raise errors[0]
+    combined = InvalidDefinitionError(table=table, violations=[as_violation(e) for e in errors])
+    combined.errors = tuple(errors)
+    raise combined
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is similar to `name`, or None."""
+    by_lower = {k.lower(): k for k in known}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.8)
+    return by_lower[found[0]] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ` Did you mean '…'?`, or an empty text."""
+    found = closest(name, known)
+    return f" Did you mean '{found}'?" if found else ""

@@ -66,6 +66,26 @@ class LagStage:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class SourceActivity:
+    """How often a source changes, and in how many files its rows are.
+
+    Args:
+        table: Its full name.
+        change_seconds: The mean time between its newest commits; None where there is only one.
+        files: The number of its data files; None where its log does not have it.
+        file_bytes: Their mean size; None where its log does not have it.
+        compaction: The statement that merges its files, if they are many and small. Each refresh
+            that reads the source opens them all, which takes milliseconds for each.
+    """
+
+    table: str
+    change_seconds: float | None = None
+    files: int | None = None
+    file_bytes: int | None = None
+    compaction: str = ""
+
+
 class TimeUnit(Enum):
     """The units of FRESHNESS; the value is a unit's length in seconds."""
 

@@ -194,7 +194,26 @@ class JsonRefreshHandlerSerializer:
         Raises:
             TypeError: The handler is of another type.
         """
-        return json.dumps(_document(handler), sort_keys=True).encode()
+        match handler:
+            case ContinuousRefreshHandler():
+                document = {
+                    "kind": "continuous",
+                    "host": handler.host,
+                    "query_id": handler.query_id,
+                    "run_id": handler.run_id,
+                    "checkpoint": handler.checkpoint,
+                }
+            case FullRefreshHandler():
+                document = {
+                    "kind": "full",
+                    "scheduler": handler.scheduler,
+                    "workflow_id": handler.workflow_id,
+                    "schedule": handler.schedule,
+                }
+            case _:
+                name = type(handler).__name__
+                raise TypeError(f"{name} is not FullRefreshHandler")  # noqa: TRY003, EM102
+        return json.dumps(document, sort_keys=True).encode()
 
     def deserialize(self, serialized: bytes) -> ContinuousRefreshHandler | FullRefreshHandler:
         """Return the handler that `serialize` was given; keys that are not known are ignored.
@@ -208,41 +227,15 @@ class JsonRefreshHandlerSerializer:
             raise ValueError(f"no refresh handler: {error}") from error  # noqa: TRY003, EM102
 
 
-def _document(handler: RefreshHandler) -> dict[str, str]:
-    if isinstance(handler, ContinuousRefreshHandler):
-        return {
-            "kind": "continuous",
-            "host": handler.host,
-            "query_id": handler.query_id,
-            "run_id": handler.run_id,
-            "checkpoint": handler.checkpoint,
-        }
-    if isinstance(handler, FullRefreshHandler):
-        return {
-            "kind": "full",
-            "scheduler": handler.scheduler,
-            "workflow_id": handler.workflow_id,
-            "schedule": handler.schedule,
-        }
-    name = type(handler).__name__
-    raise TypeError(f"{name} is not FullRefreshHandler")  # noqa: TRY003, EM102
-
-
 def _handler(document: dict[str, Any]) -> ContinuousRefreshHandler | FullRefreshHandler:
     match document["kind"]:
         case "continuous":
-            return ContinuousRefreshHandler(
-                host=document["host"],
-                query_id=document["query_id"],
-                run_id=document.get("run_id", ""),
-                checkpoint=document.get("checkpoint", ""),
-            )
+            run_id, checkpoint = document.get("run_id", ""), document.get("checkpoint", "")
+            host, query_id = document["host"], document["query_id"]
+            return ContinuousRefreshHandler(host, query_id, run_id, checkpoint)
         case "full":
-            return FullRefreshHandler(
-                scheduler=document["scheduler"],
-                workflow_id=document["workflow_id"],
-                schedule=document.get("schedule", ""),
-            )
+            scheduler, workflow_id = document["scheduler"], document["workflow_id"]
+            return FullRefreshHandler(scheduler, workflow_id, document.get("schedule", ""))
         case kind:
             raise ValueError(f"unknown kind of refresh handler: {kind!r}")  # noqa: TRY003, EM102
 
@@ -268,13 +261,12 @@ class StoredHandler:
 
     def encode(self) -> bytes:
         """Return the text that the registry stores, in UTF-8."""
-        handler = b64encode(self.serialized).decode()
         document = {
             "kind": _WORKFLOW,
             "description": self.description,
             "scheduler": self.scheduler,
             "table_id": self.table_id,
-            "handler": handler,
+            "handler": b64encode(self.serialized).decode(),
         }
         return json.dumps(document, sort_keys=True).encode()
 

@@ -76,6 +76,17 @@ class IntervalUnit(Enum):
     YEAR = "YEAR"
 
 
+_BASE_UNITS = {
+    IntervalUnit.SECOND: ("seconds", 1),
+    IntervalUnit.MINUTE: ("seconds", 60),
+    IntervalUnit.HOUR: ("seconds", 3600),
+    IntervalUnit.DAY: ("days", 1),
+    IntervalUnit.WEEK: ("days", 7),
+    IntervalUnit.MONTH: ("months", 1),
+    IntervalUnit.YEAR: ("months", 12),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class StartInterval:
     """How far before now a FROM_NOW start lies."""
@@ -88,6 +99,15 @@ class StartInterval:
             raise InvalidStartModeError(
                 startMode=f"FROM_NOW({self.sql})", problem="needs a positive interval"
             )
+
+    @property
+    def length(self) -> tuple[str, int]:
+        """The length in seconds, or in days or months of a calendar, with the name of that unit.
+
+        Intervals of the same length always mean the same instant.
+        """
+        base, factor = _BASE_UNITS[self.unit]
+        return base, self.count * factor
 
     @property
     def sql(self) -> str:

@@ -212,16 +212,14 @@ class Baseline:
 
     def describe(self) -> str:
         """Say it for people, in one line."""
-        kept = (
-            "no older rows are kept"
-            if self.kept_version is None
-            else f"the rows of its version {self.kept_version} are kept"
-        )
         if self.is_adopted:
             return (
                 f"rows up to version {self.kept_version} come from the adopted table until the "
                 "first full refresh, which computes all rows from the sources"
             )
+        kept = "no older rows are kept"
+        if self.kept_version is not None:
+            kept = f"the rows of its version {self.kept_version} are kept"
         counted = ", ".join(f"{name} after {position}" for name, position in self.positions)
         return f"{self.reason}: {kept}; rows count from {counted}"
 
@@ -257,8 +255,8 @@ def _followed(position: FollowedPosition) -> dict[str, Any]:
 
 def _read_followed(doc: dict[str, Any]) -> FollowedPosition:
     if "offset" in doc:
-        return OffsetPosition(format=doc["format"], offset=doc["offset"])
-    return VersionedPosition(version=doc["version"], identity=doc["identity"])
+        return OffsetPosition(doc["format"], doc["offset"])
+    return VersionedPosition(doc["version"], doc["identity"])
 
 
 def _encode_position(position: Position) -> list[object] | dict[str, str] | str | None:
@@ -268,7 +266,7 @@ def _encode_position(position: Position) -> list[object] | dict[str, str] | str 
         case DefinitionPosition():
             return position.fingerprint
         case OffsetPosition():
-            return {"format": position.format, "offset": position.offset}
+            return _followed(position)
         case UnknownPosition():
             return None
 
@@ -279,6 +277,6 @@ def _decode_position(value: list[Any] | dict[str, str] | str | None) -> Position
     if isinstance(value, str):
         return DefinitionPosition(value)
     if isinstance(value, dict):
-        return OffsetPosition(format=value["format"], offset=value["offset"])
+        return OffsetPosition(value["format"], value["offset"])
     version, identity = value
     return VersionedPosition(version=int(version), identity=identity)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+SINGLE_DRIVER = "spark.materialized-table.single-driver"
+"""The setting that confirms that one Spark driver writes the tables of a warehouse."""
+
+
 class CommitEffect(Enum):
     """What the operation of a commit does to a table."""
 
@@ -87,11 +91,10 @@ class TableFormat:
         log_retention: The property that says how long commits can be read.
         file_retention: The property that says how long files of older versions are kept.
         effects: What operations of commits do, by their names; all others change rows.
+        compaction: The statement that merges the small files of a `{table}`.
         as_of: What a query reads for a `{relation}` as of a `{version}`.
         properties_doc: What the documentation says of the format's own properties: key, values
             and meaning.
-        conditions: Its error conditions.
-        confs: Its confs.
     """
 
     name: str
@@ -104,6 +107,7 @@ class TableFormat:
     log_retention: str = ""
     file_retention: str = ""
     effects: Mapping[str, CommitEffect] = field(default_factory=dict)
+    compaction: str = ""
     as_of: str = "{relation}"
     properties_doc: tuple[str, str, str] = ("", "", "")
     conditions: Conditions = field(default_factory=Conditions)

@@ -2,53 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.columns import TableName, quote
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
+from dbt.adapters.spark_mt.definition.columns import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import timedelta
 
-
-_PART = r"(?:`(?:[^`]|``)+`|\w+)"
-_MARK = re.compile(
-    rf"(?:(?P<source>{_PART}(?:\s*\.\s*{_PART}){{0,2}})\s*:\s*)?"
-    rf"(?:WATERMARK\s+)?(?P<column>{_PART})\s+DELAY\s+OF\s+(?P<delay>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_NAME = re.compile(_PART)
-_SEPARATOR = re.compile(r";(?=(?:[^`]*`[^`]*`)*[^`]*$)")
-
-
-class InvalidWatermarkError(InvalidValueError):
-    """A text is no watermark."""
-
-    condition = "MATERIALIZED_TABLE_INVALID_WATERMARK"
-    text = "'{value}' is not a watermark."
-    remedy = (
-        "Write it as ts DELAY OF INTERVAL '10' SECOND, with the source before it where several "
-        "have such a column: s.orders: ts DELAY OF INTERVAL '10' SECOND; several are separated by "
-        "a semicolon."
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class WatermarkText:
-    """A watermark as written.
-
-    Args:
-        source: The source, in one to three parts; None for whichever has the column.
-        column: The column of the source that holds a row's time.
-        delay: How late a row may come, as written.
-    """
-
-    source: TableName | None
-    column: str
-    delay: str
+    from dbt.adapters.spark_mt.definition.columns import TableName
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +43,6 @@ class Watermark:
             return True
         wanted = tuple(part.lower() for part in self.source.parts)
         return tuple(part.lower() for part in source.parts)[-len(wanted) :] == wanted
-
-
-def split_watermarks(text: str) -> tuple[WatermarkText, ...]:
-    """Take `s.orders: ts DELAY OF INTERVAL '10' SECOND; …` into its parts.
-
-    Raises:
-        InvalidWatermarkError: A part of it has another form.
-    """
-    return tuple(_read(part.strip()) for part in _SEPARATOR.split(text.strip().removesuffix(";")))
-
-
-def _read(text: str) -> WatermarkText:
-    match = _MARK.fullmatch(text)
-    if match is None:
-        raise InvalidWatermarkError(value=text)
-    source = TableName.of(*_names(match["source"])) if match["source"] else None
-    return WatermarkText(source, _names(match["column"])[0], match["delay"].strip())
-
-
-def _names(text: str) -> list[str]:
-    return [
-        name[1:-1].replace("``", "`") if name.startswith("`") else name
-        for name in _NAME.findall(text)
-    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,20 @@
-"""ALTER MATERIALIZED TABLE: clauses, query, second query, derived modes, SUSPEND, RESUME."""
+"""Changes of existing tables: ALTER MATERIALIZED TABLE, adoption, release, SUSPEND, RESUME.
+
+A plain table is adopted as a materialized one without rewriting it.
+"""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.alterations import altered, with_added_query
+from dbt.adapters.spark_mt.changes.compatibility import AdoptionRefusedError, adoption_problems
+from dbt.adapters.spark_mt.definition.definition import Missing, UnmanagedTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.create import Definitions, Planned, carry_out, plan_change
 from dbt.adapters.spark_mt.execution.errors import (
     AlreadyResumedError,
@@ -22,9 +29,22 @@ from dbt.adapters.spark_mt.execution.executor import (
     stored_table,
     writer_priority,
 )
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.source_columns import with_source_columns
-from dbt.adapters.spark_mt.planning.planner import plan_status
+from dbt.adapters.spark_mt.planning.planner import (
+    plan_adoption,
+    plan_release,
+    plan_release_rest,
+    plan_status,
+)
+from dbt.adapters.spark_mt.planning.steps import Plan, ReserveSequence
+from dbt.adapters.spark_mt.resolution.durations import (
+    SESSION_TIME_ZONE,
+    epoch_milliseconds,
+    parse_zone,
+)
 from dbt.adapters.spark_mt.resolution.options import check_run_options, run_option_problems
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.statements.nodes import (
@@ -38,22 +58,25 @@ from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from dbt.adapters.spark_mt.changes.alterations import ClauseAlteration
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.definition.definition import (
+        Pairs,
+        PlainTable,
+        ResolvedDefinition,
+        StoredDefinition,
+        StoredTable,
+    )
+    from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.refresh import Refreshes
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
-    from dbt.adapters.spark_mt.planning.steps import Plan
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
 
     Alteration = ClauseAlteration | AlterQuery | AddQuery
     """The statements that change a definition and are no CREATE."""
-
-
-_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +102,17 @@ class Alterations:
     def alter(self, statement: Alteration) -> StatementOutcome:
         """Carry out an ALTER that changes the definition.
 
-        The statement changes one clause of the declared definition. The result is enriched and
-        compared as by CREATE OR ALTER.
-
         Raises:
             MaterializedTableError: The statement is not valid here, or could not be carried out;
                 nothing has changed then, except where `UnfinishedChangeError` says so.
         """
         name = self._env.store.full_name(statement.name)
-        return retrying(
-            lambda: self._alter(name, statement), lambda: writer_priority(self._env, name)
-        )
+
+        def alter() -> StatementOutcome:
+            table = stored_table(self._env, name)
+            return carry_out(self._env, self._planned(table, statement), table)
+
+        return retrying(alter, lambda: writer_priority(self._env, name))
 
     def plan(self, statement: Alteration) -> tuple[Plan, Action]:
         """Plan an ALTER without carrying it out.
@@ -106,8 +129,8 @@ class Alterations:
     ) -> tuple[Derivation, ...]:
         """Derive freshness and mode again if the definition has no explicit ones.
 
-        For a manager that starts under other settings. Tables with an explicit mode keep it.
-        Tables that are gone are left out. A failure of one table does not stop the others.
+        For a manager that starts under other settings. Tables that are gone are left out. A failure
+        of one table does not stop the others.
 
         Args:
             catalog: The catalog whose registry lists the tables.
@@ -119,10 +142,6 @@ class Alterations:
         wanted = self._env.registry.known(catalog) if names is None else names
         found = (self._derived(name) for name in wanted)
         return tuple(derivation for derivation in found if derivation is not None)
-
-    def _alter(self, name: TableName, statement: Alteration) -> StatementOutcome:
-        table = stored_table(self._env, name)
-        return carry_out(self._env, self._planned(table, statement), table)
 
     def _planned(self, table: StoredTable, statement: Alteration) -> Planned:
         resolution = self._resolved(table, statement)
@@ -137,20 +156,19 @@ class Alterations:
 
     def _resolved(self, table: StoredTable, statement: Alteration) -> Resolution:
         definition = table.definition
+        if not isinstance(statement, AddQuery | AlterQuery):
+            return self._env.resolve_clauses(altered(statement, definition.declared), definition)
+        known = with_source_columns(self._env, table)
         if isinstance(statement, AddQuery):
             added = self._env.analyzer.analyze(statement.query)
             declared = with_added_query(definition, added)
-            known = with_source_columns(self._env, table)
             # The first query keeps its meaning.
             statement_context = StatementContext(recorded=known.resolved.source_columns)
-            return self._env.resolve(table.name, declared, known, statement_context)
-        declared = altered(statement, definition.declared)
-        if isinstance(statement, AlterQuery):
-            known = with_source_columns(self._env, table)
+        else:
+            declared = altered(statement, definition.declared)
             problems = run_option_problems(str(table.name), statement.options)
             statement_context = StatementContext(extends_list=True, errors=problems)
-            return self._env.resolve(table.name, declared, known, statement_context)
-        return self._env.resolve_clauses(declared, definition)
+        return self._env.resolve(table.name, declared, known, statement_context)
 
     def _derived(self, name: TableName) -> Derivation | None:
         try:
@@ -183,7 +201,7 @@ def plannable(statement: str) -> CreateTable | Alteration:
     parsed = parse_statement(statement)
     inner = parsed.statement if isinstance(parsed, Explain) else parsed
     if not isinstance(inner, PLANNED):
-        raise NotPlannableError(statement=statement.strip().partition("\n")[0][:_SHOWN])
+        raise NotPlannableError(statement=statement.strip().partition("\n")[0][:80])
     return inner
 
 
@@ -203,9 +221,8 @@ def planned_by(
 class Lifecycle:
     """Suspends and resumes the refresh of a single table."""
 
-    def __init__(self, environment: Environment, refreshes: Refreshes) -> None:
+    def __init__(self, environment: Environment) -> None:
         self._env = environment
-        self._refreshes = refreshes
 
     def suspend(self, name: TableName) -> StatementOutcome:
         """Suspend a table: its rows and positions stay, and no schedule or run refreshes it.
@@ -222,12 +239,7 @@ class Lifecycle:
     def resume(self, name: TableName, run_options: Pairs = ()) -> StatementOutcome:
         """Resume a suspended table: catch up with its sources once, then activate it.
 
-        The catch-up comes first. If it fails, the table is still suspended, and the same statement
-        repeats every step.
-
-        Args:
-            name: The table.
-            run_options: Options of its refreshes from now on, until the next SUSPEND or RESUME.
+        The run options are those of its refreshes until the next SUSPEND or RESUME.
 
         Raises:
             AlreadyResumedError: It is active.
@@ -237,17 +249,18 @@ class Lifecycle:
         full = self._env.store.full_name(name)
         self._suspended(full)
         check_run_options(str(full), run_options)
-        refresh = self._refreshes.refresh(full, trigger="RESUME", run_options=run_options)
+        refreshes = Refreshes(self._env)
+        refresh = refreshes.refresh(full, trigger="RESUME", run_options=run_options)
         return retrying(lambda: self._resume(full, run_options, refresh))
 
     def _suspend(self, name: TableName) -> StatementOutcome:
         table = stored_table(self._env, name)
         definition = table.definition
         if definition.status is RefreshStatus.SUSPENDED:
-            raise AlreadySuspendedError(table=name, reason=_reason(definition))
+            reason = f" ({definition.status_reason})" if definition.status_reason else ""
+            raise AlreadySuspendedError(table=name, reason=reason)
         after = replace(definition, status=RefreshStatus.SUSPENDED, run_options=())
-        result = perform(plan_status(table, after, "suspended"), self._env)
-        return _outcome(after, Action.SUSPENDED, "suspended", None, result.warnings)
+        return self._changed(table, after, Action.SUSPENDED)
 
     def _resume(
         self, name: TableName, run_options: Pairs, refresh: RefreshOutcome
@@ -259,8 +272,26 @@ class Lifecycle:
             status_reason="",
             run_options=run_options,
         )
-        result = perform(plan_status(table, after, "resumed"), self._env)
-        return _outcome(after, Action.RESUMED, "resumed", refresh, result.warnings)
+        return self._changed(table, after, Action.RESUMED, refresh)
+
+    def _changed(
+        self,
+        table: StoredTable,
+        after: StoredDefinition,
+        action: Action,
+        refresh: RefreshOutcome | None = None,
+    ) -> StatementOutcome:
+        change = action.value.lower()
+        result = perform(plan_status(table, after, change), self._env)
+        return StatementOutcome(
+            table=str(table.name),
+            action=action,
+            changes=(change,),
+            refresh_mode=after.resolved.refresh_mode.value,
+            refresh=refresh,
+            warnings=result.warnings,
+            status=after.status.value,
+        )
 
     def _suspended(self, name: TableName) -> StoredTable:
         table = stored_table(self._env, name)
@@ -269,23 +300,150 @@ class Lifecycle:
         return table
 
 
-def _reason(definition: StoredDefinition) -> str:
-    return f" ({definition.status_reason})" if definition.status_reason else ""
+class AdoptionInstantError(MaterializedTableError):
+    """The positions of the sources at the instant that the rows reflect are not known."""
 
-
-def _outcome(
-    definition: StoredDefinition,
-    action: Action,
-    change: str,
-    refresh: RefreshOutcome | None,
-    warnings: tuple[str, ...],
-) -> StatementOutcome:
-    return StatementOutcome(
-        table=str(definition.name),
-        action=action,
-        changes=(change,),
-        refresh_mode=definition.resolved.refresh_mode.value,
-        refresh=refresh,
-        warnings=warnings,
-        status=definition.status.value,
+    condition = "MATERIALIZED_TABLE_INVALID_ADOPTION_INSTANT"
+    text = "{table} cannot be adopted as of {instant}; nothing was changed:"
+    remedy = (
+        "Name an instant that is past and that the logs of all sources still reach, or none: then "
+        "the rows are trusted to reflect the sources as they are now."
     )
+
+
+class Adoptions:
+    """Adoption of plain tables, and release of materialized ones."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._env = environment
+
+    def adopt(self, statement: CreateTable, as_of: datetime | None = None) -> StatementOutcome:
+        """Carry out CREATE OR ALTER, and adopt a plain table that has the name.
+
+        Its rows reflect the sources `as_of` an instant, without a zone in the session's, or now. It
+        has no effect on a materialized table.
+
+        Raises:
+            AdoptionRefusedError: The table does not fit; every difference is named.
+            AdoptionInstantError: The positions of the sources at that instant are not known.
+            ConstraintViolatedError: Rows of the table break a declared key or check.
+            MaterializedTableError: As CREATE OR ALTER; nothing has changed then.
+        """
+        name = self._env.store.full_name(statement.name)
+        return retrying(lambda: self._adopt(name, statement, as_of))
+
+    def plan(self, statement: CreateTable, as_of: datetime | None = None) -> tuple[Plan, Action]:
+        """Plan what `adopt` would do, and change nothing.
+
+        Raises:
+            MaterializedTableError: It could not be done; every violation is named.
+        """
+        name = self._env.store.full_name(statement.name)
+        found = self._env.store.find(name)
+        if not isinstance(found, UnmanagedTable):
+            return Definitions(self._env).plan(statement)
+        planned = self._planned(self._plain(found), statement, as_of)
+        return planned.plan, planned.action
+
+    def release(self, name: TableName) -> StatementOutcome:
+        """Make a plain table of a materialized one; rows, history and identity stay.
+
+        A plain table stays a plain table. An unfinished release before is finished.
+
+        Raises:
+            TableNotFoundError: There is no such table.
+            NotMaterializedError: It is a view, or another kind of table.
+        """
+        full = self._env.store.full_name(name)
+        return retrying(lambda: self._release(full))
+
+    def _adopt(
+        self, name: TableName, statement: CreateTable, as_of: datetime | None
+    ) -> StatementOutcome:
+        found = self._env.store.find(name)
+        if not isinstance(found, UnmanagedTable):
+            return Definitions(self._env).create(statement)
+        table = self._plain(found)
+        planned = self._planned(table, statement, as_of)
+        if not table.is_fence_known:
+            self._reserve_sequence(table)
+            # This read sees every commit before the reserved number; the fence rejects later ones.
+            return self._adopt(name, statement, as_of)
+        return carry_out(self._env, planned, found)
+
+    def _plain(self, found: UnmanagedTable) -> PlainTable:
+        table = self._env.store.plain(found.name)
+        if table is None:
+            title = self._env.format.title
+            problem = f"It is a {found.kind}, and only a plain {title} table can be adopted."
+            raise AdoptionRefusedError(violations=[problem], table=found.name)
+        return table
+
+    def _planned(
+        self, table: PlainTable, statement: CreateTable, as_of: datetime | None
+    ) -> Planned:
+        statement_context = StatementContext(compare=lambda wanted: _refusals(table, wanted))
+        resolution = self._env.resolve(table.name, statement.declared, None, statement_context)
+        for refusal in _refusals(table, resolution.definition):
+            raise refusal
+        positions = self._positions(table.name, resolution.analyzed, as_of)
+        table_id, owner = self._env.new_id(), self._env.owner()
+        plan = plan_adoption(table, table_id, resolution, positions, owner)
+        return Planned(plan, Action.ADOPTED)
+
+    def _reserve_sequence(self, table: PlainTable) -> None:
+        """Commit a number above those of the log; the format does not expose the next one."""
+        seq = table.version + 2
+        while seq < 2**40:  # above every sequence number in a log
+            with suppress(CommitConflictError):
+                perform(Plan(table.name, (ReserveSequence(table.name, seq),)), self._env)
+                return
+            seq *= 2
+        raise CommitConflictError(table=table.name)
+
+    def _positions(
+        self, name: TableName, analyzed: AnalyzedQuery, as_of: datetime | None
+    ) -> Positions:
+        now = self._env.sources.positions(analyzed.sources)
+        if as_of is None:
+            return now
+        zone = parse_zone(self._env.confs().get(SESSION_TIME_ZONE, "UTC"))
+        instant = as_of if as_of.tzinfo else as_of.replace(tzinfo=zone)
+        problems: list[str] = []
+        if instant > self._env.clock():
+            problems.append("It lies in the future.")
+        found: dict[str, Position] = dict(now)
+        for source in analyzed.sources:
+            if problems or not isinstance(now[str(source.name)], VersionedPosition):
+                continue
+            start = self._env.sources.position_at(source.name, epoch_milliseconds(instant) + 1)
+            found[str(source.name)] = start.position
+            if not start.is_complete:
+                problems.append(f"The log of {source.name} does not reach back so far.")
+        if problems:
+            raise AdoptionInstantError(violations=problems, table=name, instant=instant)
+        return found
+
+    def _release(self, name: TableName) -> StatementOutcome:
+        found = self._env.store.find(name)
+        if isinstance(found, Missing):
+            raise TableNotFoundError(table=name)
+        if not isinstance(found, UnmanagedTable):
+            result = perform(plan_release(found), self._env)
+            return StatementOutcome(
+                str(name), Action.RELEASED, ("table released",), warnings=result.warnings
+            )
+        table = self._env.store.plain(name)
+        if table is None or (table.leftover is not None and not table.seq):
+            raise NotMaterializedError(table=name, kind=found.kind)
+        result = perform(plan_release_rest(name), self._env)
+        message = "it is a plain table already"
+        return StatementOutcome(
+            str(name), Action.UNCHANGED, message=message, warnings=result.warnings
+        )
+
+
+def _refusals(table: PlainTable, wanted: ResolvedDefinition) -> tuple[AdoptionRefusedError, ...]:
+    """Return the error that names every difference that prevents the adoption, if there is one."""
+    problems = adoption_problems(table, wanted)
+    return (AdoptionRefusedError(violations=problems, table=table.name),) if problems else ()

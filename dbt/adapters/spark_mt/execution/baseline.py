@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import FollowedPosition, positions_of
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.errors import (
     BaselineBrokenError,
     LogHistoryLostError,
@@ -43,22 +42,22 @@ from dbt.adapters.spark_mt.strategies.strategy import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredTable
     from dbt.adapters.spark_mt.definition.positions import (
-        ChangeExtent,
-        ChangeKind,
         Positions,
         SourcePositions,
     )
-    from dbt.adapters.spark_mt.definition.table_state import FoundTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepResult
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
     from dbt.adapters.spark_mt.strategies.strategy import Choice, Refusal
+
+    _T = TypeVar("_T")
 
 
 def with_origin(
@@ -76,11 +75,9 @@ def with_origin(
 
 
 def loss_of(table: StoredTable, run: RefreshRun) -> str:
-    """Describe the rows that computing a whole table now would lose; empty for none.
+    """Describe the rows that computing a whole table by `run` would lose; empty for none.
 
-    Args:
-        table: The table.
-        run: The refresh that would compute them, with the first offsets of the logs.
+    The run has the first offsets of the logs.
     """
     now = dict(run.origin)
     lost = [
@@ -104,14 +101,13 @@ def without_data_loss(environment: Environment, table: StoredTable, run: Refresh
 
 
 def refresh_outcome(
+    environment: Environment,
     name: TableName,
     run: RefreshRun,
-    found: FoundTable,
+    before: Positions | None,
     result: StepResult,
-    environment: Environment,
 ) -> RefreshOutcome:
-    """Return the outcome of a refresh that wrote a whole table."""
-    before = found.positions if isinstance(found, StoredTable) else None
+    """Return the outcome of a refresh that wrote a whole table, with the positions before it."""
     return RefreshOutcome(
         refresh_id=run.refresh_id,
         table=str(name),
@@ -130,26 +126,18 @@ def shown(positions: Positions | None) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, str(position)) for name, position in (positions or {}).items()))
 
 
-def changes_after(
-    environment: Environment, run: RefreshRun, since: SourcePositions
-) -> dict[str, ChangeKind]:
-    """Read the kind of change of each source between some positions and those of the run."""
-    names = {str(source.name): source.name for source in run.sources}
-    kinds = {}
-    for name, after in since:
-        upto = run.positions.get(name)
-        if isinstance(upto, FollowedPosition):
-            kinds[name] = environment.sources.changes(names[name], after, upto)
-    return kinds
+def read_after(
+    read: Callable[[TableName, FollowedPosition, FollowedPosition], _T],
+    run: RefreshRun,
+    since: SourcePositions,
+) -> dict[str, _T]:
+    """Read changes of each source between some positions and those of the run.
 
-
-def extents_after(
-    environment: Environment, run: RefreshRun, since: SourcePositions
-) -> dict[str, ChangeExtent]:
-    """Read the extent of change of each source between some positions and those of the run."""
+    Those of one source are read by `SourceReader.changes` or `SourceReader.extent`.
+    """
     names = {str(source.name): source.name for source in run.sources}
     return {
-        name: environment.sources.extent(names[name], after, upto)
+        name: read(names[name], after, upto)
         for name, after in since
         if isinstance(upto := run.positions.get(name), FollowedPosition)
     }
@@ -191,8 +179,8 @@ def refresh_inputs(
         request,
         table.positions,
         run.positions,
-        partial(changes_after, environment, run),
-        partial(extents_after, environment, run),
+        partial(read_after, environment.sources.changes, run),
+        partial(read_after, environment.sources.extent, run),
         tuple(commit.version for commit in table.foreign_commits),
         partial(environment.observer.is_partly_refreshed, table),
         is_readable,
@@ -220,7 +208,7 @@ def chosen(
     if request is Request.REFRESH and choice.strategy == RECOMPUTE:
         options = read_options(definition.declared.options)
         if options.incremental is Incremental.STRICT:
-            violations = [f"{why.text} ({why.code})" for why in choice.reasons]
+            violations = [reason.violation for reason in choice.reasons]
             raise RefreshNotIncrementalError(table=table.name, violations=violations)
     if choice.write is Write.CHANGE:
         run = replace(run, tree=definition_tree(definition.resolved, analyzed))

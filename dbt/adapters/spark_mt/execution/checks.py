@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dbt.adapters.spark_mt.changes.drift import Drift, DriftKind, catalog_drift, state_drift
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.definition import (
+    InconsistentTable,
+    StoredTable,
+    UnmanagedTable,
+    Unreadable,
+)
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage, SourceActivity
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import (
@@ -19,27 +25,21 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.definition.table_state import (
-    InconsistentTable,
-    StoredTable,
-    UnmanagedTable,
-    Unreadable,
-)
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError, problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, instant, with_effective_status
-from dbt.adapters.spark_mt.execution.source_states import TableState
+from dbt.adapters.spark_mt.execution.table_history import TableState
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dbt.adapters.spark_mt.definition.definition import FoundTable
     from dbt.adapters.spark_mt.definition.positions import Position
-    from dbt.adapters.spark_mt.definition.table_state import FoundTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import RowDifference
-    from dbt.adapters.spark_mt.execution.source_states import SourceStates, Unread
+    from dbt.adapters.spark_mt.execution.table_history import SourceStates, Unread
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
 
@@ -73,6 +73,7 @@ class Lag:
             time from which it could read the change; None if it cannot yet.
         problem: Why a source could not be read, empty if all were. Every change after the last
             refresh of its readers then counts as missing.
+        sources: Of a table that was late: the activity of its direct sources, where they record it.
     """
 
     table: str
@@ -84,6 +85,7 @@ class Lag:
     own_since_ms: int | None = None
     path: tuple[tuple[str, int | None], ...] = ()
     problem: str = ""
+    sources: tuple[SourceActivity, ...] = ()
 
     def seconds_at(self, now_ms: int) -> float | None:
         """Return the lag to the base tables; None when it is not known."""
@@ -154,7 +156,7 @@ def measure(
     oldest = walk.oldest(state)
     own = min(walk.own(state), default=None)
     took = state.took_ms / 1000 if goal.refresh_mode is RefreshMode.FULL else 0
-    return Lag(
+    lag = Lag(
         table=str(goal.table),
         freshness_seconds=goal.freshness_seconds,
         allowed_seconds=goal.freshness_seconds + took,
@@ -165,6 +167,10 @@ def measure(
         path=tuple((str(each.table), each.since_ms) for each in oldest),
         problem=walk.problem,
     )
+    if lag.status_at(now_ms, is_active=True) is not FreshnessStatus.LATE:
+        return lag
+    activities = (sources.activity(source) for source, _ in _followed(state))
+    return replace(lag, sources=tuple(each for each in activities if each is not None))
 
 
 class _Missing(NamedTuple):
@@ -192,7 +198,7 @@ class _Walk:
         key = (state.name, state.version)
         if key not in self._oldest:
             paths = [path for path in self._paths(state) if path]
-            self._oldest[key] = min(paths, key=_age_first, default=())
+            self._oldest[key] = min(paths, key=lambda p: (p[0].since_ms or 0, -len(p)), default=())
         return self._oldest[key]
 
     def own(self, state: TableState) -> Iterator[int]:
@@ -243,10 +249,6 @@ def _followed(state: TableState) -> Iterator[tuple[TableName, Position]]:
             yield TableName.of(*key.split(".", 2)), position
 
 
-def _age_first(path: _Path) -> tuple[int, int]:
-    return path[0].since_ms or 0, -len(path)
-
-
 def _stages(path: tuple[tuple[str, int | None], ...], now_ms: int) -> Iterator[LagStage]:
     """Yield the wait of each table, until the next one could have the change or until now."""
     began = path[0][1] if path else None
@@ -266,11 +268,7 @@ _REPLACE = "CREATE OR REPLACE MATERIALIZED TABLE (in dbt --full-refresh) creates
 
 
 def lag_of(environment: Environment, name: TableName) -> Lag:
-    """Measure the lag of a table now.
-
-    Raises:
-        MaterializedTableError: There is no such table, or a source cannot be read.
-    """
+    """Measure the lag of a table now; raises as `table_lag`, also without such a table."""
     return table_lag(environment, existing_table(environment, environment.store.full_name(name)))
 
 
@@ -295,10 +293,7 @@ def lag_if_known(environment: Environment, table: StoredTable) -> Lag | None:
 
 
 def drift_of(environment: Environment, name: TableName) -> tuple[Drift, ...]:
-    """Return the changes of a table by other means than its definition.
-
-    It changes nothing, and does not finish an unfinished statement either.
-    """
+    """Return the changes of a table by other means than its definition; change nothing."""
     full = environment.store.full_name(name)
     return tuple(_drift(environment, full, environment.store.find(full)))
 
@@ -401,10 +396,7 @@ class Difference:
 def difference(environment: Environment, name: TableName, limit: int) -> Difference:
     """Compare a table with its query over the positions of its last commit; change nothing.
 
-    Args:
-        environment: The ports.
-        name: The table.
-        limit: The largest number of differing rows to return.
+    It returns up to `limit` differing rows.
 
     Raises:
         MaterializedTableError: There is no such table, or its query is refused now.
@@ -414,9 +406,11 @@ def difference(environment: Environment, name: TableName, limit: int) -> Differe
     analyzed = environment.stored_analyzer.analyze_stored(table.definition.resolved)
     run = environment.run("COMPARE", analyzed)
     baseline = table.definition.baseline
-    result = Difference(
-        str(full), baseline=baseline.describe() if baseline else "", note=_note(analyzed)
-    )
+    note = ""
+    if analyzed.time_dependent:
+        listed = ", ".join(analyzed.time_dependent)
+        note = f"{listed} had the value of the comparison, not that of the refresh"
+    result = Difference(str(full), baseline=baseline.describe() if baseline else "", note=note)
     positions = table.positions
     if positions is None:
         return replace(result, problem=_LOST)
@@ -461,10 +455,3 @@ def _lost_sources(
                 environment.sources.is_readable(names[key], position)
             ):
                 yield f"{position} of the source {key} cannot be read any more"
-
-
-def _note(analyzed: AnalyzedQuery) -> str:
-    if not analyzed.time_dependent:
-        return ""
-    listed = ", ".join(analyzed.time_dependent)
-    return f"{listed} had the value of the comparison, not that of the refresh"

@@ -16,15 +16,15 @@ from dbt.adapters.spark_mt.changes.compatibility import (
 )
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.changes.state_retention import not_kept
-from dbt.adapters.spark_mt.definition.modes import RefreshMode
-from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
-from dbt.adapters.spark_mt.definition.table_state import (
+from dbt.adapters.spark_mt.definition.definition import (
     InconsistentTable,
     Missing,
     StoredTable,
     UnmanagedTable,
     Unreadable,
 )
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
 from dbt.adapters.spark_mt.execution.baseline import loss_of, refresh_outcome, with_origin
 from dbt.adapters.spark_mt.execution.environment import AnalyzedTable
 from dbt.adapters.spark_mt.execution.errors import (
@@ -64,7 +64,7 @@ from dbt.adapters.spark_mt.planning.planner import (
 )
 from dbt.adapters.spark_mt.planning.steps import Plan, Unregister
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
-from dbt.adapters.spark_mt.resolution.state_compatibility import state_problems
+from dbt.adapters.spark_mt.resolution.stream_flow import state_problems
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
 from dbt.adapters.spark_mt.strategies.choice import choose
@@ -75,8 +75,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.changes.changes import Change
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredDefinition
-    from dbt.adapters.spark_mt.definition.table_state import FoundTable
+    from dbt.adapters.spark_mt.definition.definition import FoundTable, StoredDefinition
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
@@ -98,24 +97,28 @@ def plan_with_state(
     Raises:
         DefinitionChangeError: The state does not fit the changed query; every operator is named.
     """
-    wanted, stream = resolution.definition, table.stream
-    if not _keeps_all(resolution) or stream is None or table.positions is None:
+    wanted, process, stream = resolution.definition, resolution.analyzed.process, table.stream
+    keeps_all = (
+        wanted.refresh_mode is RefreshMode.CONTINUOUS
+        and wanted.keeps_state_of(process.name if process else None)
+        and wanted.start_mode.mode.type.resumes
+    )
+    if not keeps_all or stream is None or table.positions is None:
         return None
     kept = kept_by(resolution)
     if not kept.keeps_checkpoint:
         return None
-    streams, table_id = environment.streams, table.definition.table_id
-    if streams is None or not streams.can_resume(table_id, stream):
+    streams, before = environment.streams, table.definition
+    if streams is None or not streams.can_resume(before.table_id, stream):
         return None
-    if problems := _problems(environment, table, resolution, kept):
+    if problems := _state_problems(environment, table, resolution, kept):
         raise not_kept(str(table.name), wanted, problems)
     since = positions_of(kept.followed, table.positions)
     baseline = Baseline(since, table.version, f"START_MODE = {wanted.start_mode.mode.sql}")
-    before = table.definition
     definition = replace(next_definition(before, resolution), baseline=baseline)
     appended = definition.resolved.columns[len(before.resolved.columns) :]
     steps = (
-        *preparation(definition, table.definition),
+        *preparation(definition, before),
         *verification(before, definition, appended),
         *definition_steps(table, definition, table.positions, appended),
     )
@@ -123,17 +126,7 @@ def plan_with_state(
     return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
-def _keeps_all(resolution: Resolution) -> bool:
-    """Whether the state of a changed query is kept."""
-    definition, process = resolution.definition, resolution.analyzed.process
-    return (
-        definition.refresh_mode is RefreshMode.CONTINUOUS
-        and definition.keeps_state_of(process.name if process else None)
-        and definition.start_mode.mode.type.resumes
-    )
-
-
-def _problems(
+def _state_problems(
     environment: Environment, table: StoredTable, resolution: Resolution, choice: Choice
 ) -> tuple[str, ...]:
     stored = table.definition.resolved
@@ -176,11 +169,7 @@ def plan_change(
 ) -> Planned:
     """Plan the change of `table` to a definition; a plan without steps for the same definition.
 
-    Args:
-        environment: The ports.
-        table: The table as it is.
-        resolution: The wanted definition.
-        declares: Whether the statement has the whole definition, and so declares the table.
+    A statement that has the whole definition `declares` the table.
 
     Raises:
         DefinitionChangeError: It cannot be done in place; every violation is named.
@@ -191,7 +180,9 @@ def plan_change(
     if not changes:
         return Planned(Plan(table.name, ()), Action.UNCHANGED)
     raise_if_incompatible(table.name, definition, resolution.definition, changes)
-    definition = _changed_by(environment.owner(), definition, declares=declares)
+    who = environment.owner()
+    owner = who if declares and who else definition.owner
+    definition = replace(definition, owner=owner, changed_by=None if who == owner else who)
     table = replace(table, definition=definition)
     if not any(change.effect is Effect.CONTENT for change in changes):
         return Planned(_plan_without_rows(table, resolution, changes), Action.ALTERED)
@@ -204,7 +195,11 @@ def _plan_rows(
     resolution: Resolution,
     changes: Sequence[Change],
 ) -> Planned:
-    """Plan a change that affects the rows: those of its start mode, or all of them."""
+    """Plan a change that affects the rows: those of its start mode, or all of them.
+
+    Raises:
+        LogHistoryLostError: Rows would be lost, and the statement has no explicit start mode.
+    """
     definition = table.definition
     if (kept := plan_with_state(environment, table, resolution, changes)) is not None:
         return Planned(kept, Action.ALTERED)
@@ -215,27 +210,17 @@ def _plan_rows(
         return Planned(plan, Action.ALTERED, run)
     wanted = begun.resolution if begun else resolution
     if definition.suspended_by_user:
-        _raise_if_rewriting(table, changes)
+        if widened := [c.describe() for c in changes if isinstance(c, ColumnTypeWidened)]:
+            raise WidenedWhileSuspendedError(violations=widened, table=table.name)
         counted = replace(table, definition=replace(definition, baseline=None))
         return Planned(plan_alter_suspended(counted, wanted, changes), Action.ALTERED)
     run = begun.run if begun else filling(environment, "ALTER", resolution)
     run = with_origin(environment, wanted.definition, run)
-    wanted = _losing(table, wanted, run)
+    if loss := loss_of(table, run):
+        if wanted.definition.declared.start_mode is None:
+            raise LogHistoryLostError(table=table.name, loss=loss)
+        wanted = replace(wanted, warnings=(*wanted.warnings, _LOST.format(loss=loss)))
     return Planned(plan_alter(table, wanted, changes, run), Action.ALTERED, run)
-
-
-def _losing(table: StoredTable, wanted: Resolution, run: RefreshRun) -> Resolution:
-    """Warn of rows that are lost because the statement has an explicit start mode.
-
-    Raises:
-        LogHistoryLostError: They would be lost, and the statement has no explicit start mode.
-    """
-    loss = loss_of(table, run)
-    if not loss:
-        return wanted
-    if wanted.definition.declared.start_mode is None:
-        raise LogHistoryLostError(table=table.name, loss=loss)
-    return replace(wanted, warnings=(*wanted.warnings, _LOST.format(loss=loss)))
 
 
 def _plan_without_rows(
@@ -252,7 +237,10 @@ def _plan_without_rows(
     if wanted.refresh_mode is RefreshMode.FULL:
         if definition.resolved.refresh_mode is RefreshMode.FULL:
             return plan_alter(table, resolution, changes, None)
-        return _plan_without_baseline(table, resolution, changes)
+        # The rows stay until the next refresh, and their positions no longer count.
+        counted = replace(table, definition=replace(definition, baseline=None), positions=None)
+        plan = plan_alter(counted, resolution, changes, None)
+        return replace(plan, changes=(*plan.changes, _DROPPED))
     choice = kept_by(resolution, definition.baseline)
     if choice.strategy == NONE:
         raise BaselineNotFollowedError(
@@ -261,62 +249,30 @@ def _plan_without_rows(
     return plan_alter(table, resolution, changes, None)
 
 
-def _plan_without_baseline(
-    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
-) -> Plan:
-    """Plan a change to mode FULL, which computes all rows later.
-
-    The rows stay until then, and their positions no longer count.
-    """
-    definition = replace(table.definition, baseline=None)
-    counted = replace(table, definition=definition, positions=None)
-    plan = plan_alter(counted, resolution, changes, None)
-    return replace(plan, changes=(*plan.changes, _DROPPED))
-
-
 def carry_out(environment: Environment, planned: Planned, found: FoundTable) -> StatementOutcome:
-    """Execute a plan and return its outcome.
+    """Execute a plan for the table that was found, and return its outcome.
 
-    Args:
-        environment: The ports.
-        planned: The plan. If it has no steps, an unfinished statement before it is finished.
-        found: The table under the name when the plan was made.
+    A plan without steps finishes an unfinished statement before it.
     """
     plan = planned.plan
     if isinstance(found, StoredTable) and found.unpublished and not plan.steps:
         plan = plan_publish(found)
     result = perform(plan, environment)
     run = planned.run
-    definition = _definition_after(plan, found)
+    before = found.positions if isinstance(found, StoredTable) else None
+    refresh = refresh_outcome(environment, plan.table, run, before, result) if run else None
+    stored = found.definition if isinstance(found, StoredTable) else None
+    definition = next((d for s in plan.steps if (d := getattr(s, "definition", None))), stored)
     return StatementOutcome(
         table=str(plan.table),
         action=planned.action,
         changes=plan.changes,
         refresh_mode=definition.resolved.refresh_mode.value if definition else "",
-        refresh=refresh_outcome(plan.table, run, found, result, environment) if run else None,
+        refresh=refresh,
         message=_message(planned.action, plan, definition),
         warnings=result.warnings,
         status=definition.status.value if definition else "",
     )
-
-
-def _changed_by(who: Pairs, definition: StoredDefinition, *, declares: bool) -> StoredDefinition:
-    owner = who if declares and who else definition.owner
-    return replace(definition, owner=owner, changed_by=None if who == owner else who)
-
-
-def _raise_if_rewriting(table: StoredTable, changes: Sequence[Change]) -> None:
-    widened = [c.describe() for c in changes if isinstance(c, ColumnTypeWidened)]
-    if widened:
-        raise WidenedWhileSuspendedError(violations=widened, table=table.name)
-
-
-def _definition_after(plan: Plan, found: FoundTable) -> StoredDefinition | None:
-    for step in plan.steps:
-        definition: StoredDefinition | None = getattr(step, "definition", None)
-        if definition is not None:
-            return definition
-    return found.definition if isinstance(found, StoredTable) else None
 
 
 def _message(action: Action, plan: Plan, definition: StoredDefinition | None) -> str:

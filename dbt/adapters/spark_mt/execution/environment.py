@@ -28,10 +28,10 @@ if TYPE_CHECKING:
         Pairs,
         ResolvedDefinition,
         StoredDefinition,
+        StoredTable,
     )
     from dbt.adapters.spark_mt.definition.positions import Baseline
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.context import ExecutionContext
     from dbt.adapters.spark_mt.execution.leases import Managers
     from dbt.adapters.spark_mt.execution.ports import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         TableObserver,
         TableStore,
     )
-    from dbt.adapters.spark_mt.execution.source_states import SourceStates
+    from dbt.adapters.spark_mt.execution.table_history import SourceStates
     from dbt.adapters.spark_mt.query.analyzer import (
         AnalyzedQuery,
         QueryAnalyzer,
@@ -69,7 +69,6 @@ class Quiet:
     """A table that was up to date.
 
     Args:
-        table: The table.
         run: The refresh that had nothing to do.
         at_ms: When it checked, milliseconds since the epoch, UTC.
     """
@@ -82,10 +81,8 @@ class Quiet:
 class QuietTables:
     """Cache of tables that are up to date; safe for several threads.
 
-    Args:
-        store: Compares the versions of tables; its cache is cleared after `FULL_CHECK_MS`.
-        sources: Compares the positions of sources.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
+    It compares the versions of tables and the positions of sources. The cache of the store is
+    cleared after `FULL_CHECK_MS`. Instants are milliseconds since the epoch, UTC.
     """
 
     def __init__(self, store: TableStore, sources: SourceReader, now_ms: Callable[[], int]) -> None:
@@ -119,19 +116,15 @@ class QuietTables:
         if now - self._forgot_ms >= FULL_CHECK_MS:
             self._forgot_ms = now
             self._store.forget()
-        if now - quiet.at_ms < FULL_CHECK_MS and self._is_as_found(quiet):
+        table, run = quiet.table, quiet.run
+        if (
+            now - quiet.at_ms < FULL_CHECK_MS
+            and self._store.is_newest(table.name, table.version)
+            and all(self._sources.is_current(s, run.positions[str(s.name)]) for s in run.sources)
+        ):
             return quiet
         self.forget(name)
         return None
-
-    def _is_as_found(self, quiet: Quiet) -> bool:
-        if not self._store.is_newest(quiet.table.name, quiet.table.version):
-            return False
-        positions = quiet.run.positions
-        return all(
-            self._sources.is_current(source, positions[str(source.name)])
-            for source in quiet.run.sources
-        )
 
 
 class StoredQueryAnalyzer(Protocol):
@@ -143,7 +136,25 @@ class StoredQueryAnalyzer(Protocol):
         Raises:
             QueryError: The engine refuses it now.
         """
-        ...
+
+
+class Storage(Protocol):
+    """Maintenance of tables and of their partial sums; rows stay as they are."""
+
+    def compact(self, name: TableName, table_id: str) -> None:
+        """Merge the small files that many commits left.
+
+        Nothing else may write to the table at the same time: one of both would have a conflict.
+        """
+
+    def vacuum(self, name: TableName, table_id: str, kept_ms: int) -> None:
+        """Remove files that were replaced longer ago than that; milliseconds, at least a week."""
+
+    def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
+        """Remove the checkpoints in which no stream of these tables ran for a week.
+
+        Never those of other tables: several catalogs may keep theirs in the same place.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +174,7 @@ class Environment:
         quiet: Tables that were up to date at the last check of a host or schedule.
         managers: Returns the manager that keeps a catalog fresh.
         handlers: Returns the serialized refresh handler that was recorded for a table.
+        storage: Maintains tables.
         streams: Runs streams in this process; None if that is impossible.
     """
 
@@ -184,6 +196,7 @@ class Environment:
     managers: Managers
     handlers: Callable[[TableName], bytes]
     quiet: QuietTables
+    storage: Storage
     owner: Callable[[], Pairs] = tuple
     streams: StreamRunner | None = None
 
@@ -208,15 +221,12 @@ class Environment:
             statement_context = replace(
                 statement_context, compare=partial(incompatibilities, name, stored)
             )
-        settings = self._deriving(name)
-        resolver = Resolver(self.analyzer, self.upstream, settings, self.clock, validation)
-        return resolver.resolve(name, declared, stored, statement_context)
+        return self._resolver(name).resolve(name, declared, stored, statement_context)
 
     def resolve_clauses(self, declared: DeclaredDefinition, stored: StoredDefinition) -> Resolution:
         """Resolve other clauses with the stored query; raise every violation at once."""
         analyzed = self.stored_analyzer.analyze_stored(stored.resolved)
-        settings = self._deriving(stored.name)
-        resolver = Resolver(self.analyzer, self.upstream, settings, self.clock, validation)
+        resolver = self._resolver(stored.name)
         return resolver.resolve_clauses(stored.name, declared, stored, analyzed)
 
     def run(
@@ -226,13 +236,10 @@ class Environment:
         definition: ResolvedDefinition | None = None,
         baseline: Baseline | None = None,
     ) -> RefreshRun:
-        """Return a new run with the current positions of its sources.
+        """Return a new run with the current positions of the sources of a query.
 
-        Args:
-            trigger: The statement, schedule or host that starts it.
-            analyzed: The query.
-            definition: The definition that it fills; the run then has a strategy.
-            baseline: The positions from which the table counts its sources.
+        With a definition it has a strategy. The baseline has the positions from which the table
+        counts its sources.
         """
         started = self.now_ms()
         positions = self.sources.positions(analyzed.sources)
@@ -241,11 +248,13 @@ class Environment:
             return run
         return replace(run, choice=choose(definition, analyzed, baseline))
 
-    def _deriving(self, name: TableName) -> Settings:
-        """Return the settings for what a definition leaves open: those of a live manager.
+    def _resolver(self, name: TableName) -> Resolver:
+        """Return a resolver, with the settings of a live manager for what a definition leaves open.
 
         So dbt runs under other settings do not change a mode back and forth.
         """
         lease = self.managers.live(name.catalog or "")
-        own = self.settings()
-        return own if lease is None else own.derived_as(Settings.from_confs(dict(lease.settings)))
+        settings = self.settings()
+        if lease is not None:
+            settings = settings.derived_as(Settings.from_confs(dict(lease.settings)))
+        return Resolver(self.analyzer, self.upstream, settings, self.clock, validation)

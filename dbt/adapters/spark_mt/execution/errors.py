@@ -526,3 +526,15 @@ class NotPlannableError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_NOT_PLANNABLE"
     text = "A plan can be made of CREATE and of ALTER of a definition, but not of: {statement}"
     remedy = "Send such a statement; planning it changes nothing."
+
+
+class WaitTimeoutError(MaterializedTableError):
+    """A table is not started, or not fresh, within the time."""
+
+    condition = "MATERIALIZED_TABLE_WAIT_TIMEOUT"
+    text = "The materialized table {table} is not {wanted} after {seconds} seconds: {problem}."
+    remedy = (
+        "The manager's page and DESC EXTENDED show the cause; raise `at_most` of the model's "
+        "config `wait`, or set it to none. The definition is stored, and the manager continues; "
+        "nothing else was changed."
+    )

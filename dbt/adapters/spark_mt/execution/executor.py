@@ -16,13 +16,14 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
-from dbt.adapters.spark_mt.definition.table_state import (
+from dbt.adapters.spark_mt.definition.definition import (
     InconsistentTable,
     Missing,
     StoredTable,
     Unreadable,
 )
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.context import run_sequential
 from dbt.adapters.spark_mt.execution.errors import (
     InconsistentTableError,
@@ -33,7 +34,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
-from dbt.adapters.spark_mt.planning.planner import definition_steps, plan_publish
+from dbt.adapters.spark_mt.planning.planner import definition_steps, plan_publish, plan_status
 from dbt.adapters.spark_mt.planning.steps import (
     HOSTED,
     SCHEDULED,
@@ -54,8 +55,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.execution.context import Action, RunBoth
-    from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
+    from dbt.adapters.spark_mt.execution.context import RunBoth
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StepRunner
     from dbt.adapters.spark_mt.planning.steps import RefreshRun, Step
@@ -80,10 +80,7 @@ def execute(
     failure is reported as such, and the next statement on the table repeats it.
 
     Rows of the registry and of the log of refreshes are written in parallel with the other steps
-    after the commit. They are an index, so a row that could not be written is only a warning. Only
-    publication waits for them: a published definition means, also after a crash, that nothing is
-    left to do. Otherwise a table could stay without a row of the registry, and SHOW would not list
-    it.
+    after the commit. They are an index, so a row that could not be written is only a warning.
 
     Args:
         plan: The steps.
@@ -109,15 +106,21 @@ def execute(
     def record() -> None:
         not_recorded.extend(_record(logged, runner, finished and (lambda: finished(committed))))
 
-    publishes = any(isinstance(step, Publish) for step in follow_ups)
-    order = _first if publishes or not follow_ups else run_both
-    order(record, lambda: _follow_up(plan, follow_ups, runner, warnings))
+    def follow_up() -> None:
+        try:
+            for step in follow_ups:
+                warnings.extend(runner.run(step).warnings)
+        except Exception as error:
+            raise UnfinishedChangeError(table=plan.table, problem=problem_of(error)) from error
+
+    # A published definition means, also after a crash, that nothing is left to do. So it waits for
+    # the rows: otherwise a table could stay without one, and SHOW would not list it.
+    if not follow_ups or any(isinstance(step, Publish) for step in follow_ups):
+        record()
+        follow_up()
+    else:
+        run_both(record, follow_up)
     return replace(committed, warnings=(*warnings, *not_recorded))
-
-
-def _first(background: Action, main: Action) -> None:
-    background()
-    main()
 
 
 def _commit(plan: Plan, runner: StepRunner, warnings: list[str]) -> StepResult:
@@ -137,14 +140,6 @@ def _commit(plan: Plan, runner: StepRunner, warnings: list[str]) -> StepResult:
         if step.phase is Phase.COMMIT:
             committed = result
     return committed
-
-
-def _follow_up(plan: Plan, steps: Sequence[Step], runner: StepRunner, warnings: list[str]) -> None:
-    try:
-        for step in steps:
-            warnings += runner.run(step).warnings
-    except Exception as error:
-        raise UnfinishedChangeError(table=plan.table, problem=problem_of(error)) from error
 
 
 def _record(steps: Sequence[Step], runner: StepRunner, job: Callable[[], Job] | None) -> list[str]:
@@ -184,7 +179,12 @@ def perform(plan: Plan, environment: Environment) -> StepResult:
     job = _job_of(plan, environment)
     if job is None:
         return execute(plan, environment.runner, execution_context.run_both)
-    waits = _may_wait(plan, job, execution_context.deferred)
+    # Rows may wait if a manager's host refreshes a table whose definition stays as it is.
+    waits = (
+        execution_context.deferred.covered
+        and job.kind is JobKind.CONTINUOUS
+        and not any(isinstance(step, Publish) for step in plan.steps)
+    )
     recorder = DeferredJobRecorder(environment, job) if waits else JobRecorder(environment, job)
     runner = _DeferringRunner(environment) if waits else environment.runner
     heartbeat = execution_context.heartbeat(recorder.beat)
@@ -212,12 +212,7 @@ def record_skipped(environment: Environment, definition: StoredDefinition, run: 
 
 @dataclass(slots=True)
 class JobRecorder:
-    """Writer of one job's rows in the log; a failed write does not fail the job.
-
-    Args:
-        is_over: Whether the log has the end of the job.
-        problems: Why rows could not be written, for the user.
-    """
+    """Writer of one job's rows in the log; a failed write is a problem for the user to read."""
 
     environment: Environment
     job: Job
@@ -233,7 +228,7 @@ class JobRecorder:
         return replace(self.job, last_heartbeat_ms=self.environment.now_ms())
 
     def ended(self, status: JobStatus, rows: int | None = None, error: str = "") -> Job:
-        """Return the last row of the job, and set `is_over`."""
+        """Return the last row of the job; nothing is left to record then."""
         self.is_over = True
         now = self.environment.now_ms()
         return replace(
@@ -241,7 +236,7 @@ class JobRecorder:
         )
 
     def failed(self, error: BaseException) -> Job:
-        """Return the last row of the job, with the reason, and set `is_over`."""
+        """Return the last row of a job with the reason of its failure."""
         canceled = self.environment.execution_context.is_cancellation(error)
         is_conflict = isinstance(error, CommitConflictError)
         status = JobStatus.CANCELED if canceled or is_conflict else JobStatus.FAILED
@@ -292,12 +287,6 @@ class _DeferringRunner:
         self._runner.undo(step)
 
 
-def _may_wait(plan: Plan, job: Job, deferred: DeferredRows) -> bool:
-    """Whether a manager's host refreshes a table whose definition stays as it is."""
-    publishes = any(isinstance(step, Publish) for step in plan.steps)
-    return deferred.covered and job.kind is JobKind.CONTINUOUS and not publishes
-
-
 def _job_of(plan: Plan, environment: Environment) -> Job | None:
     """Return the job of a plan whose commit computes rows; there is at most one such step."""
     for step in plan.steps:
@@ -344,9 +333,7 @@ def retrying(
 ) -> _T:
     """Run `operation` again when another writer was first; it reads everything again each time.
 
-    Args:
-        operation: What to do.
-        writer_priority: Entered before the second attempt, for all further ones.
+    All attempts after the first one run in `writer_priority`.
 
     Raises:
         CommitConflictError: Other writers were first in five attempts in a row.
@@ -362,21 +349,31 @@ def retrying(
 
 @contextmanager
 def writer_priority(environment: Environment, name: TableName) -> Iterator[None]:
-    """Keep hosts of a table from beginning new batches while the block runs.
+    """Keep hosts of the table with a full name from beginning new batches while the block runs.
 
     Hosts wait only while the log has recent heartbeats of the block's job, so never for ever. If
     no host wrote the newest rows, the block runs without priority.
-
-    Args:
-        environment: The ports.
-        name: The table's full name.
     """
     environment.store.forget()
     table = environment.store.find(name)
-    if not isinstance(table, StoredTable) or not _is_hosted(table):
+    last = table.last_refresh if isinstance(table, StoredTable) else None
+    if not isinstance(table, StoredTable) or last is None or last.trigger != HOSTED:
         yield
         return
-    recorder = JobRecorder(environment, _priority_job(environment, table))
+    resolved, now = table.definition.resolved, environment.now_ms()
+    job = Job(
+        job_id=environment.new_id(),
+        table=table.name,
+        kind=JobKind.MANUAL,
+        status=JobStatus.RUNNING,
+        started_at_ms=now,
+        last_heartbeat_ms=now,
+        owner=environment.execution_context.processes.owner(),
+        trigger="TURN",
+        refresh_mode=resolved.refresh_mode.value,
+        freshness=resolved.freshness.sql,
+    )
+    recorder = JobRecorder(environment, job)
     recorder.beat()
     heartbeat = environment.execution_context.heartbeat(recorder.beat)
     try:
@@ -385,10 +382,6 @@ def writer_priority(environment: Environment, name: TableName) -> Iterator[None]
     finally:
         heartbeat.stop()
         recorder.write(recorder.ended(JobStatus.SKIPPED))
-
-
-def _is_hosted(table: StoredTable) -> bool:
-    return table.last_refresh is not None and table.last_refresh.trigger == HOSTED
 
 
 def _take_number(environment: Environment, name: TableName) -> None:
@@ -404,20 +397,12 @@ def _take_number(environment: Environment, name: TableName) -> None:
             return
 
 
-def _priority_job(environment: Environment, table: StoredTable) -> Job:
-    resolved, now = table.definition.resolved, environment.now_ms()
-    return Job(
-        job_id=environment.new_id(),
-        table=table.name,
-        kind=JobKind.MANUAL,
-        status=JobStatus.RUNNING,
-        started_at_ms=now,
-        last_heartbeat_ms=now,
-        owner=environment.execution_context.processes.owner(),
-        trigger="TURN",
-        refresh_mode=resolved.refresh_mode.value,
-        freshness=resolved.freshness.sql,
-    )
+def suspend(environment: Environment, table: StoredTable, reason: str, sentence: str) -> None:
+    """Suspend a table with the reason, unless it is suspended already."""
+    definition = table.definition
+    if definition.status is not RefreshStatus.SUSPENDED:
+        after = replace(definition, status=RefreshStatus.SUSPENDED, status_reason=reason)
+        perform(plan_status(table, after, sentence), environment)
 
 
 def stored_table(environment: Environment, name: TableName) -> StoredTable:

@@ -27,19 +27,15 @@ class LeaseLog(Protocol):
 
     def newest(self, catalog: str) -> Lease | None:
         """Return the newest state of the lease with the highest term."""
-        ...
 
     def take(self, lease: Lease) -> bool:
         """Claim a term; if several managers claim the same term, one of them gets it."""
-        ...
 
     def write(self, lease: Lease) -> None:
         """Write another row of a lease that is held or released."""
-        ...
 
     def beat(self, lease: Lease) -> None:
         """Record a heartbeat of a lease that is still held; this is no commit."""
-        ...
 
 
 def holds(lease: Lease | None, processes: Processes, now_ms: int) -> bool:
@@ -54,7 +50,6 @@ class Claim:
     """A manager's claim of a catalog's lease.
 
     Args:
-        catalog: The catalog.
         owner: The manager's process.
         address: Returns the address of its REST interface, once that is known.
         settings: The settings in force in it.
@@ -157,10 +152,11 @@ class Leadership:
             self._other, self._other_since_ms = lease, now
 
     def _is_over(self, lease: Lease, now: int) -> bool:
-        if lease.is_released or lease.owner == self._claim.owner:
-            return True
-        return self._processes.is_gone(lease.owner) or (
-            now - self._other_since_ms >= lease.silence_ms
+        return (
+            lease.is_released
+            or lease.owner == self._claim.owner
+            or self._processes.is_gone(lease.owner)
+            or now - self._other_since_ms >= lease.silence_ms
         )
 
 
@@ -169,13 +165,7 @@ CHECK_MS = 10_000
 
 
 class Managers:
-    """Lookup of a catalog's manager, at most every ten seconds.
-
-    Args:
-        leases: The leases of catalogs.
-        processes: Identifies the processes of this machine that have ended.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
-    """
+    """Lookup of a catalog's manager, at most every ten seconds; arguments as for `Leadership`."""
 
     def __init__(self, leases: LeaseLog, processes: Processes, now_ms: Callable[[], int]) -> None:
         self._leases = leases

@@ -5,19 +5,28 @@ Each operation reads its tables again. None relies on the results of an operatio
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from dbt.adapters.spark_mt.changes.differ import configuration_changes, diff, keep_configuration
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.definition import StoredTable, Unreadable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, about
-from dbt.adapters.spark_mt.definition.modes import RefreshMode, Wait
-from dbt.adapters.spark_mt.definition.table_state import StoredTable, Unreadable
-from dbt.adapters.spark_mt.execution.adopt import Adoptions
-from dbt.adapters.spark_mt.execution.alter import Alterations, Lifecycle, plannable, planned_by
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, Wait
+from dbt.adapters.spark_mt.definition.positions import FollowedPosition
+from dbt.adapters.spark_mt.execution.alter import (
+    Adoptions,
+    Alterations,
+    Lifecycle,
+    plannable,
+    planned_by,
+)
 from dbt.adapters.spark_mt.execution.create import Definitions
-from dbt.adapters.spark_mt.execution.errors import StreamsOverConnectError
+from dbt.adapters.spark_mt.execution.errors import StreamsOverConnectError, WaitTimeoutError
 from dbt.adapters.spark_mt.execution.executor import existing_table, stored_table
+from dbt.adapters.spark_mt.execution.jobs import keeper_of
+from dbt.adapters.spark_mt.execution.ports import reaches
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import (
     KeptConfiguration,
@@ -29,32 +38,88 @@ from dbt.adapters.spark_mt.execution.results import (
     refresh_result,
 )
 from dbt.adapters.spark_mt.execution.show import Inspection, JobInspection
-from dbt.adapters.spark_mt.execution.waiting import await_fresh, await_started, keeper_of
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, explained, refused, summarize
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
+from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.statements import nodes
+from dbt.adapters.spark_mt.statements.nodes import render
 from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
-from dbt.adapters.spark_mt.statements.renderer import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from dbt.adapters.spark_mt.execution.environment import AnalyzedTable, Environment
+    from dbt.adapters.spark_mt.execution.jobs import Keeper
     from dbt.adapters.spark_mt.planning.steps import Plan
 
     Relay = Callable[[str], StatementResult]
 
 
+_POLL_S = 0.5
+
+
+def await_started(
+    environment: Environment,
+    name: TableName,
+    at_most_s: float,
+    pause: Callable[[float], None] = time.sleep,
+) -> Keeper:
+    """Wait until a manager refreshes a table.
+
+    Raises:
+        WaitTimeoutError: No manager does within the time, in seconds.
+    """
+    for _ in range(max(1, int(at_most_s / _POLL_S))):
+        if (keeper := keeper_of(environment, name)) is not None:
+            return keeper
+        pause(_POLL_S)
+    running = environment.managers.live(name.catalog or "")
+    problem = f"{running.owner} has not taken it over" if running else "no manager runs"
+    raise WaitTimeoutError(table=name, wanted="started", seconds=round(at_most_s), problem=problem)
+
+
+def await_fresh(
+    environment: Environment,
+    name: TableName,
+    at_most_s: float,
+    pause: Callable[[float], None] = time.sleep,
+) -> StoredTable:
+    """Wait until the rows of a CONTINUOUS table reflect what its sources have now.
+
+    Returns:
+        The table as it is then.
+
+    Raises:
+        WaitTimeoutError: They do not within the time, in seconds, or never will.
+    """
+    table = stored_table(environment, name)
+    resolved = table.definition.resolved
+    analyzed = environment.stored_analyzer.analyze_stored(resolved)
+    followed = row_shape(resolved, analyzed).followed
+    now = environment.sources.positions(analyzed.sources)
+    wanted = {s: at for s in followed if isinstance(at := now[s], FollowedPosition)}
+    for _ in range(max(1, int(at_most_s / _POLL_S))):
+        if reaches(table.positions, wanted):
+            return table
+        if table.definition.status is RefreshStatus.SUSPENDED:
+            break
+        pause(_POLL_S)
+        environment.store.forget()
+        table = stored_table(environment, name)
+    definition = table.definition
+    problem = "its sources have more than its rows reflect"
+    if definition.status is RefreshStatus.SUSPENDED:
+        problem = f"it is suspended ({definition.status_reason or 'by the user'})"
+    elif definition.resolved.refresh_mode is not RefreshMode.CONTINUOUS:
+        problem = "it is refreshed at its scheduled times"
+    raise WaitTimeoutError(table=name, wanted="fresh", seconds=round(at_most_s), problem=problem)
+
+
 RefreshPolicy = Literal["auto", "always", "never"]
 _CREATE_OR_ALTER = nodes.CreateForm.CREATE_OR_ALTER
 _EXPLAIN = columns(
-    ("step", "STRING"),
-    ("change", "STRING"),
-    ("effect", "STRING"),
-    ("keeps", "STRING"),
-    ("loses", "STRING"),
-    ("reason", "STRING"),
+    *((name, "STRING") for name in ("step", "change", "effect", "keeps", "loses", "reason"))
 )
 
 
@@ -193,10 +258,7 @@ class TableOperations:
         environment = self._current()
         name = environment.store.full_name(create.name)
         found = environment.store.find(name)
-        if (
-            not isinstance(found, StoredTable)
-            or create.form is not nodes.CreateForm.CREATE_OR_ALTER
-        ):
+        if not isinstance(found, StoredTable) or create.form is not _CREATE_OR_ALTER:
             return KeptConfiguration(statement)
         wanted = environment.resolve(name, create.declared, found.definition)
         left = configuration_changes(diff(found.definition.resolved, wanted.definition))
@@ -221,8 +283,11 @@ class TableOperations:
         with about(name):
             if scheduled_at is None:
                 return Refreshes(environment).refresh(table, force=force)
-            aware = scheduled_at if scheduled_at.tzinfo else self._in_zone_of(table, scheduled_at)
-            return Refreshes(environment).refresh_scheduled(table, aware)
+            if scheduled_at.tzinfo is None:
+                stored = existing_table(environment, environment.store.full_name(table))
+                zone = dict(stored.definition.resolved.context.confs)[SESSION_TIME_ZONE]
+                scheduled_at = scheduled_at.replace(tzinfo=parse_zone(zone))
+            return Refreshes(environment).refresh_scheduled(table, scheduled_at)
 
     def suspend(self, name: str) -> StatementOutcome:
         """Suspend a table: no schedule and no run refreshes it until it is resumed.
@@ -273,8 +338,7 @@ class TableOperations:
         Args:
             name: The table's name, in backticks where it needs them.
         """
-        environment = self.environment
-        found = keeper_of(environment, environment.store.full_name(parse_name(name)))
+        found = keeper_of(self.environment, self.environment.store.full_name(parse_name(name)))
         return "" if found is None else found.describe()
 
     def wait_for(self, name: str, wait: Wait, at_most: float) -> None:
@@ -305,21 +369,18 @@ class TableOperations:
 
     def is_materialized(self, name: TableName) -> bool:
         """Return whether a table is a materialized one, by reading the table itself."""
-        environment = self._current()
-        found = environment.store.find(environment.store.full_name(name))
-        return isinstance(found, StoredTable | Unreadable)
+        store = self._current().store
+        return isinstance(store.find(store.full_name(name)), StoredTable | Unreadable)
 
     def reads(self, query: str, name: TableName) -> bool:
         """Whether `query` reads `name`, directly or through views; no row is computed."""
         full = self.environment.store.full_name(name)
-        sources = self.environment.analyzer.analyze(query).sources
-        return any(source.name == full for source in sources)
+        return any(s.name == full for s in self.environment.analyzer.analyze(query).sources)
 
     def _carried_out(self, statement: nodes.Statement, text: str) -> StatementResult:
         """Carry out a statement, here or in a process that can run streams."""
-        environment = self._current()
         try:
-            result = carried_out(statement, environment)
+            result = carried_out(statement, self._current())
         except StreamsOverConnectError:
             if self._relay is None:
                 raise
@@ -329,7 +390,6 @@ class TableOperations:
         return result
 
     def _changed(self, statement: nodes.Suspend | nodes.Resume) -> StatementOutcome:
-        """Carry out a statement that was not written as a text."""
         outcome = self._carried_out(statement, render(statement)).outcome
         if outcome is None:
             raise TypeError(statement)
@@ -349,14 +409,7 @@ class TableOperations:
         return full.catalog or "", full.schema or ""
 
     def _adoptions(self) -> Adoptions:
-        environment = self._current()
-        return Adoptions(environment, Definitions(environment))
-
-    def _in_zone_of(self, name: TableName, scheduled: datetime) -> datetime:
-        full = self.environment.store.full_name(name)
-        resolved = existing_table(self.environment, full).definition.resolved
-        zone = dict(resolved.context.confs)[SESSION_TIME_ZONE]
-        return scheduled.replace(tzinfo=parse_zone(zone))
+        return Adoptions(self._current())
 
     def _declared(
         self, create: nodes.CreateTable, statement: str
@@ -364,13 +417,8 @@ class TableOperations:
         """Carry out CREATE, here or in a process that can run streams."""
         try:
             return Definitions(self.environment).declare(create)
-        except StreamsOverConnectError:
-            if self._relay is None:
-                raise
-            outcome = self._relay(statement).outcome
-            if outcome is None:
-                raise
-            return outcome, None
+        except StreamsOverConnectError as error:
+            return self._relayed(statement, error), None
 
     def _refreshed(
         self, name: TableName, analyzed_table: AnalyzedTable | None, *, force: bool
@@ -380,25 +428,28 @@ class TableOperations:
         try:
             requested = RequestedRefresh(force=force)
             return Refreshes(environment).carry_out(name, requested, analyzed_table)
-        except StreamsOverConnectError:
-            if self._relay is None or force:
+        except StreamsOverConnectError as error:
+            if force:
                 raise
-            outcome = self._relay(f"ALTER MATERIALIZED TABLE {name.sql} REFRESH").outcome
-            if outcome is None or outcome.refresh is None:
+            done = self._relayed(f"ALTER MATERIALIZED TABLE {name.sql} REFRESH", error).refresh
+            if done is None:
                 raise
-            return outcome.refresh
+            return done
+
+    def _relayed(self, statement: str, error: StreamsOverConnectError) -> StatementOutcome:
+        """Carry out a statement in a process that can run streams; raise `error` without one."""
+        outcome = None if self._relay is None else self._relay(statement).outcome
+        if outcome is None:
+            raise error
+        return outcome
 
 
 _CARRY_OUT: dict[type, Callable[[Any, Environment], StatementResult]] = {
     nodes.CreateTable: lambda s, e: change_result(s.form.value, Definitions(e).create(s)),
     nodes.DropTable: lambda s, e: change_result("DROP", Definitions(e).drop(s)),
     nodes.Refresh: lambda s, e: refresh_result(Refreshes(e).refresh(s.name, s.partition)),
-    nodes.Suspend: lambda s, e: change_result(
-        "SUSPEND", Lifecycle(e, Refreshes(e)).suspend(s.name)
-    ),
-    nodes.Resume: lambda s, e: change_result(
-        "RESUME", Lifecycle(e, Refreshes(e)).resume(s.name, s.options)
-    ),
+    nodes.Suspend: lambda s, e: change_result("SUSPEND", Lifecycle(e).suspend(s.name)),
+    nodes.Resume: lambda s, e: change_result("RESUME", Lifecycle(e).resume(s.name, s.options)),
     **dict.fromkeys(
         [each for each in nodes.PLANNED if each is not nodes.CreateTable],
         lambda s, e: change_result("ALTER", Alterations(e).alter(s)),
@@ -431,11 +482,7 @@ def _explained(plan: Plan) -> StatementResult:
 
 
 def created(statement: str, *forms: nodes.CreateForm) -> nodes.CreateTable:
-    """Parse CREATE MATERIALIZED TABLE.
-
-    Args:
-        statement: The statement.
-        forms: The forms that are expected; none for every form.
+    """Parse CREATE MATERIALIZED TABLE in one of the expected forms, or without any in every form.
 
     Raises:
         TypeError: It is another statement.

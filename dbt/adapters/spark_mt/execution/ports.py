@@ -9,14 +9,25 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, StreamMetadata
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
+from dbt.adapters.spark_mt.resolution.options import read_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.columns import FieldName, TableName
+    from dbt.adapters.spark_mt.definition.definition import (
+        CatalogEntry,
+        FoundTable,
+        Pairs,
+        PlainTable,
+        StoredTable,
+        StreamMetadata,
+    )
+    from dbt.adapters.spark_mt.definition.freshness import Freshness
     from dbt.adapters.spark_mt.definition.job import Job
+    from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
     from dbt.adapters.spark_mt.definition.positions import (
         ChangeExtent,
         ChangeKind,
@@ -25,15 +36,6 @@ if TYPE_CHECKING:
         Positions,
         VersionedPosition,
     )
-    from dbt.adapters.spark_mt.definition.source_columns import FieldName
-    from dbt.adapters.spark_mt.definition.table_state import (
-        CatalogEntry,
-        FoundTable,
-        PlainTable,
-        StoredTable,
-    )
-    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
-    from dbt.adapters.spark_mt.execution.table_history import Commit
     from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register, Step
     from dbt.adapters.spark_mt.query.analyzer import Source
 
@@ -81,19 +83,15 @@ class TableStore(Protocol):
 
     def full_name(self, name: TableName) -> TableName:
         """Complete `name` with the current catalog and schema."""
-        ...
 
     def find(self, name: TableName) -> FoundTable:
         """Find a table by reading the table itself, never an index of tables."""
-        ...
 
     def is_newest(self, name: TableName, version: int) -> bool:
         """Whether a version of a table is its newest, as cheaply as possible."""
-        ...
 
     def forget(self) -> None:
         """Clear all caches, so that every table is read again."""
-        ...
 
     def plain(self, name: TableName) -> PlainTable | None:
         """Return the plain table with versions under the full name `name`, if it is one.
@@ -101,15 +99,12 @@ class TableStore(Protocol):
         Raises:
             UnreadableDefinitionError: It has a definition that cannot be read.
         """
-        ...
 
     def castable(self, literal: str, type_: str) -> bool:
         """Whether the SQL literal has a value of the type."""
-        ...
 
     def is_empty(self, name: TableName) -> bool:
         """Whether an existing table has no rows."""
-        ...
 
 
 class SourceReader(Protocol):
@@ -122,18 +117,15 @@ class SourceReader(Protocol):
             SourceNotFoundError: A source is gone.
             BusySourcesError: The sources change faster than they can be read.
         """
-        ...
 
     def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
         """Whether the source still has exactly the version that `position` names."""
-        ...
 
     def columns(self, source: TableName, at: VersionedPosition) -> tuple[FieldName, ...] | None:
         """Return the columns of a version; None if it can no longer be read."""
 
     def is_current(self, source: Source, position: Position) -> bool:
         """Whether a source is certainly at a position, as cheaply as possible."""
-        ...
 
     def earliest(self, source: TableName) -> FollowedPosition | None:
         """Return the first position that a log has now; None for a source that is no log.
@@ -141,7 +133,6 @@ class SourceReader(Protocol):
         Raises:
             SourceNotFoundError: It is gone.
         """
-        ...
 
     def changes(
         self, source: TableName, after: FollowedPosition, upto: FollowedPosition
@@ -151,13 +142,11 @@ class SourceReader(Protocol):
         Raises:
             SourceNotFoundError: It is gone.
         """
-        ...
 
     def extent(
         self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeExtent:
         """Return the extent of change of a source between two of its positions, from its log."""
-        ...
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
         """Return the position of a source at an instant (milliseconds, UTC).
@@ -165,7 +154,6 @@ class SourceReader(Protocol):
         Raises:
             SourceNotFoundError: It is gone.
         """
-        ...
 
 
 class StepRunner(Protocol):
@@ -178,11 +166,9 @@ class StepRunner(Protocol):
             CommitConflictError: Another commit came before this step's commit.
             MaterializedTableError: The step cannot be done; each cause has its own class.
         """
-        ...
 
     def undo(self, step: Step) -> None:
         """Remove the remains of a step that failed, or that is void because a later one failed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,41 +190,92 @@ class RegistryEntry:
     recorded_at_ms: int
 
 
-class Registry(Protocol):
-    """Lists tables without reading each of them."""
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """A table's newest row in the registry: an index, never the source of a definition.
+
+    Args:
+        name: Its full name.
+        generation: The generation of the definition that was recorded.
+        declared_refresh_mode: AUTOMATIC, CONTINUOUS or FULL.
+        freshness: The lag that is allowed.
+        status_reason: Why it is suspended, if no user did that.
+        zone: The stored time zone of its schedule.
+        formatters: The datetime pattern of each partition column that has one.
+        reads: Full names of its sources.
+        derived_from: The settings from which mode and freshness were derived; None if the row does
+            not have them.
+        last_refresh_at_ms: When its rows were computed, milliseconds since the epoch, UTC.
+        rows: Rows that this refresh wrote.
+        recorded_at_ms: When this was recorded.
+    """
+
+    name: TableName
+    table_id: str
+    generation: int
+    refresh_mode: RefreshMode
+    declared_refresh_mode: str
+    freshness: Freshness
+    status: RefreshStatus
+    status_reason: str = ""
+    zone: str = "UTC"
+    formatters: Pairs = ()
+    reads: tuple[str, ...] = ()
+    derived_from: Pairs | None = None
+    last_refresh_at_ms: int | None = None
+    rows: int | None = None
+    recorded_at_ms: int = 0
+
+
+def known_table(step: Register, now_ms: int) -> KnownTable:
+    """Return the row that a registration writes at an instant (milliseconds, UTC)."""
+    definition, refresh = step.definition, step.refresh
+    resolved = definition.resolved
+    return KnownTable(
+        name=definition.name,
+        table_id=definition.table_id,
+        generation=definition.generation,
+        refresh_mode=resolved.refresh_mode,
+        declared_refresh_mode=definition.declared.logical_refresh_mode.value,
+        freshness=resolved.freshness,
+        status=definition.status,
+        status_reason=definition.status_reason,
+        zone=dict(resolved.context.confs).get(SESSION_TIME_ZONE, "UTC"),
+        formatters=tuple(read_options(definition.declared.options).date_formatters),
+        reads=tuple(sorted(step.positions or {})),
+        derived_from=resolved.derived_from,
+        last_refresh_at_ms=refresh.started_at_ms if refresh else None,
+        rows=refresh.rows if refresh else None,
+        recorded_at_ms=now_ms,
+    )
+
+
+class ManagedRegistry(Protocol):
+    """The registry of tables, which lists them without reading each of them."""
 
     def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
         """Return the tables of one schema that exist, ordered by name."""
-        ...
 
     def knows(self, name: TableName) -> bool:
         """Whether there is a row for `name`, also if the table no longer exists."""
-        ...
 
     def known(self, catalog: str) -> tuple[TableName, ...]:
         """Return every table of a catalog that was recorded and not dropped, ordered by name.
 
         It is one read for any number of tables. Some of them may be gone meanwhile.
         """
-        ...
-
-
-class ManagedRegistry(Registry, Protocol):
-    """The registry, with reads and writes for managers."""
 
     def version(self, catalog: str) -> int:
         """Return a number that changes with every new row, as cheaply as possible.
 
         Rows about refreshes count, too. It is -1 without a registry.
         """
-        ...
 
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name.
 
         It is one read for any number of tables. A row that an older release wrote is left out.
         """
-        ...
 
     def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
         """Record the refresh handlers of tables from now on, all in one commit.
@@ -247,15 +284,12 @@ class ManagedRegistry(Registry, Protocol):
             catalog: The catalog of the tables.
             handlers: The serialized refresh handler by table; empty for none.
         """
-        ...
 
     def handler(self, name: TableName) -> bytes:
         """Return the serialized refresh handler of a table; empty without one."""
-        ...
 
     def handlers(self, catalog: str) -> Mapping[TableName, bytes]:
         """Return the newest handler of each table, also of tables that were dropped; one read."""
-        ...
 
 
 class JobLog(Protocol):
@@ -270,19 +304,15 @@ class JobLog(Protocol):
         Returns:
             The version of the registry that this made; -1 if that is not known.
         """
-        ...
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs with a heartbeat since an instant, the newest start first."""
-        ...
 
     def job(self, catalog: str, job_id: str) -> Job | None:
         """Return one job, or None if there is no such job."""
-        ...
 
     def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs of a schema's tables with a heartbeat since, and without an end."""
-        ...
 
 
 class ManagedJobLog(JobLog, Protocol):
@@ -296,18 +326,15 @@ class ManagedJobLog(JobLog, Protocol):
             per_table: The largest number of jobs of a table.
             since_ms: Milliseconds since the epoch, UTC.
         """
-        ...
 
     def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
         """Return the newest jobs of a table, the newest first."""
-        ...
 
     def last_scheduled(self, catalog: str) -> Mapping[TableName, int]:
         """Return the newest scheduled time of each table that was run for, or was skipped.
 
         Times are milliseconds since the epoch, UTC.
         """
-        ...
 
 
 class Side(Enum):
@@ -346,7 +373,6 @@ class TableObserver(Protocol):
 
     def catalog_entry(self, name: TableName) -> CatalogEntry:
         """Return the catalog's entry of an existing table."""
-        ...
 
     def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
         """Compare a table with its query, as bags of rows.
@@ -362,29 +388,9 @@ class TableObserver(Protocol):
         Raises:
             ComparisonFailedError: They cannot be compared.
         """
-        ...
 
     def is_partly_refreshed(self, table: StoredTable) -> bool:
         """Whether partitions were refreshed to another state of the sources than the rest."""
-        ...
-
-
-def partly_refreshed(commits: Iterable[Commit], positions: Positions | None) -> bool:
-    """Whether commits wrote partitions over another state of the sources than `positions`.
-
-    Args:
-        commits: Commits of a table, newest first; read up to the last one that wrote all rows.
-        positions: The state that the table's rows reflect.
-    """
-    for commit in commits:
-        metadata = commit.metadata
-        if metadata is None:
-            continue
-        if metadata.kind is CommitKind.PARTITION and metadata.partition_positions != positions:
-            return True
-        if metadata.kind is CommitKind.CONTENT:
-            return False
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,12 +443,10 @@ class Stream(Protocol):
     @property
     def is_active(self) -> bool:
         """Whether it is running."""
-        ...
 
     @property
     def is_in_batch(self) -> bool:
         """Whether a batch is being written, whose commit is not in `done` yet."""
-        ...
 
     @property
     def failure(self) -> Exception | None:
@@ -451,12 +455,10 @@ class Stream(Protocol):
         It is a `MaterializedTableError` if a batch could not be committed, and the engine's own
         error if it could not be read.
         """
-        ...
 
     @property
     def done(self) -> BatchDone | None:
         """The newest batch that it has committed."""
-        ...
 
     @property
     def looked_at_ms(self) -> int:
@@ -464,15 +466,12 @@ class Stream(Protocol):
 
         Milliseconds since the epoch, UTC; 0 before the first one.
         """
-        ...
 
     def wait(self) -> None:
         """Wait until a stream that only reads what is available has ended."""
-        ...
 
     def stop(self) -> None:
         """End it between two batches; it has ended when this returns. May be called again."""
-        ...
 
 
 class StreamRunner(Protocol):
@@ -480,7 +479,6 @@ class StreamRunner(Protocol):
 
     def can_resume(self, table_id: str, stream: StreamMetadata) -> bool:
         """Whether the checkpoint exists and has the batch, and no later one is complete in it."""
-        ...
 
     def start(self, task: StreamTask) -> Stream:
         """Follow the sources; each batch is one fenced commit.
@@ -488,7 +486,6 @@ class StreamRunner(Protocol):
         Raises:
             MaterializedTableError: The query cannot be run as a stream.
         """
-        ...
 
 
 def reaches(positions: Positions | None, wanted: Positions) -> bool:

@@ -22,6 +22,7 @@ from dbt.adapters.spark_mt.execution.baseline import (
     chosen,
     chosen_for_partitions,
     has_moved,
+    refresh_outcome,
     shown,
     without_data_loss,
 )
@@ -43,16 +44,15 @@ from dbt.adapters.spark_mt.execution.executor import (
     record_skipped,
     retrying,
     stored_table,
+    suspend,
 )
-from dbt.adapters.spark_mt.execution.ports import StepResult
+from dbt.adapters.spark_mt.execution.ports import StepResult, StreamTask
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
-from dbt.adapters.spark_mt.execution.stream_task import stream_task
 from dbt.adapters.spark_mt.planning.planner import (
     plan_partitions,
     plan_refresh,
     plan_registration,
-    plan_status,
 )
 from dbt.adapters.spark_mt.planning.schedule import scheduled_partitions
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
@@ -65,11 +65,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredTable
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.environment import AnalyzedTable, Environment
-    from dbt.adapters.spark_mt.execution.ports import BatchDone, Stream, StreamTask
     from dbt.adapters.spark_mt.planning.schedule import Partition
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
@@ -129,83 +127,10 @@ def chosen_or_suspended(
     run = chosen(environment, table, analyzed, run, request, excluded)
     if run.choice.strategy == NONE:
         error = broken(environment, table.name, run.choice)
-        _suspend(environment, table, error.reason)
+        reason = error.reason
+        suspend(environment, table, reason, f"suspended, because {reason}")
         raise error
     return run
-
-
-def _suspend(environment: Environment, table: StoredTable, reason: str) -> None:
-    """Suspend a table with the reason, unless it is suspended already."""
-    definition = table.definition
-    if definition.status is RefreshStatus.SUSPENDED:
-        return
-    after = replace(definition, status=RefreshStatus.SUSPENDED, status_reason=reason)
-    perform(plan_status(table, after, f"suspended, because {reason}"), environment)
-
-
-@dataclass(frozen=True, slots=True)
-class CaughtUp:
-    """Result of a stream that has read everything.
-
-    Args:
-        done: Its newest batch; None if there was nothing to read.
-        warnings: Sentences that the user should read.
-    """
-
-    done: BatchDone | None
-    warnings: tuple[str, ...] = ()
-
-
-def catch_up(environment: Environment, table: StoredTable, run: RefreshRun) -> CaughtUp | str:
-    """Resume the stream of a table until it has read what its sources have now.
-
-    Returns:
-        Its result; or why it cannot resume, as part of a sentence, so that another strategy must be
-        chosen.
-
-    Raises:
-        StreamsOverConnectError: Streams cannot be run here.
-        MaterializedTableError: A batch cannot be committed.
-    """
-    if environment.streams is None:
-        raise StreamsOverConnectError(table=table.name, reason=run.choice.reason)
-    task = stream_task(table, run)
-    return _ended(environment, task, environment.streams.start(task))
-
-
-def _ended(environment: Environment, task: StreamTask, stream: Stream) -> CaughtUp | str:
-    recorder = JobRecorder(environment, job_of(environment, task.table.definition, task.run))
-    heartbeat = environment.execution_context.heartbeat(recorder.beat)
-    try:
-        stream.wait()
-        done, failure = stream.done, stream.failure
-    except BaseException as error:
-        recorder.fail(error)
-        raise
-    finally:
-        heartbeat.stop()
-        stream.stop()
-    if failure is not None:
-        recorder.fail(failure)
-        return _broken(failure)
-    if done is not None:
-        recorder.write(recorder.ended(JobStatus.FINISHED, rows=done.rows))
-        environment.runner.run(plan_registration(done.table))
-    return CaughtUp(done, tuple(recorder.problems))
-
-
-def _broken(failure: Exception) -> str:
-    """Return why the stream ended; raise the error of a batch that cannot be committed."""
-    if isinstance(failure, MaterializedTableError) and not isinstance(failure, CheckpointLostError):
-        raise failure
-    return str(failure).strip().partition("\n")[0]
-
-
-def overwritten(table: StoredTable, run: RefreshRun) -> tuple[str, ...]:
-    """Describe the result of a refresh for changes by others."""
-    if run.choice.write is not Write.REPLACE:
-        return foreign(table, "they stay, except in rows that this refresh computed")
-    return foreign(table, "this refresh has overwritten them")
 
 
 def note_of(table: StoredTable) -> str:
@@ -241,18 +166,7 @@ class Refreshes:
         force: bool = False,
         run_options: Pairs | None = None,
     ) -> RefreshOutcome:
-        """Refresh a table, or one partition of it, over the newest state of its sources.
-
-        Args:
-            name: The table.
-            partition: The partition to refresh; empty for the whole table.
-            trigger: The statement, schedule or host that starts it, for the commit.
-            force: Compute the rows even if no source has changed.
-            run_options: Its run options; None for those of the table.
-
-        Raises:
-            MaterializedTableError: The refresh cannot be done; the table keeps its rows.
-        """
+        """Refresh a table over the newest state of its sources; as `carry_out`, with options."""
         return self.carry_out(name, RequestedRefresh(partition, trigger, force, run_options))
 
     def refresh_scheduled(self, name: TableName, scheduled_at: datetime) -> RefreshOutcome:
@@ -285,9 +199,8 @@ class Refreshes:
             return self._quiet(full, requested) or retrying(
                 lambda: self._scheduled(full, requested)
             )
-        first = [
-            analyzed_table
-        ]  # another writer may have changed the table before the second attempt
+        # Another writer may have changed the table before the second attempt.
+        first = [analyzed_table]
         return retrying(lambda: self._refresh(full, requested, first.pop() if first else None))
 
     def _quiet(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome | None:
@@ -337,10 +250,7 @@ class Refreshes:
     def _attempt(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome | Refusal:
         """Refresh a table by the strategy of a run, or return why another one must be chosen."""
         if run.choice.runs_batches:
-            caught_up = catch_up(self._env, table, run)
-            if isinstance(caught_up, CaughtUp):
-                return self._caught_up(table, run, caught_up)
-            return Refusal.of(STREAM, "STREAM_FAILED", caught_up)
+            return self._caught_up(table, run)
         try:
             return self._written(table, run)
         except _NOT_APPLIED as error:
@@ -355,16 +265,52 @@ class Refreshes:
         if counts_all:
             run = without_data_loss(self._env, table, run)
         result = perform(plan_refresh(table, run), self._env)
-        table = _counted_whole(table) if counts_all else table
-        return self._outcome(table, run, result, (), overwritten(table, run))
+        if counts_all:  # all rows were computed, so the table has no baseline
+            table = replace(table, definition=replace(table.definition, baseline=None))
+        fate = "this refresh has overwritten them"
+        if run.choice.write is not Write.REPLACE:
+            fate = "they stay, except in rows that this refresh computed"
+        return self._outcome(table, run, result, notes=foreign(table, fate))
 
-    def _caught_up(self, table: StoredTable, run: RefreshRun, found: CaughtUp) -> RefreshOutcome:
-        """Return the outcome of a stream that has read everything."""
-        done = found.done
+    def _caught_up(self, table: StoredTable, run: RefreshRun) -> RefreshOutcome | Refusal:
+        """Resume the stream of a table until it has read what its sources have now.
+
+        Returns:
+            Its outcome; or why it cannot resume, so that another strategy must be chosen.
+
+        Raises:
+            StreamsOverConnectError: Streams cannot be run here.
+            MaterializedTableError: A batch cannot be committed.
+        """
+        environment = self._env
+        if environment.streams is None:
+            raise StreamsOverConnectError(table=table.name, reason=run.choice.reason)
+        stream = environment.streams.start(stream_task(table, run))
+        recorder = JobRecorder(environment, job_of(environment, table.definition, run))
+        heartbeat = environment.execution_context.heartbeat(recorder.beat)
+        try:
+            stream.wait()
+            done, failure = stream.done, stream.failure
+        except BaseException as error:
+            recorder.fail(error)
+            raise
+        finally:
+            heartbeat.stop()
+            stream.stop()
+        if failure is not None:
+            recorder.fail(failure)
+            is_ours = isinstance(failure, MaterializedTableError)
+            if is_ours and not isinstance(failure, CheckpointLostError):
+                raise failure  # a batch cannot be committed
+            problem = str(failure).strip().partition("\n")[0]
+            return Refusal.of(STREAM, "STREAM_FAILED", problem)
         if done is None:
             return self._up_to_date(table, run)
-        result = StepResult(done.rows, done.committed_at_ms, done.table.positions, found.warnings)
-        return self._outcome(table, run, result, (), ())
+        recorder.write(recorder.ended(JobStatus.FINISHED, rows=done.rows))
+        environment.runner.run(plan_registration(done.table))
+        problems = tuple(recorder.problems)
+        result = StepResult(done.rows, done.committed_at_ms, done.table.positions, problems)
+        return self._outcome(table, run, result)
 
     def _scheduled(self, name: TableName, requested: RequestedRefresh) -> RefreshOutcome:
         table = requested.run_by(stored_table(self._env, name))
@@ -392,7 +338,7 @@ class Refreshes:
         run = chosen_for_partitions(self._env, table, analyzed, run)
         result = perform(plan_partitions(table, wanted, run), self._env)
         labels = tuple("/".join(f"{c}={v or 'NULL'}" for c, v in part) for part in wanted)
-        return self._outcome(table, run, result, labels, ())
+        return self._outcome(table, run, result, labels)
 
     def _raise_if_unreadable(self, table: StoredTable, run: RefreshRun) -> None:
         """Refuse positions of a source that was created again: its versions have other rows."""
@@ -452,19 +398,13 @@ class Refreshes:
         table: StoredTable,
         run: RefreshRun,
         result: StepResult,
-        partitions: tuple[str, ...],
-        notes: tuple[str, ...],
+        partitions: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
     ) -> RefreshOutcome:
-        return RefreshOutcome(
-            refresh_id=run.refresh_id,
-            table=str(table.name),
+        return replace(
+            refresh_outcome(self._env, table.name, run, table.positions, result),
             strategy="partition" if partitions else run.strategy,
-            status=RefreshResult.REFRESHED,
-            rows=result.rows,
             partitions=partitions,
-            positions_from=shown(table.positions),
-            positions_to=shown(result.positions or run.positions),
-            duration_ms=self._env.now_ms() - run.started_at_ms,
             warnings=(*result.warnings, *notes),
             note=note_of(table),
         )
@@ -481,13 +421,13 @@ def _must_run(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> b
     return not same_positions(table.positions, run.positions)
 
 
-def _counted_whole(table: StoredTable) -> StoredTable:
-    """Return a table whose rows were all computed, which so has no baseline."""
-    return replace(table, definition=replace(table.definition, baseline=None))
-
-
 def _formatters(table: StoredTable) -> dict[str, str]:
     """Return the datetime pattern of each partition column with one, in the columns' order."""
     declared = table.definition.declared
     patterns = dict(read_options(declared.options).date_formatters)
     return {c: patterns[c.lower()] for c in declared.partitioned_by if c.lower() in patterns}
+
+
+def stream_task(table: StoredTable, run: RefreshRun, every_ms: int | None = None) -> StreamTask:
+    """Return the task of the stream that a run was chosen to resume; fields of `StreamTask`."""
+    return StreamTask(table, run, table.stream if run.choice.keeps_checkpoint else None, every_ms)

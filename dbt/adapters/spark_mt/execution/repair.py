@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.table_state import InconsistentTable, StoredTable, Unreadable
+from dbt.adapters.spark_mt.definition.definition import InconsistentTable, StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.registry_entry import known_table
+from dbt.adapters.spark_mt.execution.ports import known_table
 from dbt.adapters.spark_mt.planning.planner import plan_registration
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.ports import ManagedRegistry
-    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.execution.ports import KnownTable, ManagedRegistry
     from dbt.adapters.spark_mt.planning.steps import Register
 
 
@@ -29,11 +28,9 @@ class CatalogScan(Protocol):
 
     def schemas(self, catalog: str) -> tuple[str, ...]:
         """Return the schemas of a catalog."""
-        ...
 
     def tables(self, catalog: str, schema: str) -> tuple[TableName, ...]:
         """Return the full names of the tables and views of a schema."""
-        ...
 
 
 class Corrections(Protocol):
@@ -41,7 +38,6 @@ class Corrections(Protocol):
 
     def correct(self, catalog: str, there: Sequence[Register], gone: Sequence[TableName]) -> None:
         """Write the rows of existing tables and of those that are gone, in few commits."""
-        ...
 
 
 class RepairAction(Enum):
@@ -117,7 +113,8 @@ class Repairs:
                 continue
             for name in names:
                 look.at(name)
-        look.at_the_others()
+        for name in look.listed - look.seen:
+            look.at(name)
         if look.there or look.gone:
             self._corrections.correct(catalog, look.there, look.gone)
         return tuple(sorted(look.done, key=lambda each: each.table))
@@ -126,21 +123,15 @@ class Repairs:
 class _CatalogCheck:
     def __init__(self, environment: Environment, registry: ManagedRegistry, catalog: str) -> None:
         self._env = environment
-        self._listed = frozenset(registry.known(catalog))
+        self.listed = frozenset(registry.known(catalog))
         self._known = {table.name: table for table in registry.tables(catalog)}
-        self._seen: set[TableName] = set()
+        self.seen: set[TableName] = set()
         self.there: list[Register] = []
         self.gone: list[TableName] = []
         self.done: list[Repaired] = []
 
-    def at_the_others(self) -> None:
-        """Check the tables that only the registry names."""
-        for name in self._listed - self._seen:
-            self.at(name)
-
     def at(self, name: TableName) -> None:
-        """Check the table of a name."""
-        self._seen.add(name)
+        self.seen.add(name)
         try:
             found = self._env.store.find(name)
         except Exception as error:  # noqa: BLE001 - reported; the other tables are read
@@ -152,17 +143,16 @@ class _CatalogCheck:
             self.fail(str(name), found.error)
         elif isinstance(found, InconsistentTable):
             self.done.append(Repaired(str(name), RepairAction.FAILED, found.problem))
-        elif name in self._listed:
+        elif name in self.listed:
             self.gone.append(name)
             self.done.append(Repaired(str(name), RepairAction.UNREGISTERED))
 
     def fail(self, name: str, error: Exception) -> None:
-        """Record what could not be read."""
         self.done.append(Repaired(name, RepairAction.FAILED, problem_of(error)))
 
     def _register(self, found: StoredTable) -> None:
         step = plan_registration(found)
-        is_listed = found.name in self._listed
+        is_listed = found.name in self.listed
         if is_listed and _is_recorded_as(self._known.get(found.name), known_table(step, 0)):
             return
         self.there.append(step)

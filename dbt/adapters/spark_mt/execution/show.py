@@ -16,31 +16,34 @@ from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.checks import Goal, drift_of, lag_if_known, measure
 from dbt.adapters.spark_mt.execution.errors import JobNotFoundError, problem_of
 from dbt.adapters.spark_mt.execution.executor import stored_table
-from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, initializing, with_effective_status
+from dbt.adapters.spark_mt.execution.jobs import (
+    KEPT_MS,
+    initializing,
+    keeper_of,
+    with_effective_status,
+)
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
-from dbt.adapters.spark_mt.execution.results import ResultColumn, StatementResult, columns
+from dbt.adapters.spark_mt.execution.results import StatementResult, columns
 from dbt.adapters.spark_mt.execution.source_columns import new_source_columns
-from dbt.adapters.spark_mt.execution.waiting import keeper_of
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.resolution.options import read_options, redacted
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
-from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
-from dbt.adapters.spark_mt.statements.renderer import render_create
+from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable, render_create
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition, StoredTable
     from dbt.adapters.spark_mt.definition.freshness import LagStage
     from dbt.adapters.spark_mt.definition.job import Job
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.checks import Lag
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.resolution.stream_flow import Reason
     from dbt.adapters.spark_mt.statements.nodes import DescribeTable, ShowCreate, ShowTables
     from dbt.adapters.spark_mt.strategies.strategy import Choice
 
-    _Lines = list[tuple[str, str]]
+    Row = tuple[str, str]
+    _Lines = list[Row]
 
 
 REDACTION = "spark.redaction.regex"
@@ -89,18 +92,15 @@ def evaluated(definition: StoredDefinition, confs: Mapping[str, str]) -> str:
 
 
 def _notes(definition: StoredDefinition, confs: Mapping[str, str]) -> dict[str, str]:
+    resolved = definition.resolved
     notes = {
-        clause.keyword: f"{clause.text(getattr(definition.resolved, clause.field))} "
-        f"by {clause.source}"
+        clause.keyword: f"{clause.text(getattr(resolved, clause.field))} by {clause.source}"
         for clause in CLAUSES
         if clause.is_resolved and clause.declared(definition.declared) is None
     }
     if text := evaluated(definition, confs):
         notes.setdefault("START_MODE", text)
     return notes
-
-
-Row = tuple[str, str]
 
 
 def definition_rows(definition: StoredDefinition, confs: Mapping[str, str]) -> Iterator[Row]:
@@ -154,8 +154,8 @@ def state_rows(
 
     Args:
         table: The table.
-        confs: The confs of the reader's session.
         lag: The lag as it was just measured; None if that failed.
+        confs: The confs of the reader's session.
         handler: The manager that refreshes it, as text.
     """
     definition = table.definition
@@ -250,16 +250,10 @@ _FROM_DESC = {
 
 
 def figures_of(table: StoredTable, lag: Lag | None, confs: Mapping[str, str]) -> tuple[Figure, ...]:
-    """Return the figures of a table for a catalogue.
-
-    Args:
-        table: The table.
-        lag: The lag as it was just measured; None if that failed.
-        confs: The confs of the reader's session.
-    """
+    """Return the figures of a table for a catalogue; arguments as those of `state_rows`."""
     rows = dict([*definition_rows(table.definition, confs), *state_rows(table, None, confs)])
     described = [Figure(label, rows[label], about) for label, about in _FROM_DESC.items()]
-    return (*described, *_past(table, lag, confs), *_owner(table))
+    return (*described, *_past(table, lag, confs))
 
 
 def _past(table: StoredTable, lag: Lag | None, confs: Mapping[str, str]) -> Iterator[Figure]:
@@ -273,12 +267,8 @@ def _past(table: StoredTable, lag: Lag | None, confs: Mapping[str, str]) -> Iter
         yield Figure("Strategy", last.strategy, "How the last refresh computed the rows.")
         if last.rows is not None:
             yield Figure("Rows", str(last.rows), "Rows that the last refresh wrote.")
-
-
-def _owner(table: StoredTable) -> Iterator[Figure]:
-    owner = dict(table.definition.owner)
-    if "dbt" in owner:
-        yield Figure("Declared by", owner["dbt"], "The dbt node whose statement made the table.")
+    if (node := dict(table.definition.owner).get("dbt")) is not None:
+        yield Figure("Declared by", node, "The dbt node whose statement made the table.")
 
 
 def _moment(at_ms: int, confs: Mapping[str, str]) -> str:
@@ -325,11 +315,21 @@ class Inspection:
             or matches(entry.name.name, statement.pattern) != statement.negated
         ]
         until_ms = self._env.now_ms() + _MEASURING_MS
-        return StatementResult(
-            _TABLES, tuple(_entry_row(e, self._listed(e, until_ms)) for e in shown)
+        rows = (
+            (
+                entry.name.schema,
+                entry.name.name,
+                entry.refresh_mode,
+                entry.freshness,
+                entry.status,
+                self._listed_lag(entry, until_ms),
+                _instant(entry.last_refresh_at_ms),
+            )
+            for entry in shown
         )
+        return StatementResult(_TABLES, tuple(rows))
 
-    def _listed(self, entry: RegistryEntry, until_ms: int) -> int | None:
+    def _listed_lag(self, entry: RegistryEntry, until_ms: int) -> int | None:
         """Measure a lag for a list; return None for a table that cannot be measured."""
         if entry.status == RefreshStatus.INITIALIZING.value or self._env.now_ms() >= until_ms:
             return None
@@ -347,9 +347,15 @@ class Inspection:
         """Return the existing tables and those that are being created, by name."""
         there = self._env.registry.entries(catalog, schema)
         names = {entry.name for entry in there}
-        coming = initializing(self._env, catalog, schema)
-        entries = [*there, *(_coming(job) for job in coming if job.table not in names)]
-        return sorted(entries, key=lambda entry: entry.name.name)
+        initial = RefreshStatus.INITIALIZING.value
+        coming = (
+            RegistryEntry(
+                job.table, "", job.refresh_mode, job.freshness, initial, None, job.last_heartbeat_ms
+            )
+            for job in initializing(self._env, catalog, schema)
+            if job.table not in names
+        )
+        return sorted((*there, *coming), key=lambda entry: entry.name.name)
 
     def show_create(self, statement: ShowCreate) -> StatementResult:
         """Return the statement that creates the table, with the clauses as they were declared."""
@@ -366,16 +372,13 @@ class Inspection:
             rows += [(label, text, None) for label, text in self._information(table)]
         return StatementResult(_DESCRIBE, tuple(rows))
 
-    def _information(self, table: StoredTable) -> list[tuple[str, str]]:
+    def _information(self, table: StoredTable) -> _Lines:
         confs = self._env.confs()
         engine, drift = self._looked_at(table)
-        lag = lag_if_known(self._env, table)
-        return [
-            *definition_rows(table.definition, confs),
-            *engine,
-            *state_rows(table, lag, confs, self._handler(table)),
-            *drift,
-        ]
+        lag, keeper = lag_if_known(self._env, table), keeper_of(self._env, table.name)
+        handler = NO_MANAGER if keeper is None else keeper.describe()
+        rows = definition_rows(table.definition, confs)
+        return [*rows, *engine, *state_rows(table, lag, confs, handler), *drift]
 
     def _looked_at(self, table: StoredTable) -> tuple[_Lines, _Lines]:
         """Read the sources; return the problem as a row if that fails."""
@@ -392,10 +395,6 @@ class Inspection:
         shown = (drift for drift in drifts if drift.kind not in _SHOWN_ELSEWHERE)
         return engine, [("Drift", str(drift)) for drift in shown]
 
-    def _handler(self, table: StoredTable) -> str:
-        keeper = keeper_of(self._env, table.name)
-        return NO_MANAGER if keeper is None else keeper.describe()
-
     def _table(self, name: TableName) -> StoredTable:
         return stored_table(self._env, self._env.store.full_name(name))
 
@@ -405,49 +404,22 @@ def matches(name: str, pattern: str) -> bool:
 
     Case does not count, as in Spark's SHOW.
     """
-    regex = "".join(
-        ".*" if char in "%*" else "." if char == "_" else re.escape(char) for char in pattern
-    )
+    wild = {"%": ".*", "*": ".*", "_": "."}
+    regex = "".join(wild.get(char) or re.escape(char) for char in pattern)
     return re.fullmatch(regex, name, re.IGNORECASE | re.DOTALL) is not None
 
 
-def _coming(job: Job) -> RegistryEntry:
-    return RegistryEntry(
-        name=job.table,
-        table_id="",
-        refresh_mode=job.refresh_mode,
-        freshness=job.freshness,
-        status=RefreshStatus.INITIALIZING.value,
-        last_refresh_at_ms=None,
-        recorded_at_ms=job.last_heartbeat_ms,
-    )
-
-
-def _entry_row(entry: RegistryEntry, lag: int | None) -> tuple[object, ...]:
-    at = entry.last_refresh_at_ms
-    refreshed = None if at is None else datetime.fromtimestamp(at / 1000, tz=timezone.utc)
-    return (
-        entry.name.schema,
-        entry.name.name,
-        entry.refresh_mode,
-        entry.freshness,
-        entry.status,
-        lag,
-        refreshed,
-    )
-
-
-_JOBS = (
-    ResultColumn("job_id", "STRING"),
-    ResultColumn("table", "STRING"),
-    ResultColumn("kind", "STRING"),
-    ResultColumn("status", "STRING"),
-    ResultColumn("start_time", "TIMESTAMP"),
-    ResultColumn("end_time", "TIMESTAMP"),
-    ResultColumn("rows", "BIGINT"),
-    ResultColumn("error", "STRING"),
-    ResultColumn("strategy", "STRING"),
-    ResultColumn("reason", "STRING"),
+_JOBS = columns(
+    ("job_id", "STRING"),
+    ("table", "STRING"),
+    ("kind", "STRING"),
+    ("status", "STRING"),
+    ("start_time", "TIMESTAMP"),
+    ("end_time", "TIMESTAMP"),
+    ("rows", "BIGINT"),
+    ("error", "STRING"),
+    ("strategy", "STRING"),
+    ("reason", "STRING"),
 )
 
 
@@ -486,7 +458,7 @@ class JobInspection:
             shown.kind.value,
             shown.status.value,
             _instant(shown.started_at_ms),
-            None if shown.ended_at_ms is None else _instant(shown.ended_at_ms),
+            _instant(shown.ended_at_ms),
             shown.rows,
             shown.error or None,
             shown.strategy or None,
@@ -494,5 +466,5 @@ class JobInspection:
         )
 
 
-def _instant(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)
+def _instant(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName
 from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
-from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
 from dbt.adapters.spark_mt.execution.errors import RefreshSchemaError
 from dbt.adapters.spark_mt.query.text import shape_of
 from dbt.adapters.spark_mt.resolution.columns import Names
@@ -25,20 +24,18 @@ from dbt.adapters.spark_mt.resolution.validation import result_problems
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
-    from dbt.adapters.spark_mt.definition.source_columns import FieldName
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
+    from dbt.adapters.spark_mt.definition.columns import FieldName
+    from dbt.adapters.spark_mt.definition.definition import (
+        ResolvedDefinition,
+        StoredDefinition,
+        StoredTable,
+    )
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source
 
 
 def raise_if_unfit(environment: Environment, table: StoredTable, analyzed: AnalyzedQuery) -> None:
     """Refuse a result with other columns than the table, or possibly with other source columns.
-
-    Args:
-        environment: The ports.
-        table: The table.
-        analyzed: Its stored query, as it is now.
 
     Raises:
         RefreshSchemaError: The columns differ, or the result would not show a change of source
@@ -57,8 +54,7 @@ def raise_if_unfit(environment: Environment, table: StoredTable, analyzed: Analy
 def with_source_columns(environment: Environment, table: StoredTable) -> StoredDefinition:
     """Return a table's definition with the columns of its sources, as far as these are known.
 
-    If the definition was stored without them, they are read from the versions that the rows of the
-    table reflect.
+    If it was stored without them, they are read from the versions that the rows reflect.
     """
     definition = table.definition
     resolved, context = definition.resolved, definition.resolved.context
@@ -104,7 +100,6 @@ def _source_changes(resolved: ResolvedDefinition, analyzed: AnalyzedQuery) -> It
 def _unseen_changes(
     environment: Environment, table: StoredTable, analyzed: AnalyzedQuery
 ) -> Iterator[str]:
-    """Yield the sources whose columns differ from those that the rows were computed from."""
     sources = {str(source.name): source for source in analyzed.sources}
     names = Names.of(table.definition.resolved.context)
     for each in analyzed.source_columns:

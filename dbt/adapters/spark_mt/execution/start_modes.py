@@ -9,11 +9,14 @@ from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnTypeWiden
 from dbt.adapters.spark_mt.changes.compatibility import StartModeChangeError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, StartModeType
 from dbt.adapters.spark_mt.definition.positions import Baseline, ChangeKind, positions_of
-from dbt.adapters.spark_mt.execution.baseline import changes_after, with_origin
+from dbt.adapters.spark_mt.execution.baseline import read_after, with_origin
 from dbt.adapters.spark_mt.planning.planner import counted_from, kept_by
-from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
+from dbt.adapters.spark_mt.resolution.durations import (
+    SESSION_TIME_ZONE,
+    parse_zone,
+    resolve_start_mode,
+)
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
-from dbt.adapters.spark_mt.resolution.start_modes import resolve_start_mode
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
@@ -26,15 +29,15 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     Refusal,
     Request,
 )
-from dbt.adapters.spark_mt.strategies.window import advice
+from dbt.adapters.spark_mt.strategies.whole_table import advice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
     from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition, SourcePositions
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.planning.steps import Plan, RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
@@ -63,7 +66,6 @@ class Begun:
 
     Args:
         resolution: The definition, with the instant of its start and warnings.
-        run: The refresh.
         baseline: The positions from which its sources count; None if all source data counts.
     """
 
@@ -181,7 +183,13 @@ class _Starter:
         if not self._is_now and self._by_changes(keeps_rows=True).strategy == APPEND:
             raise self._refused(problem=_NO_KEY)
         since, warnings = self._instant_positions()
-        skipped = self._skipped(table, since) if self._is_now else ()
+        before = table.positions or {}
+        skipped = (
+            f"{name}: what happened after {before.get(name, 'an unknown position')} up to {upto} "
+            "is not processed."
+            for name, upto in since
+            if self._is_now and before.get(name) != upto
+        )
         return self._started(since, table, (*warnings, *skipped))
 
     @property
@@ -222,7 +230,7 @@ class _Starter:
         known = {name for name, _ in since}
         if missing := [name for name in followed if name not in known]:
             return (), f"the rows do not reflect {', '.join(missing)} up to a known position"
-        kinds = self._ranges(since)
+        kinds = self._kinds(since)
         lost = [n for n, k in kinds.items() if k in (ChangeKind.GONE, ChangeKind.REPLACED)]
         if lost:
             return (), "; ".join(f"{name}: {kinds[name].value}" for name in lost)
@@ -252,7 +260,13 @@ class _Starter:
         self, since: SourcePositions, kept: StoredTable | None, warnings: tuple[str, ...]
     ) -> Begun:
         by_changes = self._by_changes(keeps_rows=kept is not None)
-        self._check_changes(by_changes, since)
+        kinds = {} if by_changes.strategy == MERGE else self._kinds(since)
+        for name, kind in kinds.items():
+            if kind is ChangeKind.REMOVED:
+                why = "there is no PRIMARY KEY by which the rows that this reaches could be found"
+                if by_changes.strategy == WINDOW:
+                    why = "the query is computed over the rows added since then as a whole"
+                raise self._refused(problem=_REWRITTEN.format(source=name, why=why))
         baseline = Baseline(since, kept.version if kept else None, f"START_MODE = {self._sql}")
         retention = self.environment.format.log_retention
         noted = (
@@ -292,28 +306,8 @@ class _Starter:
             raise self._refused(problem=f"the changes of {names} are not recorded")
         raise self._refused(problem=_WHOLE.format(problem=shape.problem))
 
-    def _check_changes(self, choice: Choice, since: SourcePositions) -> None:
-        if choice.strategy == MERGE:
-            return
-        for name, kind in self._ranges(since).items():
-            if kind is ChangeKind.REMOVED:
-                why = "there is no PRIMARY KEY by which the rows that this reaches could be found"
-                if choice.strategy == WINDOW:
-                    why = "the query is computed over the rows added since then as a whole"
-                raise self._refused(problem=_REWRITTEN.format(source=name, why=why))
-
-    def _ranges(self, since: SourcePositions) -> dict[str, ChangeKind]:
-        return changes_after(self.environment, self.run, since)
-
-    def _skipped(self, table: StoredTable, since: SourcePositions) -> tuple[str, ...]:
-        """Describe the changes between the rows that stay and now, which are not processed."""
-        before = table.positions or {}
-        return tuple(
-            f"{name}: what happened after {before.get(name, 'an unknown position')} up to {upto} "
-            "is not processed."
-            for name, upto in since
-            if before.get(name) != upto
-        )
+    def _kinds(self, since: SourcePositions) -> dict[str, ChangeKind]:
+        return read_after(self.environment.sources.changes, self.run, since)
 
     def _refused(self, *, problem: str) -> StartModeChangeError:
         return StartModeChangeError(

@@ -49,12 +49,9 @@ class TableColumns:
         return cls(definition.name, names, all(is_comparable(c.type) for c in columns))
 
 
-_INCOMPARABLE = ("MAP<", "VARIANT", "COLLATE")
-
-
 def is_comparable(type_: str) -> bool:
     """Whether two values of a type are the same exactly if they compare as equal."""
-    return not any(word in type_.upper() for word in _INCOMPARABLE)
+    return not any(word in type_.upper() for word in ("MAP<", "VARIANT", "COLLATE"))
 
 
 FENCE = "materialized-table"
@@ -97,7 +94,6 @@ class TableLog(Protocol):
 
     def versions(self, location: str) -> list[int]:
         """Return the versions whose commits still exist, oldest first; none without a log."""
-        ...
 
     def newest(self, location: str, known: int = -1) -> int:
         """Return the newest version of a table; -1 without a log.
@@ -106,44 +102,48 @@ class TableLog(Protocol):
             location: The table's path.
             known: A version that it had before. The search begins there if its commit still exists.
         """
-        ...
 
     def is_newest(self, location: str, version: int) -> bool:
         """Whether a version is the newest one of a table, as cheaply as possible."""
-        ...
 
     def next_after(self, location: str, version: int) -> int | None:
         """Return the first version after `version` that the log has; None without one."""
-        ...
 
     def commit(self, location: str, version: int) -> Commit | None:
         """Return one commit, or None if the log does not have it."""
-        ...
 
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
         """Return commits by (location, version), without those that no log has."""
-        ...
 
     def commit_times(self, location: str, versions: Iterable[int]) -> dict[int, int]:
         """Return the times of commits, as time travel reads them, by version.
 
         Times are milliseconds since the epoch, UTC.
         """
-        ...
 
     def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
         """Yield commits from a version, or from the newest one, to the oldest that still exists."""
-        ...
 
     def stamp(self, location: str, version: int) -> str:
         """Return a value that identifies the commit of a version; empty without such a commit.
 
         It differs from that of another table's commit with the same version.
         """
-        ...
 
     def first_row_change(self, location: str, first: int, last: int) -> Commit | None:
         """Return the first commit from version `first` to `last` that changes rows."""
+
+    def keeps_columns(self, location: str, after: int, upto: int) -> bool:
+        """Whether no commit after version `after`, up to `upto`, changes columns or properties.
+
+        False where the log does not have all of these commits.
+        """
+
+    def size(self, location: str) -> tuple[int, int] | None:
+        """Return the number of a table's data files and their bytes, as the log last noted them.
+
+        None where it has not, or only a job could read it.
+        """
         ...
 
 
@@ -162,19 +162,15 @@ class TableChanges(Protocol[RowsT_co]):
 
         A table that was written again with the same rows did not change.
         """
-        ...
 
     def extent(self, range_: VersionRange) -> ChangeExtent:
         """Return the extent of change in a range with a verified first version, from the log."""
-        ...
 
     def added(self, range_: VersionRange) -> RowsT_co:
         """Return the rows that the range added, with the columns of its end."""
-        ...
 
     def removed(self, range_: VersionRange) -> RowsT_co | None:
         """Return the rows that the range removed, with the columns of its end; None for none."""
-        ...
 
     def weighted(self, range_: VersionRange, weight: str) -> Sequence[RowsT_co]:
         """Return the rows that the range added or removed, with the columns of its end.
@@ -188,7 +184,6 @@ class TableChanges(Protocol[RowsT_co]):
         Returns:
             The same rows in several ways, the cheapest first. Only the last one can always be read.
         """
-        ...
 
 
 class VersionedTables(Protocol[SessionT_contra, RowsT]):
@@ -201,26 +196,21 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
     @property
     def format(self) -> TableFormat:
         """The names of the format."""
-        ...
 
     @property
     def log(self) -> TableLog:
         """The history of tables."""
-        ...
 
     # Identity and layout
 
     def identity(self, session: SessionT_contra, name: TableName, location: str) -> str:
         """Return the format's own identity of a table, which a copy of it does not have."""
-        ...
 
     def partition_columns(self, session: SessionT_contra, name: TableName) -> tuple[str, ...]:
         """Return the columns by which a table is partitioned."""
-        ...
 
     def changes(self, session: SessionT_contra) -> TableChanges[RowsT]:
         """Return a reader of changes between versions."""
-        ...
 
     # Commits
 
@@ -244,8 +234,11 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         Returns:
             The version, or None if the commit was skipped. That happens if the table has a commit
             with this number of the fence or with a higher one.
+
+        Raises:
+            MaterializedTableError: The storage does not serialize commits of several drivers, and
+                the user has not confirmed that there is one only.
         """
-        ...
 
     def create(
         self,
@@ -263,7 +256,6 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
             rows: The rows.
             replace: Whether a table of the name, or files at its location, are replaced.
         """
-        ...
 
     def replace(
         self,
@@ -284,25 +276,21 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
             by_row: Whether writes that change few rows shall write little, if the format can
                 choose.
         """
-        ...
 
     def overwrite(
         self, session: SessionT_contra, name: TableName, rows: RowsT, *, adds_columns: bool = False
     ) -> None:
         """Replace all rows of a table."""
-        ...
 
     def overwrite_where(
         self, session: SessionT_contra, name: TableName, condition: str, rows: RowsT
     ) -> None:
         """Replace the rows that meet a condition; all new rows meet it, too."""
-        ...
 
     def append(
         self, session: SessionT_contra, name: TableName, rows: RowsT, *, adds_columns: bool = False
     ) -> None:
         """Add rows."""
-        ...
 
     def replace_keys(
         self,
@@ -326,7 +314,6 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
             keys: The columns of the key, each key once.
             adds_columns: Whether the table may still lack columns of `table`.
         """
-        ...
 
     def upsert(
         self,
@@ -336,7 +323,6 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         key: Sequence[str],
     ) -> None:
         """Add rows, which replace those that have the same key."""
-        ...
 
     def apply_changes(
         self,
@@ -356,7 +342,6 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         Raises:
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
-        ...
 
     # Properties and constraints, each change one commit
 
@@ -364,13 +349,11 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         self, session: SessionT_contra, name: TableName, properties: Mapping[str, str]
     ) -> None:
         """Set properties of a table."""
-        ...
 
     def unset_properties(
         self, session: SessionT_contra, name: TableName, keys: Sequence[str]
     ) -> None:
         """Remove properties of a table, as far as it has them."""
-        ...
 
     def add_not_null(
         self, session: SessionT_contra, name: TableName, constraint: str, column: str
@@ -381,22 +364,17 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
         `rows_break_constraint`. If it refuses NULL already, the condition is of
         `constraint_exists`.
         """
-        ...
 
     def drop_constraint(self, session: SessionT_contra, name: TableName, constraint: str) -> None:
         """Remove a constraint, if the table has it."""
-        ...
 
     def cluster(self, session: SessionT_contra, name: TableName, columns: Sequence[str]) -> None:
         """Set the clustering columns of a table; none for no clustering."""
-        ...
 
     # Maintenance
 
     def compact(self, session: SessionT_contra, name: TableName) -> None:
         """Merge small files; the commit changes no row."""
-        ...
 
     def vacuum(self, session: SessionT_contra, name: TableName, kept_ms: int) -> None:
         """Remove files that were replaced more than `kept_ms` ago."""
-        ...

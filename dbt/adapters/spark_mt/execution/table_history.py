@@ -1,4 +1,4 @@
-"""History of a table from its commits: state of its rows, newest definition, fence.
+"""Commits of a table: their history, and the source states that they record.
 
 Pure: a store reads the commits, newest first, and this module interprets them.
 """
@@ -6,16 +6,25 @@ Pure: a store reads the commits, newest first, and this module interprets them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind
+from dbt.adapters.spark_mt.definition.commit_metadata import (
+    CommitKind,
+    CommitMetadata,
+)
+from dbt.adapters.spark_mt.definition.definition import ForeignCommit, LastRefresh
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
-from dbt.adapters.spark_mt.definition.table_state import ForeignCommit, LastRefresh
+from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.resolution.row_lineage import unfollowed_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata, StreamMetadata
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition, StreamMetadata
+    from dbt.adapters.spark_mt.definition.freshness import SourceActivity
+    from dbt.adapters.spark_mt.definition.positions import FollowedPosition, Positions
 
 
 _FENCED = frozenset(
@@ -106,20 +115,19 @@ class History:
 
     def last_refresh(self) -> LastRefresh | None:
         """Return the refresh that wrote the rows, or None if the log no longer has it."""
-        metadata = self.newest
-        if metadata is None or metadata.refresh is None:
+        refresh, written = self.newest.refresh if self.newest else None, self.written
+        if refresh is None:
             return None
-        written = self.written
         return LastRefresh(
-            refresh_id=metadata.refresh.refresh_id,
-            strategy=metadata.refresh.strategy,
-            trigger=metadata.refresh.trigger,
-            started_at_ms=metadata.refresh.started_at_ms,
-            committed_at_ms=written.timestamp_ms if written else metadata.refresh.started_at_ms,
+            refresh.refresh_id,
+            refresh.strategy,
+            refresh.trigger,
+            refresh.started_at_ms,
+            committed_at_ms=written.timestamp_ms if written else refresh.started_at_ms,
             rows=written.rows if written else None,
-            repeated=metadata.refresh.repeated,
-            earlier=metadata.refresh.earlier,
-            unknown_keys=metadata.refresh.unknown_keys,
+            repeated=refresh.repeated,
+            earlier=refresh.earlier,
+            unknown_keys=refresh.unknown_keys,
         )
 
 
@@ -186,7 +194,140 @@ def _absorb(history: History, commit: Commit) -> None:
     history.definition = history.definition or metadata.definition
     if metadata.kind in _WRITTEN and history.written is None:
         history.written = commit
-        carried = tuple(
-            ForeignCommit(version, operation) for version, operation in metadata.foreign
-        )
+        carried = tuple(ForeignCommit(*pair) for pair in metadata.foreign)
         history.foreign = (*carried, *history.foreign)
+
+
+_NO_OLDER_DEFINITION = 2**31
+"""A published generation with which a walk through commits does not search for a definition."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """The state of its sources that a materialized table reflects at one of its versions.
+
+    Args:
+        name: The full name.
+        version: Its version.
+        positions: Up to where its rows reflect its sources; None if its commits do not have that.
+        read_at_ms: When the refresh that wrote its rows read the sources, milliseconds since the
+            epoch, UTC; None if its commits do not have that.
+        took_ms: The time from then to the commit.
+        unfollowed: Full names, in lower case, of sources whose changes are not applied to it.
+        is_newest: Whether this is its newest version.
+    """
+
+    name: TableName
+    version: int
+    positions: Positions | None
+    read_at_ms: int | None = None
+    took_ms: int = 0
+    unfollowed: frozenset[str] = frozenset()
+    is_newest: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """The changes of a source that a reader at a position has not read.
+
+    Args:
+        changed_at_ms: When the first commit after the position that changes rows was made; None
+            without one.
+        state: For a materialized table: the state that it reflected right before that commit, and
+            without one, the state that it reflects now.
+    """
+
+    changed_at_ms: int | None
+    state: TableState | None = None
+
+
+class SourceStates(Protocol):
+    """Reads the changes of sources that their readers have not read; for lags."""
+
+    def newest(self, name: TableName) -> TableState | None:
+        """Return the state that a materialized table reflects now; None without such a table."""
+
+    def unread(self, source: TableName, position: FollowedPosition) -> Unread:
+        """Return the changes of a source that a reader at a position has not read.
+
+        A commit that changes no rows (compaction, properties, a refresh without changes) does not
+        count. For a log, the time of the first record after the position counts. For a table that
+        was dropped and created again, all commits are unread.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+
+    def activity(self, source: TableName) -> SourceActivity | None:
+        """Return how often a source changes, and in how many files; None without versions."""
+
+    def forget(self) -> None:
+        """Read paths and definitions of tables from the catalog again."""
+
+
+def state_of(
+    name: TableName, commits: Iterable[Commit], definition: StoredDefinition | None
+) -> TableState | None:
+    """Return the state that a materialized table reflects; None for any other table.
+
+    Args:
+        name: The full name.
+        commits: Its commits from that version backwards; read only as far as needed.
+        definition: Its definition, for the sources that it does not follow; None if it cannot be
+            read.
+    """
+    seen: list[Commit] = []
+
+    def noting() -> Iterator[Commit]:
+        for commit in commits:
+            seen.append(commit)
+            yield commit
+
+    history = read_history(noting(), _NO_OLDER_DEFINITION)
+    if history.released or not history.is_ours:
+        return None
+    metadata, version = history.newest, seen[0].version
+    last = history.last_refresh()
+    unfollowed = frozenset() if definition is None else unfollowed_names(definition.resolved)
+    positions = metadata.positions if metadata else None
+    read_at_ms = last.started_at_ms if last else None
+    took_ms = max(0, last.committed_at_ms - last.started_at_ms) if last else 0
+    written = history.written.version if history.written else -1
+    if metadata and _is_by_partition(definition) and (newest := _partition(seen, written)):
+        # The partition that was written last counts: the others are those of other periods.
+        positions = newest.metadata.partition_positions if newest.metadata else None
+        read_at_ms = newest.timestamp_ms
+    return TableState(name, version, positions, read_at_ms, took_ms, unfollowed)
+
+
+def _is_by_partition(definition: StoredDefinition | None) -> bool:
+    if definition is None or definition.resolved.refresh_mode is not RefreshMode.FULL:
+        return False
+    return bool(read_options(definition.declared.options).date_formatters)
+
+
+def _partition(commits: Iterable[Commit], written: int) -> Commit | None:
+    """Return the newest commit that wrote partitions after the one that wrote all rows."""
+    for commit in commits:
+        kind = commit.metadata.kind if commit.metadata else None
+        if commit.version > written and kind is CommitKind.PARTITION:
+            return commit
+    return None
+
+
+def partly_refreshed(commits: Iterable[Commit], positions: Positions | None) -> bool:
+    """Whether commits wrote partitions over another state of the sources than `positions`.
+
+    Args:
+        commits: Commits of a table, newest first; read up to the last one that wrote all rows.
+        positions: The state that the table's rows reflect.
+    """
+    for commit in commits:
+        metadata = commit.metadata
+        if metadata is None:
+            continue
+        if metadata.kind is CommitKind.PARTITION and metadata.partition_positions != positions:
+            return True
+        if metadata.kind is CommitKind.CONTENT:
+            return False
+    return False

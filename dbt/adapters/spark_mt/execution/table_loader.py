@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, decode_definition
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, UnreadableCommitError
-from dbt.adapters.spark_mt.definition.table_format import CommitEffect
-from dbt.adapters.spark_mt.definition.table_state import (
+from dbt.adapters.spark_mt.definition.definition import (
     FoundTable,
     InconsistentTable,
     PlainTable,
@@ -19,6 +18,7 @@ from dbt.adapters.spark_mt.definition.table_state import (
     UnmanagedTable,
     Unreadable,
 )
+from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import read_history
 from dbt.adapters.spark_mt.planning.properties import (
     DEFINITION,
@@ -45,8 +45,6 @@ class Table:
     """A table with versions, as a store reads it.
 
     Args:
-        name: The full name.
-        format: The format in which it is stored.
         identity: Reads the format's own identity of the table; only called if needed.
         properties: The table's properties, none of them redacted.
         clustered_by: Its clustering columns.
@@ -76,7 +74,7 @@ def identify(table: Table) -> FoundTable:
             return _unmarked(table)
         return _marked(table, published)
     except UnreadableDefinitionError as error:
-        return _unreadable(table, error)
+        return _unreadable(table, read_history(islice(table.commits(), _FAR)), error)
 
 
 def _marked(table: Table, published: StoredDefinition) -> FoundTable:
@@ -178,8 +176,11 @@ def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
     constraints = table.format.constraints(table.properties)
     if missing_not_null(definition, constraints) or obsolete_not_null(definition, constraints):
         return False
-    declared = definition.declared.clustered_by
-    return [_folded(c) for c in table.clustered_by] == [_folded(c) for c in declared]
+
+    def folded(columns: Iterable[str]) -> list[str]:
+        return [column.replace("`", "").lower() for column in columns]
+
+    return folded(table.clustered_by) == folded(definition.declared.clustered_by)
 
 
 def _seq(history: History, fence: int = 0) -> int:
@@ -193,10 +194,6 @@ def _seq(history: History, fence: int = 0) -> int:
     return max(history.seq, highest) if history.is_seq_hidden else history.seq or highest
 
 
-def _folded(column: str) -> str:
-    return column.replace("`", "").lower()
-
-
 def _unmarked(table: Table) -> FoundTable:
     """Identify a table without our properties: never materialized, not yet, or no longer."""
     history = read_history(islice(table.commits(), _FAR))
@@ -204,31 +201,16 @@ def _unmarked(table: Table) -> FoundTable:
         return _unreadable_commit(table, history, history.unreadable)
     if not history.definition:
         return table.plain
-    if _is_just_adopted(history):
-        return _adopted(table, history)
+    definition = _decoded(history.definition, table.name)
+    adopted = history.written.metadata if history.written and not history.is_replaced else None
+    if adopted is not None and adopted.kind is CommitKind.ADOPTION:
+        # The definition has not been published yet. No refresh fills an adopted table before that,
+        # see `never_published`.
+        resolved = replace(definition.resolved, columns=table.columns())
+        nothing = replace(definition, generation=0, resolved=resolved)
+        return _checked_table(table, definition, history, published=nothing)
     problem = "its definition is no longer among its properties (replaced by hand, or UNSET)"
-    definition = _decoded(history.definition, table.name)
     return InconsistentTable(table.name, problem, history.seq, definition)
-
-
-def _is_just_adopted(history: History) -> bool:
-    """Whether the properties lack the definition because it has not been written yet.
-
-    No refresh fills an adopted table before its definition is published, see `never_published`.
-    """
-    metadata = history.written.metadata if history.written is not None else None
-    if metadata is None or metadata.kind is not CommitKind.ADOPTION:
-        return False
-    return not history.is_replaced
-
-
-def _adopted(table: Table, history: History) -> FoundTable:
-    definition = _decoded(history.definition, table.name)
-    columns = table.columns()
-    nothing = replace(
-        definition, generation=0, resolved=replace(definition.resolved, columns=columns)
-    )
-    return _checked_table(table, definition, history, published=nothing)
 
 
 def _unreadable_commit(
@@ -240,6 +222,15 @@ def _unreadable_commit(
     have the generation after the published one, so the next definition takes the one after that.
     """
     error = UnreadableCommitError(table=table.name, version=commit.version, problem=commit.problem)
+    return _unreadable(table, history, error, published)
+
+
+def _unreadable(
+    table: Table,
+    history: History,
+    error: UnreadableDefinitionError | UnreadableCommitError,
+    published: StoredDefinition | None = None,
+) -> Unreadable:
     newest = history.newest
     return Unreadable(
         table.name,
@@ -249,18 +240,6 @@ def _unreadable_commit(
             published.generation + 1 if published else 0, newest.generation if newest else 0
         ),
         seq=_seq(history, published.fence if published else 0),
-    )
-
-
-def _unreadable(table: Table, error: UnreadableDefinitionError) -> Unreadable:
-    history = read_history(islice(table.commits(), _FAR))
-    newest = history.newest
-    return Unreadable(
-        table.name,
-        error,
-        table_id=newest.table_id if newest else "",
-        generation=newest.generation if newest else 0,
-        seq=_seq(history),
     )
 
 

@@ -126,7 +126,6 @@ class WorkflowScheduler(Protocol[Handler]):
         The workflow continues after the scheduled time that it ran for last, unless
         `last_scheduled_at` is newer.
         """
-        ...
 
     def modify_refresh_workflow(self, workflow: SuspendRefreshWorkflow[Handler]) -> None:
         """Suspend a workflow; a suspended one stays as it is.
@@ -134,11 +133,9 @@ class WorkflowScheduler(Protocol[Handler]):
         Raises:
             WorkflowNotFoundError: There is none.
         """
-        ...
 
     def delete_refresh_workflow(self, workflow: DeleteRefreshWorkflow[Handler]) -> None:
         """Delete a workflow, if there is one."""
-        ...
 
 
 def serializer_of(scheduler: WorkflowScheduler[Handler]) -> RefreshHandlerSerializer[Handler]:

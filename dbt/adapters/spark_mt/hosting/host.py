@@ -211,6 +211,7 @@ class _Hosting:
     def ask_to_stop(self) -> None:
         self._stopped.set()
         self._woken.set()
+        self.table.leave()
 
     def stop(self) -> None:
         self.ask_to_stop()

@@ -8,29 +8,32 @@ that is killed loses nothing.
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum
 from random import random
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.definition import StoredTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.baseline import chosen
+from dbt.adapters.spark_mt.execution.environment import AnalyzedTable
 from dbt.adapters.spark_mt.execution.errors import (
     NotContinuousError,
     NotMaterializedError,
     TableNotFoundError,
     problem_of,
 )
-from dbt.adapters.spark_mt.execution.executor import perform, retrying, stored_table
+from dbt.adapters.spark_mt.execution.executor import retrying, stored_table, suspend
 from dbt.adapters.spark_mt.execution.jobs import others_running
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh, stream_task
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
-from dbt.adapters.spark_mt.execution.stream_task import Conflict, HostedStream, stream_task
-from dbt.adapters.spark_mt.planning.planner import plan_status
+from dbt.adapters.spark_mt.hosting.hosted_stream import Conflict, HostedStream
+from dbt.adapters.spark_mt.hosting.turns import TurnGivenUpError
 from dbt.adapters.spark_mt.planning.steps import HOSTED
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.strategies.strategy import STREAM, Refusal, Request
@@ -42,7 +45,12 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StreamTask
     from dbt.adapters.spark_mt.execution.refresh import Refreshes
+    from dbt.adapters.spark_mt.hosting.turns import Turns
     from dbt.adapters.spark_mt.strategies.strategy import Choice
+
+
+COMPACT_AFTER = 100
+"""Each scan opens every file of a table; to merge them costs a job or two."""
 
 
 class HostPhase(Enum):
@@ -103,6 +111,7 @@ class HostPolicy:
             which failed together are not tried together.
         give_up_after: After how many failures of the same cause the table is suspended with the
             reason; 0 for never.
+        compact_after: After how many commits the table's small files are merged; 0 for never.
     """
 
     look: int = 1_000
@@ -110,6 +119,7 @@ class HostPolicy:
     longest_pause: int = 60_000
     spread: float = 0.0
     give_up_after: int = 0
+    compact_after: int = COMPACT_AFTER
 
     def pause_after(self, failures: int, chance: float = 0.0) -> int:
         """Return how long to wait after so many failures in a row; none after the first.
@@ -176,16 +186,8 @@ def suspend_failing(environment: Environment, name: TableName, failures: Failure
         f"given up after {failures.same} failures of the same cause: "
         f"{failures.problem[:LONGEST_REASON]}"
     )
-    retrying(lambda: _suspend(environment, name, reason))
-
-
-def _suspend(environment: Environment, name: TableName, reason: str) -> None:
-    table = stored_table(environment, name)
-    definition = table.definition
-    if definition.status is RefreshStatus.SUSPENDED:
-        return
-    after = replace(definition, status=RefreshStatus.SUSPENDED, status_reason=reason)
-    perform(plan_status(table, after, f"suspended: {reason}"), environment)
+    sentence = f"suspended: {reason}"
+    retrying(lambda: suspend(environment, stored_table(environment, name), reason, sentence))
 
 
 _LOGGER = logging.getLogger(__name__)
@@ -203,6 +205,7 @@ class HostedTable:
         environment: The ports.
         refreshes: Brings the table up to date where no stream can.
         policy: How it spends its time.
+        turns: When it may refresh, shared with the other tables of the process; at once without.
     """
 
     def __init__(
@@ -211,7 +214,10 @@ class HostedTable:
         environment: Environment,
         refreshes: Refreshes,
         policy: HostPolicy = PATIENT,
+        turns: Turns | None = None,
     ) -> None:
+        self._turns = turns
+        self._leaves = False
         self._name = name
         self._env = environment
         self._refreshes = refreshes
@@ -220,6 +226,7 @@ class HostedTable:
         self._must_refresh = False
         self._had_conflict = False
         self._failures = Failures()
+        self._compacted = 0
         self._looked_at_log_ms = 0
         self._every_ms = 0
         self._watch_ms = min(max(_WATCH_MS, policy.look), _LONGEST_WATCH_MS)
@@ -242,11 +249,17 @@ class HostedTable:
             self.end()
             self._note(phase=HostPhase.ENDED, problem=problem_of(error))
             return -1
-        except CommitConflictError:
+        except (CommitConflictError, TurnGivenUpError):
             self._had_conflict = True
             return 0
         except Exception as error:  # noqa: BLE001 - no error of a refresh ends a host
             return self._failed(error)
+
+    def leave(self) -> None:
+        """Wait for no turn any more: the host is about to stop; other threads may call it."""
+        self._leaves = True
+        if self._turns is not None:
+            self._turns.look_again()
 
     def end(self) -> None:
         """Stop between two batches."""
@@ -300,7 +313,7 @@ class HostedTable:
         self._note(choice=run.choice)
         task = stream_task(table, run, every_ms) if run.choice.runs_batches else None
         if task is None or self._must_refresh:
-            self._refresh()
+            self._refresh(AnalyzedTable(table, analyzed))
         if task is None:
             self._note(failures=0, problem="")
             return every_ms
@@ -317,33 +330,35 @@ class HostedTable:
         self._note(phase=HostPhase.STREAMING)
         return True
 
-    def _refresh(self) -> None:
+    def _refresh(self, analyzed_table: AnalyzedTable) -> None:
         """Bring the table up to date in one commit, over whatever happened to the sources."""
-        looked_at_ms = self._env.now_ms()
-        outcome = self._refreshes.refresh(self._name, trigger=HOSTED)
+        freshness = analyzed_table.table.definition.resolved.freshness
+        due_ms = self.progress.looked_at_ms + int(freshness.seconds * 1000)
+        turns = self._turns
+        with turns.turn(due_ms, lambda: self._leaves) if turns else nullcontext():
+            looked_at_ms = self._env.now_ms()
+            requested = RequestedRefresh(trigger=HOSTED)
+            outcome = self._refreshes.carry_out(self._name, requested, analyzed_table)
         self._must_refresh = False
         if outcome.status is RefreshResult.REFRESHED:
-            done = self.progress
+            done, found = self.progress, self._env.store.find(self._name)
             self._note(
                 batches=done.batches + 1,
                 rows=done.rows + (outcome.rows or 0),
                 committed_at_ms=self._env.now_ms(),
-                positions=self._positions(),
+                positions=found.positions if isinstance(found, StoredTable) else None,
                 failures=0,
                 problem="",
             )
         self._note(phase=HostPhase.FOLLOWING, looked_at_ms=looked_at_ms)
-
-    def _positions(self) -> Positions | None:
-        found = self._env.store.find(self._name)
-        return found.positions if isinstance(found, StoredTable) else None
+        if self._is_compaction_due():
+            self._compact(analyzed_table.table.definition.table_id)
 
     def _watched(self, stream: HostedStream) -> int:
         """Watch a running stream; return the pause until the next tick."""
         if (batch := stream.take()) is not None:
             done = self.progress
-            self.progress = replace(
-                done,
+            self._note(
                 positions=batch.positions,
                 batches=done.batches + batch.batches,
                 rows=done.rows + batch.rows,
@@ -355,19 +370,43 @@ class HostedTable:
         if since_ms >= (stream.task.every_ms or 0):  # no trigger can have begun before
             self._note(looked_at_ms=max(self.progress.looked_at_ms, stream.looked_at_ms))
         stream.report()
-        if stream.is_active:
-            may_check = not stream.is_in_batch and self._is_check_due()
-            if may_check and (conflict := stream.conflict()) is not Conflict.NO:
-                self._stop_stream()
-                self._had_conflict = conflict is Conflict.WRITTEN
-                return 0
-            return min(stream.task.every_ms or _WATCH_MS, self._watch_ms)
+        if not stream.is_active:
+            return self._stream_ended(stream)
+        if not stream.is_in_batch and self._is_interrupted(stream):
+            return 0
+        return min(stream.task.every_ms or _WATCH_MS, self._watch_ms)
+
+    def _is_interrupted(self, stream: HostedStream) -> bool:
+        """Stop a stream between two batches where something else comes first."""
+        if self._is_compaction_due():
+            self._stop_stream()
+            self._compact(stream.task.table.definition.table_id)
+            return True
+        if self._is_check_due() and (conflict := stream.conflict()) is not Conflict.NO:
+            self._stop_stream()
+            self._had_conflict = conflict is Conflict.WRITTEN
+            return True
+        return False
+
+    def _stream_ended(self, stream: HostedStream) -> int:
         failure = stream.failure
         self._stop_stream()
         if failure is None or isinstance(failure, CommitConflictError):
             self._had_conflict = True
             return 0
         return self._failed(failure)
+
+    def _is_compaction_due(self) -> bool:
+        after = self._policy.compact_after
+        return 0 < after <= self.progress.batches - self._compacted
+
+    def _compact(self, table_id: str) -> None:
+        """Merge small files between two commits, which have no conflict with it therefore."""
+        self._compacted = self.progress.batches
+        try:
+            self._env.storage.compact(self._name, table_id)
+        except Exception as error:  # noqa: BLE001 - the rows are right; the next time does it
+            _LOGGER.warning("%s was not compacted: %s", self._name, problem_of(error))
 
     def _is_check_due(self) -> bool:
         now = self._env.now_ms()
@@ -384,15 +423,11 @@ class HostedTable:
         failures = self._failures = before.after(error)
         self._note(phase=HostPhase.FAILING, failures=failures.count, problem=failures.problem)
         if 0 < self._policy.give_up_after <= failures.same:
-            self._suspend_failing(failures)
+            try:
+                suspend_failing(self._env, self._name, failures)
+            except Exception as problem:  # noqa: BLE001 - the next failure tries it again
+                _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(problem))
         return self._policy.pause_after(failures.count, random())  # noqa: S311 - no secret
-
-    def _suspend_failing(self, failures: Failures) -> None:
-        """Suspend the table; where that fails as well, the next failure tries it again."""
-        try:
-            suspend_failing(self._env, self._name, failures)
-        except Exception as error:  # noqa: BLE001 - no error of it ends a host
-            _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(error))
 
     def _stop_stream(self) -> None:
         if self._stream is not None:

@@ -14,26 +14,24 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.alter import Alterations
-from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import HEARTBEAT_MS, Claim, Leadership
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.host import Host
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
-from dbt.adapters.spark_mt.manager.lags import TableLags
-from dbt.adapters.spark_mt.manager.maintenance import TableMaintenance
+from dbt.adapters.spark_mt.hosting.turns import Turns
+from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
 from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler, Workers
-from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
 from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
-from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing
-from dbt.adapters.spark_mt.manager.service import Manager, Parts, Place
-from dbt.adapters.spark_mt.manager.submission import Submissions
-from dbt.adapters.spark_mt.manager.table_views import complete_at
+from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
+from dbt.adapters.spark_mt.manager.service import Manager, Parts, Place, progress_of
+from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complete_at
 from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, is_derived_by
-from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
-from dbt.adapters.spark_mt.scheduler.loading import load_scheduler
-from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, SparkMaintenance
+from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler, load_scheduler
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
+from dbt.adapters.spark_mt.spark.stored_queries import KnownQueries
 from dbt.adapters.spark_mt.spark.types import read_schedule_time
 
 if TYPE_CHECKING:
@@ -42,11 +40,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.job import RefreshHandler
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
-    from dbt.adapters.spark_mt.execution.workflows import WorkflowScheduler
-    from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
+    from dbt.adapters.spark_mt.execution.ports import KnownTable
     from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
     from dbt.adapters.spark_mt.manager.views import StatementRequest
     from dbt.adapters.spark_mt.resolution.settings import Settings
@@ -54,13 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunningManager:
-    """A manager with what has to be opened and closed.
-
-    Args:
-        manager: Answers.
-        pool: Its runs work there.
-        parts: What it is made of.
-    """
+    """A manager with what has to be opened and closed."""
 
     manager: Manager
     pool: ThreadPoolExecutor
@@ -135,24 +124,27 @@ class _Assembly:
         self._own = SparkEnvironment(spark, clock=clock, in_background=_in_background)
         self._clock = clock
         self._now_ms = self._own.value.now_ms
+        self._turns = Turns(spark.sparkContext.defaultParallelism, self._now_ms)
         self._statistics = RefreshStatistics(self._now_ms())
         self._log = BufferedJobLog(self._own.log, self._statistics, self._now_ms)
         self._quiet = SparkEnvironment(spark, clock=clock).value.quiet
         self._catalog = identity.catalog or spark.catalog.currentCatalog()
+        self._known = KnownQueries()
         self._owner = self._own.value.execution_context.processes.owner()
 
     def build(self) -> RunningManager:
         """Make every part."""
         policy, own = self._policy, self._own
         logged, log = self._logged(own.value), self._log
-        view = CatalogView(self._catalog, logged, own.log, log, self._statistics, knows=log.knows)
+        view = CatalogView(self._catalog, logged, own.log, log, self._statistics)
         pool = ThreadPoolExecutor(policy.runs, thread_name_prefix="materialized-table-run")
         refreshing = Refreshing(self._environment, policy.scheduled, view.check_again, self._now_ms)
         dispatcher = Dispatcher(
             refreshing.perform, pool.submit, policy.runs, self._now_ms, refreshing.cancel
         )
-        scheduler = self._scheduler(dispatcher, view)
+        submit = DueRuns(dispatcher.submit, lambda: view.tables, self._now_ms, policy.patience)
         name = own.value.settings().scheduler
+        scheduler = load_scheduler(name, SchedulerContext(submit, self._clock))
         leadership, workflows = self._leadership(), TableWorkflows(scheduler, name, self._clock)
         handlers = RefreshHandlers(
             self._catalog, own.log, self._owner, partial(_term, leadership), workflows
@@ -182,14 +174,6 @@ class _Assembly:
         )
         return RunningManager(Manager(parts, self._now_ms), pool, parts)
 
-    def _scheduler(
-        self, dispatcher: Dispatcher, view: CatalogView
-    ) -> WorkflowScheduler[RefreshHandler]:
-        patience = self._policy.patience
-        submit = DueRuns(dispatcher.submit, lambda: view.tables, self._now_ms, patience)
-        context = SchedulerContext(submit, self._clock)
-        return load_scheduler(self._own.value.settings().scheduler, context)
-
     def _workers(
         self,
         hosting: Host,
@@ -198,13 +182,8 @@ class _Assembly:
         handlers: RefreshHandlers,
         lags: TableLags,
     ) -> Workers:
-        own, parts = self._own, self._own.parts
-        checkpoints = parts.checkpoints if parts else None
-        storage = SparkMaintenance(own.tables, own.sessions, checkpoints, self._now_ms)
-        after = self._policy.compact_after
-        maintenance = TableMaintenance(
-            storage, partial(_progress, hosting), after, self._now_ms, _in_background
-        )
+        storage = self._own.value.storage
+        maintenance = TableMaintenance(storage, self._now_ms, _in_background)
         flush, derive = self._log.flush, self._derive_again
         return Workers(hosting, workflows, dispatcher, handlers, maintenance, lags, flush, derive)
 
@@ -213,20 +192,23 @@ class _Assembly:
 
         def complete(table: KnownTable) -> int | None:
             return complete_at(
-                table, self._statistics.table(table.name), _progress(hosting, table.name)
+                table, self._statistics.table(table.name), progress_of(hosting, table.name)
             )
 
-        states = SparkEnvironment(self._spark, clock=self._clock).value.states
-        return TableLags(states, complete, self._now_ms, _in_background)
+        made = SparkEnvironment(self._spark, clock=self._clock)
+        return TableLags(made.value.states, complete, self._now_ms, _in_background)
 
     def _environment(self) -> Environment:
         """Return ports of their own for one operation: threads share nothing."""
-        return self._logged(SparkEnvironment(self._spark, clock=self._clock).value)
+        made = SparkEnvironment(self._spark, clock=self._clock, known=self._known)
+        return self._logged(made.value)
 
     def _environment_for(self, request: StatementRequest) -> Environment:
         session = self._spark.newSession()
         session.sql(f"USE {quote(request.catalog)}.{quote(request.schema)}")
-        made = SparkEnvironment(session, owner=lambda: request.owner, clock=self._clock)
+        made = SparkEnvironment(
+            session, owner=lambda: request.owner, clock=self._clock, reading=self._own.reading
+        )
         return self._logged(made.value)
 
     def _logged(self, environment: Environment) -> Environment:
@@ -237,7 +219,8 @@ class _Assembly:
 
     def _hosted(self, name: TableName) -> HostedTable:
         environment = self._environment()
-        return HostedTable(name, environment, Refreshes(environment), self._policy.hosts)
+        refreshes, policy = Refreshes(environment), self._policy.hosts
+        return HostedTable(name, environment, refreshes, policy, self._turns)
 
     def _read_time(self, text: str, pattern: str, zone: str) -> datetime:
         return read_schedule_time(self._own.sessions, text, pattern, zone)
@@ -308,10 +291,3 @@ def _run_due(scheduler: object) -> Callable[[], float]:
 def _term(leadership: Leadership) -> int:
     lease = leadership.lease
     return lease.term if lease else 0
-
-
-def _progress(hosting: Host, name: TableName) -> HostProgress | None:
-    try:
-        return hosting.progress(name)
-    except NotHostedError:
-        return None

@@ -10,12 +10,12 @@ import re
 import sys
 import threading
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import TextIO
 
     from structlog.typing import EventDict, Processor, WrappedLogger
@@ -116,7 +116,9 @@ def configure(
             processors=[
                 formatter.remove_processors_meta,
                 Redaction(secrets),
-                _renderer(log_format, out),
+                structlog.processors.JSONRenderer(ensure_ascii=False)
+                if log_format is LogFormat.JSON
+                else structlog.dev.ConsoleRenderer(colors=out.isatty()),
             ],
         )
     )
@@ -132,12 +134,6 @@ def _log_thread_error(failed: threading.ExceptHookArgs) -> None:
     name = failed.thread.name if failed.thread else ""
     log = structlog.get_logger(__name__)
     log.error("a thread failed", thread=name, exc_info=failed.exc_value)
-
-
-def _renderer(log_format: LogFormat, out: TextIO) -> Callable[..., Any]:
-    if log_format is LogFormat.JSON:
-        return structlog.processors.JSONRenderer(ensure_ascii=False)
-    return structlog.dev.ConsoleRenderer(colors=out.isatty())
 
 
 def _route(handler: logging.Handler, level: str) -> None:

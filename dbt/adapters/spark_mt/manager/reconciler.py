@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPolicy
+from dbt.adapters.spark_mt.hosting.hosted_table import COMPACT_AFTER, HostPolicy
 from dbt.adapters.spark_mt.manager.registry_view import upstream_of
 
 if TYPE_CHECKING:
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.leases import Leadership
-    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.execution.ports import KnownTable
     from dbt.adapters.spark_mt.hosting.host import Host
-    from dbt.adapters.spark_mt.manager.lags import TableLags
-    from dbt.adapters.spark_mt.manager.maintenance import TableMaintenance
-    from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
+    from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
     from dbt.adapters.spark_mt.manager.registry_view import CatalogView
     from dbt.adapters.spark_mt.manager.runs import Dispatcher
+    from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
     from dbt.adapters.spark_mt.manager.workflows import RefreshHandlers, TableWorkflows
 
 
@@ -47,7 +46,7 @@ class ManagerPolicy:
         give_up_after: After how many failures of the same cause a table is suspended; 0 for never.
         look: How often a host checks its table's log; the registry shows most changes long
             before.
-        compact_after: After how many batches an idle table's small files are merged; 0 for never.
+        compact_after: After how many commits a hosted table's small files are merged; 0 for never.
     """
 
     tick: int = 5_000
@@ -57,12 +56,17 @@ class ManagerPolicy:
     patience: int = 300_000
     give_up_after: int = 20
     look: int = 30_000
-    compact_after: int = 200
+    compact_after: int = COMPACT_AFTER
 
     @property
     def hosts(self) -> HostPolicy:
         """How hosted tables are treated."""
-        return HostPolicy(look=self.look, spread=0.3, give_up_after=self.give_up_after)
+        return HostPolicy(
+            look=self.look,
+            spread=0.3,
+            give_up_after=self.give_up_after,
+            compact_after=self.compact_after,
+        )
 
     @property
     def scheduled(self) -> HostPolicy:
@@ -77,18 +81,7 @@ class ManagerPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """What the reconciler directs.
-
-    Args:
-        hosting: Of CONTINUOUS tables.
-        workflows: Of FULL tables.
-        dispatcher: Of their runs.
-        handlers: Tells who refreshes what.
-        maintenance: Compaction and removal of what is dead.
-        lags: Of all tables.
-        flush: Writes the rows that may wait.
-        take_over: What a new leader does once, aside: deriving modes again.
-    """
+    """What the reconciler directs."""
 
     hosting: Host
     workflows: TableWorkflows
@@ -97,22 +90,16 @@ class Workers:
     maintenance: TableMaintenance
     lags: TableLags
     flush: Callable[[], None]
+    """Writes the rows that may wait."""
     take_over: Callable[[], None]
+    """What a new leader does once, in the background: deriving modes again."""
 
 
 _LOGGER = logging.getLogger(__name__)
 
 
 class Reconciler:
-    """Reconciliation of tables, hosts and schedules with the registry, tick by tick.
-
-    Args:
-        leadership: Of the catalog.
-        view: What the registry says.
-        workers: Who does what follows.
-        policy: How often.
-        statistics: What became of refreshes.
-    """
+    """Reconciliation of tables, hosts and schedules with the registry, tick by tick."""
 
     def __init__(
         self,
@@ -153,7 +140,10 @@ class Reconciler:
             self._workers.lags.tick(self._view.tables)
             return
         if not self._leads:
-            self._lead()
+            self._view.read_all_again()
+            self._workers.handlers.take_over()
+            self._leads = True
+            self._workers.take_over()
         if self._view.read():
             self._is_settled = False
         if not self._is_settled:
@@ -194,12 +184,6 @@ class Reconciler:
             self._workers.dispatcher.withdraw(name)
         self._applied.clear()
 
-    def _lead(self) -> None:
-        self._view.read_all_again()
-        self._workers.handlers.take_over()
-        self._leads = True
-        self._workers.take_over()
-
     def _converge(self) -> bool:
         """Returns whether everything is as wanted; what is not is tried again in the next tick."""
         tables = self._view.tables
@@ -209,19 +193,16 @@ class Reconciler:
             dispatcher.withdraw(name)
         hosts = self._host([t for t in tables.values() if _is_hosted(t)])
         for table in tables.values():
-            self._direct_runs(table)
+            before = self._applied.get(table.name)
+            if not _is_active(table) or table.refresh_mode is not RefreshMode.FULL:
+                dispatcher.withdraw_scheduled(table.name)
+            elif before is not None and _is_otherwise(before, table):
+                dispatcher.retry_now(table.name)
         full = [t for t in tables.values() if t.refresh_mode is RefreshMode.FULL]
         schedules = self._workers.workflows.converge(full, self._view.last_scheduled)
         self._workers.handlers.record([t for t in tables.values() if _is_active(t)])
         self._applied = dict(tables)
         return hosts and schedules
-
-    def _direct_runs(self, table: KnownTable) -> None:
-        before = self._applied.get(table.name)
-        if not _is_active(table) or table.refresh_mode is not RefreshMode.FULL:
-            self._workers.dispatcher.withdraw_scheduled(table.name)
-        elif before is not None and _is_otherwise(before, table):
-            self._workers.dispatcher.retry_now(table.name)
 
     def _host(self, wanted: Sequence[KnownTable]) -> bool:
         """Start in the order of the lineage, so that what is read first is fresh first."""
@@ -315,7 +296,7 @@ class Loop:
         reconciler: What ticks.
         run_due: Submits the scheduled runs that are due; returns for how many seconds none is.
         every_ms: From the end of one tick to the start of the next.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
+        now_ms: Milliseconds since the epoch, UTC.
     """
 
     def __init__(
@@ -379,13 +360,9 @@ class Loop:
         while not self._stopped.is_set():
             self._woken.clear()
             self.tick()
-            self._wait()
-
-    def _wait(self) -> None:
-        """Wait for the next tick, and submit what is due meanwhile."""
-        until = monotonic() + self._every_ms / 1000
-        while not self._woken.is_set() and (left := until - monotonic()) > 0:
-            self._woken.wait(min(left, self.run_due()))
+            until = monotonic() + self._every_ms / 1000
+            while not self._woken.is_set() and (left := until - monotonic()) > 0:
+                self._woken.wait(min(left, self.run_due()))
 
     def run_due(self) -> float:
         """Submit what is due; returns for how many seconds nothing is."""

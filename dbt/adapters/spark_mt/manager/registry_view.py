@@ -10,9 +10,9 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.definition.table_state import Missing, StoredTable, UnmanagedTable
-from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
+from dbt.adapters.spark_mt.execution.context import DeferredRows
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.planning.planner import plan_registration
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.ports import ManagedJobLog, ManagedRegistry
-    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
-    from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
+    from dbt.adapters.spark_mt.execution.ports import KnownTable, ManagedJobLog, ManagedRegistry
+    from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
     from dbt.adapters.spark_mt.planning.steps import Register
 
 
@@ -38,29 +37,19 @@ def upstream_first(tables: Iterable[KnownTable]) -> tuple[KnownTable, ...]:
     by_name = {str(table.name): table for table in tables}
     ordered: dict[str, KnownTable] = {}
     visited: set[str] = set()
-    for name in by_name:
-        _visit(name, by_name, visited, ordered)
+    for start, table in by_name.items():
+        stack = [(start, iter(table.reads))]  # no recursion: a chain may be long
+        visited.add(start)
+        while stack:
+            name, sources = stack[-1]
+            following = next((s for s in sources if s in by_name and s not in visited), None)
+            if following is None:
+                ordered.setdefault(name, by_name[name])
+                stack.pop()
+            else:
+                visited.add(following)
+                stack.append((following, iter(by_name[following].reads)))
     return tuple(ordered.values())
-
-
-def _visit(
-    start: str,
-    by_name: dict[str, KnownTable],
-    visited: set[str],
-    ordered: dict[str, KnownTable],
-) -> None:
-    """Walk from a table to its sources, without recursion: a chain may be long."""
-    stack = [(start, iter(by_name[start].reads))]
-    visited.add(start)
-    while stack:
-        name, sources = stack[-1]
-        following = next((s for s in sources if s in by_name and s not in visited), None)
-        if following is None:
-            ordered.setdefault(name, by_name[name])
-            stack.pop()
-        else:
-            visited.add(following)
-            stack.append((following, iter(by_name[following].reads)))
 
 
 def upstream_of(tables: Iterable[KnownTable]) -> dict[TableName, frozenset[TableName]]:
@@ -87,7 +76,7 @@ class BufferedJobLog:
     Args:
         log: Where rows go.
         statistics: Takes every row in at once.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
+        now_ms: Milliseconds since the epoch, UTC.
 
     Attributes:
         deferred: What waits; rows of hosted streams come here.
@@ -183,26 +172,15 @@ _SKEW_MS = 60_000
 
 
 class CatalogView:
-    """Reads the registry when it has changed, and repairs rows that turn out to be wrong.
-
-    Args:
-        catalog: Its name.
-        environment: The ports.
-        registry: The registry.
-        log: The log of refreshes.
-        statistics: Takes in what became of refreshes.
-        knows: Whether what a version of the registry brought is known here.
-    """
+    """Reads the registry when it has changed, and repairs rows that turn out to be wrong."""
 
     def __init__(
         self,
         catalog: str,
         environment: Environment,
         registry: ManagedRegistry,
-        log: ManagedJobLog,
+        log: BufferedJobLog,
         statistics: RefreshStatistics,
-        *,
-        knows: Callable[[int], bool] = lambda _: False,
     ) -> None:
         self._catalog = catalog
         self._env = environment
@@ -210,7 +188,6 @@ class CatalogView:
         self._log = log
         self._statistics = statistics
         self._version = -2
-        self._knows = knows
         self._read_jobs_ms = 0
         self._to_sweep: list[TableName] = []
         self._swept_ms = environment.now_ms()
@@ -240,7 +217,7 @@ class CatalogView:
         """Whether nothing came since the last call but what is known."""
         later = range(self._version + 1, version + 1)
         return -1 <= self._version <= version <= self._version + _MOST_KNOWN and all(
-            self._knows(each) for each in later
+            map(self._log.knows, later)
         )
 
     def read_all_again(self) -> None:
@@ -309,11 +286,8 @@ class CatalogView:
         else:
             jobs = self._log.newest(self._catalog, _PER_TABLE, now - _REMEMBERED_MS)
         self._statistics.note(jobs, lambda job: with_effective_status(job, self._env))
-        self._note_scheduled(jobs)
         self._read_jobs_ms = now
-
-    def _note_scheduled(self, jobs: Iterable[Job]) -> None:
-        """Schedules of tables that are gone are forgotten: a new one of the name has its own."""
+        # Schedules of tables that are gone are forgotten: a new one of the name has its own.
         found = {name: at for name, at in self.last_scheduled.items() if name in self.tables}
         for job in jobs:
             if job.status in _DONE and job.scheduled_at_ms and job.table in self.tables:

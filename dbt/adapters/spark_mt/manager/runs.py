@@ -1,7 +1,7 @@
 """Runs of refreshes in a few threads: submitted, scheduled and retried.
 
-One run per table at a time, upstream before downstream. A run waits for upstream tables that are
-due at the same time, up to a bound.
+A submission is answered before its run begins. One run per table at a time, upstream before
+downstream. A run waits for upstream tables that are due at the same time, up to a bound.
 """
 
 from __future__ import annotations
@@ -14,33 +14,47 @@ from random import random
 from threading import Condition
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
+from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import (
     NotMaterializedError,
     SuspendedError,
     TableNotFoundError,
     problem_of,
 )
-from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobRecorder
+from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobRecorder, existing_table
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.hosting.hosted_table import Failures, suspend_failing
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED
+from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
+from dbt.adapters.spark_mt.resolution.options import check_run_options
+from dbt.adapters.spark_mt.statements.nodes import PartitionValue
+from dbt.adapters.spark_mt.statements.parser import parse_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.execution.context import RunningHeartbeat
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
     from dbt.adapters.spark_mt.hosting.hosted_table import HostPolicy
+    from dbt.adapters.spark_mt.manager.views import RefreshRequest
 
     Execute = Callable[[Callable[[], None]], object]
     """Runs an action somewhere else, soon."""
+    ReadTime = Callable[[str, str, str], datetime]
+    """Reads a text by a pattern in a zone."""
 
 
+_LOGGER = logging.getLogger(__name__)
+_REST = "REST"
+"""The trigger of a run that a person submitted."""
 IDLE_MS = 60_000
 """How long the dispatcher sleeps at most when nothing is pending."""
 
@@ -97,7 +111,7 @@ class Dispatcher:
         perform: Carries a run out, and returns the one that tries it again; it never raises.
         execute: Runs an action in one of a pool's threads.
         most: How many runs at a time.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
+        now_ms: Milliseconds since the epoch, UTC.
         withdrawn: Takes each submitted run that will not begin.
     """
 
@@ -139,7 +153,11 @@ class Dispatcher:
         """Add a run; it begins when its time has come."""
         with self._changed:
             if not self._is_closed:
-                self._add(run)
+                queue = self._queues.setdefault(run.table, _Queue())
+                if run.replaces:
+                    queue.pending = deque(each for each in queue.pending if not each.replaces)
+                queue.pending.append(run)
+                self._changed.notify_all()
                 return
         if run.is_submitted:
             self._withdrawn(run)
@@ -201,13 +219,6 @@ class Dispatcher:
         with self._changed:
             return self._changed.wait_for(lambda: self._running == 0, within_s)
 
-    def _add(self, run: Run) -> None:
-        queue = self._queues.setdefault(run.table, _Queue())
-        if run.replaces:
-            queue.pending = deque(each for each in queue.pending if not each.replaces)
-        queue.pending.append(run)
-        self._changed.notify_all()
-
     def _take_back(self, table: TableName, chosen: Callable[[Run], bool]) -> None:
         with self._changed:
             queue = self._queues.get(table)
@@ -234,7 +245,9 @@ class Dispatcher:
                 queue = self._queues[run.table]
                 queue.is_running = False
                 self._running -= 1
-                if again is not None and not self._is_closed and not _is_made_up_for(again, queue):
+                if again is not None and again.replaces and any(r.replaces for r in queue.pending):
+                    again = None  # a newer run that is pending does what the failed one should do
+                if again is not None and not self._is_closed:
                     queue.pending.appendleft(again)
                 self._tidy(run.table)
                 self._changed.notify_all()
@@ -248,13 +261,12 @@ class Dispatcher:
         """Whether an upstream table is about to be refreshed, and there is still time to wait."""
         if now >= run.ready_at_ms + run.patience_ms:
             return False
-        return any(self._is_due(name, now) for name in self._upstream.get(run.table, ()))
-
-    def _is_due(self, table: TableName, now: int) -> bool:
-        queue = self._queues.get(table)
-        if queue is None:
-            return False
-        return queue.is_running or any(run.ready_at_ms <= now for run in queue.pending)
+        upstream = map(self._queues.get, self._upstream.get(run.table, ()))
+        return any(
+            queue is not None
+            and (queue.is_running or any(each.ready_at_ms <= now for each in queue.pending))
+            for queue in upstream
+        )
 
     def _pause(self, now: int) -> int:
         times = [
@@ -268,20 +280,6 @@ class Dispatcher:
         return min([at - now for at in times], default=IDLE_MS)
 
 
-def _is_made_up_for(again: Run, queue: _Queue) -> bool:
-    """Whether a newer run that is pending does what a failed one should have done."""
-    return again.replaces and any(run.replaces for run in queue.pending)
-
-
-_LOGGER = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _WaitingRun:
-    recorder: JobRecorder
-    heartbeat: RunningHeartbeat
-
-
 class Refreshing:
     """Performs runs; one object serves all threads.
 
@@ -289,7 +287,7 @@ class Refreshing:
         environment: Makes the ports of one run.
         policy: How failed runs are tried again.
         gone: Takes a table that turned out not to be there any more.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
+        now_ms: Milliseconds since the epoch, UTC.
     """
 
     def __init__(
@@ -304,23 +302,22 @@ class Refreshing:
         self._gone = gone
         self._now_ms = now_ms
         self._failures: dict[TableName, Failures] = {}
-        self._waiting_runs: dict[str, _WaitingRun] = {}
+        self._waiting_runs: dict[str, tuple[JobRecorder, RunningHeartbeat]] = {}
 
     def record(self, job: Job) -> None:
         """Write the row of a run before it begins, with heartbeats while it waits."""
         environment = self._environment()
         recorder = JobRecorder(environment, job)
         recorder.write(job)
-        self._waiting_runs[job.job_id] = _WaitingRun(
-            recorder, environment.execution_context.heartbeat(recorder.beat)
-        )
+        heartbeat = environment.execution_context.heartbeat(recorder.beat)
+        self._waiting_runs[job.job_id] = recorder, heartbeat
 
     def cancel(self, run: Run) -> None:
         """Write that a run will not begin."""
-        waiting = self._stopped_waiting(run)
-        if waiting is not None:
+        recorder = self._stopped_waiting(run)
+        if recorder is not None:
             error = "it was taken back before it began: the table or its manager is no more"
-            waiting.recorder.write(waiting.recorder.ended(JobStatus.CANCELED, error=error))
+            recorder.write(recorder.ended(JobStatus.CANCELED, error=error))
 
     def failures(self, table: TableName) -> Failures:
         """Return how often in a row the scheduled runs of a table failed."""
@@ -332,22 +329,20 @@ class Refreshing:
         Returns:
             The run that tries it again; None where nothing is to be tried again.
         """
-        waiting, began_ms = self._stopped_waiting(run), self._now_ms()
+        recorder, began_ms = self._stopped_waiting(run), self._now_ms()
         try:
             environment = self._environment()
         except Exception as error:  # noqa: BLE001 - a session that is gone is a failure as any other
-            if waiting is not None:
-                _settle(waiting.recorder, JobStatus.FAILED, error=problem_of(error))
+            if recorder is not None:
+                text = problem_of(error)[:LONGEST_ERROR]
+                _settle(recorder, recorder.ended(JobStatus.FAILED, error=text))
             return self._failed(run, error)
         requested = run.requested
         if not requested.refresh_id:
             requested = replace(requested, refresh_id=environment.new_id())
-        recorder = (
-            waiting.recorder
-            if waiting
-            else JobRecorder(environment, _job(environment, run, began_ms))
-        )
-        recorder.job = replace(recorder.job, job_id=requested.refresh_id)
+        if recorder is None:
+            job = _job(environment, run.table, requested, began_ms)
+            recorder = JobRecorder(environment, job)
         return self._carry_out(environment, replace(run, requested=requested), recorder)
 
     def _carry_out(self, environment: Environment, run: Run, recorder: JobRecorder) -> Run | None:
@@ -360,10 +355,7 @@ class Refreshing:
         except SuspendedError as error:
             self._refused(run, recorder, JobStatus.CANCELED, error)
         except BaseException as error:  # noqa: BLE001 - a run must not end the thread of others
-            canceled = environment.execution_context.is_cancellation(error)
-            is_conflict = isinstance(error, CommitConflictError)
-            status = JobStatus.CANCELED if canceled or is_conflict else JobStatus.FAILED
-            _settle(recorder, status, error=str(error) or type(error).__name__)
+            _settle(recorder, recorder.failed(error))
             return self._failed(run, error)
         else:
             self._succeeded(run, recorder, outcome)
@@ -374,7 +366,7 @@ class Refreshing:
     ) -> None:
         """Write the failure if a user submitted the run; a schedule may be a moment too late."""
         if run.is_submitted:
-            _settle(recorder, status, error=problem_of(error))
+            _settle(recorder, recorder.ended(status, error=problem_of(error)[:LONGEST_ERROR]))
 
     def _succeeded(self, run: Run, recorder: JobRecorder, outcome: RefreshOutcome) -> None:
         if run.requested.scheduled_at is not None:
@@ -382,13 +374,14 @@ class Refreshing:
         if run.is_submitted:
             skipped = outcome.status is RefreshResult.UP_TO_DATE
             status = JobStatus.SKIPPED if skipped else JobStatus.FINISHED
-            _settle(recorder, status, rows=outcome.rows)
+            _settle(recorder, recorder.ended(status, outcome.rows))
 
-    def _stopped_waiting(self, run: Run) -> _WaitingRun | None:
-        waiting = self._waiting_runs.pop(run.requested.refresh_id, None)
-        if waiting is not None:
-            waiting.heartbeat.stop()
-        return waiting
+    def _stopped_waiting(self, run: Run) -> JobRecorder | None:
+        """Return what writes the rows of a run that waited, and stop its heartbeats."""
+        recorder, heartbeat = self._waiting_runs.pop(run.requested.refresh_id, (None, None))
+        if heartbeat is not None:
+            heartbeat.stop()
+        return recorder
 
     def _failed(self, run: Run, error: BaseException) -> Run | None:
         """Return the run that tries it again; whoever asks by hand asks again himself."""
@@ -417,31 +410,82 @@ class Refreshing:
             self._failures.pop(table, None)
 
 
-def _settle(
-    recorder: JobRecorder, status: JobStatus, rows: int | None = None, error: str = ""
-) -> None:
-    """End the row of a run, unless what carried it out has done so already."""
-    job, log = recorder.job, recorder.environment.execution_context.log
+def _settle(recorder: JobRecorder, last: Job) -> None:
+    """Write the last row of a run, unless what carried it out has done so already."""
+    log = recorder.environment.execution_context.log
     try:
-        found = log.job(job.table.catalog or "", job.job_id)
+        found = log.job(last.table.catalog or "", last.job_id)
     except Exception as problem:  # noqa: BLE001 - to write the end twice is better than never
         _LOGGER.warning("the log of refreshes could not be read: %s", problem_of(problem))
         found = None
     if found is None or found.status is JobStatus.RUNNING:
-        recorder.write(recorder.ended(status, rows, error[:LONGEST_ERROR]))
+        recorder.write(last)
 
 
-def _job(environment: Environment, run: Run, began_ms: int) -> Job:
-    """Return the row of a scheduled run that failed before it had one."""
-    at = run.requested.scheduled_at
+def _job(
+    environment: Environment, table: TableName, requested: RequestedRefresh, began_ms: int
+) -> Job:
+    """Return the first row of a run, as far as the definition of its table is not needed."""
+    at = requested.scheduled_at
     return Job(
-        job_id=run.requested.refresh_id,
-        table=run.table,
+        job_id=requested.refresh_id,
+        table=table,
         kind=JobKind.MANUAL if at is None else JobKind.SCHEDULED,
         status=JobStatus.RUNNING,
         started_at_ms=began_ms,
         last_heartbeat_ms=began_ms,
         owner=environment.execution_context.processes.owner(),
-        trigger=run.requested.trigger,
+        trigger=requested.trigger,
         scheduled_at_ms=None if at is None else round(at.timestamp() * 1000),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Submissions:
+    """Checks, names and begins refreshes."""
+
+    environment: Callable[[], Environment]
+    dispatcher: Dispatcher
+    refreshing: Refreshing
+    read_time: ReadTime
+
+    def submit(self, request: RefreshRequest) -> str:
+        """Begin a refresh.
+
+        Returns:
+            Its name, under which the log of refreshes knows it already.
+
+        Raises:
+            SuspendedError: A schedule asks, and the table is suspended.
+            InvalidScheduleTimeError: The scheduled time cannot be read.
+            MaterializedTableError: There is no such table, or some option is no run option.
+        """
+        environment = self.environment()
+        table = existing_table(environment, environment.store.full_name(parse_name(request.table)))
+        if request.run_options:
+            check_run_options(str(table.name), request.run_options)
+        scheduled_at = self._scheduled_at(table, request) if request.is_periodic else None
+        requested = RequestedRefresh(
+            partition=tuple(PartitionValue(c, quote_text(value)) for c, value in request.partition),
+            trigger=SCHEDULED if request.is_periodic else _REST,
+            run_options=request.run_options or None,
+            refresh_id=environment.new_id(),
+            scheduled_at=scheduled_at,
+        )
+        resolved = table.definition.resolved
+        job = replace(
+            _job(environment, table.name, requested, environment.now_ms()),
+            refresh_mode=resolved.refresh_mode.value,
+            freshness=resolved.freshness.sql,
+        )
+        self.refreshing.record(job)
+        self.dispatcher.submit(Run(table.name, requested, environment.now_ms(), is_submitted=True))
+        return requested.refresh_id
+
+    def _scheduled_at(self, table: StoredTable, request: RefreshRequest) -> datetime:
+        definition = table.definition
+        if definition.status is RefreshStatus.SUSPENDED:
+            reason = definition.status_reason
+            raise SuspendedError(table=table.name, reason=f" ({reason})" if reason else "")
+        zone = dict(definition.resolved.context.confs).get(SESSION_TIME_ZONE, "UTC")
+        return self.read_time(request.schedule_time or "", request.schedule_time_format, zone)

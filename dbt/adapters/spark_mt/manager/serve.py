@@ -1,4 +1,4 @@
-"""Process of the refresh manager (`spark-mt serve`)."""
+"""Process of the refresh manager (`spark-mt serve`) and its options."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import logging
 import secrets
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.client import discovery
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import logging as logs
 from dbt.adapters.spark_mt.manager.app import Identity, assemble
-from dbt.adapters.spark_mt.manager.http.app import create_app
+from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
-from dbt.adapters.spark_mt.manager.http.server import HttpServer
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
 from dbt.adapters.spark_mt.spark.connect_server import (
     ConnectServer,
@@ -32,14 +31,13 @@ from dbt.adapters.spark_mt.spark.derby import LOCK_FILE, lock_holder
 from dbt.adapters.spark_mt.spark.session import classic_spark, embedded_metastore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import FrameType
 
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.manager.app import RunningManager
-    from dbt.adapters.spark_mt.manager.options import ServeOptions
 
 
 _LOGGER = logging.getLogger(__name__)
@@ -47,6 +45,50 @@ _HTTP_STOPS_WITHIN_S = 5.0
 _JVM_ENDS_WITHIN_S = 60.0
 _TOKEN_BYTES = 32
 _COLLECT_EVERY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How to serve.
+
+    Args:
+        home: The folder of warehouse and metastore, unless the confs say otherwise.
+        confs: Of the Spark that the manager starts.
+        catalog: Whose tables to keep fresh; None for Spark's current one.
+        host: The address of REST and page.
+        port: Their port; 0 for a free one.
+        names: Further names under which the HTTP server answers, as behind a proxy.
+        token: What REST and page ask for; empty to make one up, which only loopback allows.
+        connect: Whether to serve Spark Connect, on the same address.
+        connect_port: Its port; 0 for a free one.
+        log_format: `json` or `console`.
+        log_level: As the levels of `logging`, in lower case.
+        log_folder: Where what the JVM prints is written.
+        tick_seconds: The time between two looks at everything.
+        takeover_after_seconds: For how long another manager must be silent before this one
+            takes over.
+        give_up_after: After how many failures of the same cause in a row a table is suspended; 0
+            for never.
+        stop_within_seconds: How long running refreshes have to end when the manager is
+            stopped.
+    """
+
+    home: Path
+    log_folder: Path
+    confs: Mapping[str, str] = field(default_factory=dict)
+    catalog: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8765
+    names: tuple[str, ...] = ()
+    token: str = field(default="", repr=False)
+    connect: bool = True
+    connect_port: int = 0
+    log_format: str = "console"
+    log_level: str = "info"
+    tick_seconds: float = 5.0
+    takeover_after_seconds: float = 60.0
+    give_up_after: int = 20
+    stop_within_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +125,13 @@ def serve(
     Raises:
         MaterializedTableError: It cannot start; the reason and what to do.
     """
-    token = options.token or (secrets.token_urlsafe(_TOKEN_BYTES) if _is_local(options) else "")
+    is_local = is_loopback(options.host)
+    token = options.token or (secrets.token_urlsafe(_TOKEN_BYTES) if is_local else "")
     rules = AccessRules(
         host=options.host,
         token=token or None,
         names=tuple(options.names),
-        open_reads=_is_local(options),
+        open_reads=is_local,
     )
     access = Access(rules)
     logs.configure(logs.LogFormat(options.log_format), options.log_level.upper(), secrets=(token,))
@@ -109,7 +152,8 @@ class _Server:
         self._options = options
         self._token = token
         self._owner = LocalProcesses().owner()
-        self._file = _discovery_file(options)
+        self._metastore = embedded_metastore(options.confs, options.home)
+        self._file = None if self._metastore is None else discovery.place(self._metastore)
         self._http: HttpServer | None = None
         self._running: RunningManager | None = None
         self._spark: SparkSession | None = None
@@ -117,17 +161,36 @@ class _Server:
     def start(self, access: Access) -> Serving:
         """Open Spark, keep tables fresh, answer, and let others find it."""
         options = self._options
-        spark, connect = self._open_spark()
-        self._spark = spark
+        self._await_end_of_a_killed_one()
+        self._say_that_it_starts()
+        log = options.log_folder / "spark-manager.log"  # what the JVM prints
+        connect: ConnectServer | None = None
+        if options.connect:
+            listening = Listening(options.host, options.connect_port, self._token)
+            connect = start_serving(options.confs, options.home, log, listening)
+            self._spark = connect.spark
+        else:
+            confs = serving_confs(options.confs, Listening())
+            self._spark = classic_spark(confs, options.home, log)
         connect_url = connect.url if connect else ""
         identity = Identity(options.catalog, version, self._url, connect_url)
-        self._running = assemble(spark, _policy(options), identity)
+        policy = ManagerPolicy(
+            tick=round(options.tick_seconds * 1000),
+            takeover=round(options.takeover_after_seconds * 1000),
+            give_up_after=options.give_up_after,
+        )
+        self._running = assemble(self._spark, policy, identity)
         app = create_app(self._running.manager, access)
         self._http = HttpServer(app, options.host, options.port)
         self._http.start()
         self._running.start()
         serving = Serving(self._url(), self._token, connect_url)
-        self._publish_address(serving, connect)
+        if self._file is not None:
+            token = connect.token if connect else ""
+            found = discovery.Discovered(
+                self._owner, connect_url, token, serving.url, serving.token
+            )
+            discovery.write(self._file, found)
         _LOGGER.info("the manager serves %s", serving.url)
         return serving
 
@@ -148,18 +211,6 @@ class _Server:
     def _url(self) -> str:
         return self._http.url if self._http is not None else ""
 
-    def _open_spark(self) -> tuple[SparkSession, ConnectServer | None]:
-        options = self._options
-        self._await_end_of_a_killed_one()
-        self._say_that_it_starts()
-        log = options.log_folder / "spark-manager.log"  # what the JVM prints
-        if not options.connect:
-            confs = serving_confs(options.confs, Listening())
-            return classic_spark(confs, options.home, log), None
-        listening = Listening(options.host, options.connect_port, self._token)
-        server = start_serving(options.confs, options.home, log, listening)
-        return server.spark, server
-
     def _say_that_it_starts(self) -> None:
         """Let a `dbt run` that begins meanwhile wait, instead of finding the metastore locked.
 
@@ -175,46 +226,13 @@ class _Server:
 
         It holds the embedded metastore until then, so that the next start does not fail.
         """
-        metastore = embedded_metastore(self._options.confs, self._options.home)
-        if self._file is None or metastore is None or not self._file.exists():
+        if self._file is None or self._metastore is None or not self._file.exists():
             return
         if isinstance(discovery.read(self._file), discovery.Discovered):
             return
         end = time.monotonic() + _JVM_ENDS_WITHIN_S
-        while lock_holder(metastore / LOCK_FILE) is not None and time.monotonic() < end:
+        while lock_holder(self._metastore / LOCK_FILE) is not None and time.monotonic() < end:
             time.sleep(0.2)
-
-    def _publish_address(self, serving: Serving, connect: ConnectServer | None) -> None:
-        """Write the file by which dbt and `spark-mt` on this machine find it."""
-        if self._file is None:
-            return
-        discovery.write(
-            self._file,
-            discovery.Discovered(
-                self._owner,
-                serving.connect_url,
-                connect.token if connect else "",
-                serving.url,
-                serving.token,
-            ),
-        )
-
-
-def _policy(options: ServeOptions) -> ManagerPolicy:
-    return ManagerPolicy(
-        tick=round(options.tick_seconds * 1000),
-        takeover=round(options.takeover_after_seconds * 1000),
-        give_up_after=options.give_up_after,
-    )
-
-
-def _is_local(options: ServeOptions) -> bool:
-    return is_loopback(options.host)
-
-
-def _discovery_file(options: ServeOptions) -> Path | None:
-    metastore = embedded_metastore(options.confs, options.home)
-    return None if metastore is None else discovery.place(metastore)
 
 
 def _signalled() -> Callable[[], None]:

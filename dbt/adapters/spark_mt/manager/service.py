@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.execution.operations import TableOperations, carried_out
-from dbt.adapters.spark_mt.execution.registry_entry import known_table
+from dbt.adapters.spark_mt.execution.ports import known_table
 from dbt.adapters.spark_mt.execution.show import (
     choice_rows,
     create_text,
@@ -40,22 +40,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredTable
     from dbt.adapters.spark_mt.definition.job import Job, Owner
     from dbt.adapters.spark_mt.definition.positions import Positions
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.leases import Leadership
-    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.execution.ports import KnownTable
     from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
     from dbt.adapters.spark_mt.hosting.host import Host
     from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
-    from dbt.adapters.spark_mt.manager.lags import TableLags
+    from dbt.adapters.spark_mt.manager.background import TableLags
     from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler
-    from dbt.adapters.spark_mt.manager.refresh_statistics import RefreshStatistics
     from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
-    from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing
-    from dbt.adapters.spark_mt.manager.submission import Submissions
+    from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
+    from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
     from dbt.adapters.spark_mt.manager.views import (
         RefreshRequest,
         RefreshTotals,
@@ -67,16 +65,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a manager runs.
-
-    Args:
-        owner: Its process.
-        version: Of this package.
-        spark_version: Of its Spark.
-        master: Of its Spark.
-        application_id: Of its Spark.
-        connect_url: Where Spark Connect answers; empty without it.
-    """
+    """Where a manager runs."""
 
     owner: Owner
     version: str
@@ -88,32 +77,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a manager is made of.
-
-    Args:
-        catalog: Whose tables it keeps fresh.
-        place: Where it runs.
-        environment: Makes ports.
-        environment_for: Makes ports with the current catalog and schema of a statement.
-        log: The log of refreshes.
-        leadership: Of the catalog.
-        view: What the registry says.
-        statistics: What became of refreshes.
-        lags: The lags of tables.
-        hosting: Of CONTINUOUS tables.
-        workflows: Of FULL tables.
-        handlers: Tells who refreshes what.
-        dispatcher: Begins runs.
-        refreshing: Carries them out.
-        submissions: Takes those in that are asked for.
-        reconciler: Directs all of it.
-        loop: Lets it tick.
-    """
+    """What a manager is made of."""
 
     catalog: str
     place: Place
     environment: Callable[[], Environment]
     environment_for: Callable[[StatementRequest], Environment]
+    """Makes ports with the current catalog and schema of a statement."""
     log: BufferedJobLog
     leadership: Leadership
     view: CatalogView
@@ -129,110 +99,13 @@ class Parts:
     loop: Loop
 
 
-def table_details(
-    environment: Environment,
-    name: TableName,
-    view: TableView,
-    history: tuple[Job, ...],
-    handler: str,
-) -> TableDetails:
-    """Describe a table; one whose sources are gone is described all the same.
-
-    Args:
-        environment: The ports.
-        name: Its full name.
-        view: What lists show of it.
-        history: Its newest refreshes.
-        handler: Who refreshes it, for people.
-
-    Raises:
-        MaterializedTableError: There is no such table, or its definition cannot be read.
-    """
-    confs = environment.confs()
-    table = existing_table(environment, name)
-    rows = dict(definition_rows(table.definition, confs))
-    more, newest = _looked_at(environment, table)
-    rows |= more
-    rows["Refresh handler"] = handler
-    return TableDetails(
-        view=view,
-        statement=create_text(table.definition, confs, or_alter=False),
-        expanded_query=table.definition.resolved.expanded_query,
-        description=tuple(rows.items()),
-        columns=tuple(
-            (c.name, c.type.lower(), c.comment or "") for c in table.definition.resolved.columns
-        ),
-        positions=_positions(table.positions or {}, newest),
-        history=history,
-    )
-
-
-def _looked_at(environment: Environment, table: StoredTable) -> tuple[dict[str, str], Positions]:
-    """Look at the sources; where that fails, say so instead of failing."""
-    confs, resolved = environment.confs(), table.definition.resolved
-    state = dict(state_rows(table, lag_if_known(environment, table), confs))
-    try:
-        analyzed = environment.stored_analyzer.analyze_stored(resolved)
-        newest = environment.sources.positions(analyzed.sources)
-    except Exception as error:  # noqa: BLE001 - what is wrong is a fact about the table
-        return {**state, "Sources": problem_of(error)}, {}
-    choice = kept_by_table(table, analyzed)
-    return dict(choice_rows(table.definition, choice)) | state, newest
-
-
-def _positions(reflected: Positions, newest: Positions) -> tuple[SourcePosition, ...]:
-    names = sorted({*reflected, *newest})
-    return tuple(
-        SourcePosition(
-            name,
-            str(reflected[name]) if name in reflected else "",
-            str(newest[name]) if name in newest else "",
-        )
-        for name in names
-    )
-
-
-_SHOWN = 200
-
-
-def plan_statement(environment: Environment, statement: str) -> ChangeView:
-    """Plan a CREATE or ALTER statement, and change nothing.
-
-    Raises:
-        NotPlannableError: The text is another statement.
-        MaterializedTableError: The text is no statement.
-    """
-    summary = TableOperations(environment).plan(statement)
-    return ChangeView(
-        table=summary.table,
-        action=summary.verdict.value.upper(),
-        changes=summary.changes,
-        violations=summary.violations,
-        message="; ".join(filter(None, (summary.strategy, summary.engine))),
-        warnings=(*(f"loses {what}" for what in summary.loses), *summary.warnings),
-    )
-
-
-def execute_statement(
-    environment_for: Callable[[StatementRequest], Environment], request: StatementRequest
-) -> StatementResult:
-    """Carry out a statement that makes, changes or refreshes a table.
-
-    Raises:
-        NotExecutableError: The text is another statement.
-        MaterializedTableError: It failed, or is not valid.
-    """
-    parsed = parse_statement(request.statement)
-    if not isinstance(parsed, (*PLANNED, Refresh, Resume, Suspend)):
-        raise NotExecutableError(statement=request.statement[:_SHOWN])
-    return carried_out(parsed, environment_for(request))
-
-
 _LOGGER = logging.getLogger(__name__)
+_SHOWN = 200
+"""Characters of a refused statement that the error shows."""
 
 
 class Manager:
-    """Answers `ManagerService` over the parts of a manager."""
+    """A `ManagerService`, whose methods describe the contract, over the parts of a manager."""
 
     def __init__(self, parts: Parts, now_ms: Callable[[], int]) -> None:
         self._parts = parts
@@ -244,7 +117,7 @@ class Manager:
         """Describe the manager itself, from memory."""
         parts, place = self._parts, self._parts.place
         lease, tick = parts.leadership.lease, parts.loop.state
-        running = (self._progress(name) for name in parts.hosting.hosted())
+        running = (progress_of(parts.hosting, name) for name in parts.hosting.hosted())
         return ManagerView(
             role=self._role(),
             version=place.version,
@@ -289,11 +162,7 @@ class Manager:
         return self._parts.statistics.totals()
 
     def table(self, name: str) -> TableDetails:
-        """Describe one table.
-
-        Raises:
-            MaterializedTableError: There is no such table, or its definition cannot be read.
-        """
+        """Describe one table."""
         environment = self._parts.environment()
         full = environment.store.full_name(parse_name(name))
         known = self._parts.view.tables.get(full)
@@ -302,14 +171,10 @@ class Manager:
             known = known_table(step, self._now_ms())
         observed = self._observed(known)
         view = table_view(observed, self._now_ms())
-        return table_details(environment, full, view, self._history(full, 100), observed.handler)
+        return _details(environment, full, view, self._history(full, 100), observed.handler)
 
     def history(self, name: str, limit: int = 100) -> tuple[Job, ...]:
-        """Return the newest refreshes of a table, the newest first.
-
-        Raises:
-            MaterializedTableError: There is no such table.
-        """
+        """Return the newest refreshes of a table, the newest first."""
         environment = self._parts.environment()
         full = environment.store.full_name(parse_name(name))
         if full not in self._parts.view.tables:
@@ -322,29 +187,28 @@ class Manager:
         return found and with_effective_status(found, self._parts.environment())
 
     def plan(self, statement: str) -> ChangeView:
-        """Plan a CREATE or ALTER statement, and change nothing.
-
-        Raises:
-            MaterializedTableError: The text is no such statement.
-        """
-        return plan_statement(self._parts.environment(), statement)
+        """Plan a CREATE or ALTER statement, and change nothing."""
+        summary = TableOperations(self._parts.environment()).plan(statement)
+        return ChangeView(
+            table=summary.table,
+            action=summary.verdict.value.upper(),
+            changes=summary.changes,
+            violations=summary.violations,
+            message="; ".join(filter(None, (summary.strategy, summary.engine))),
+            warnings=(*(f"loses {what}" for what in summary.loses), *summary.warnings),
+        )
 
     def execute(self, request: StatementRequest) -> StatementResult:
-        """Carry out a statement that makes, changes or refreshes a table; returns at its end.
-
-        Raises:
-            MaterializedTableError: The text is no such statement, or it failed.
-        """
-        result = execute_statement(self._parts.environment_for, request)
+        """Carry out a statement that makes, changes or refreshes a table; returns at its end."""
+        parsed = parse_statement(request.statement)
+        if not isinstance(parsed, (*PLANNED, Refresh, Resume, Suspend)):
+            raise NotExecutableError(statement=request.statement[:_SHOWN])
+        result = carried_out(parsed, self._parts.environment_for(request))
         self.wake()
         return result
 
     def refresh(self, request: RefreshRequest) -> RefreshSubmitted:
-        """Check a refresh, and begin it; answers before it has ended.
-
-        Raises:
-            MaterializedTableError: It cannot be begun; nothing was done.
-        """
+        """Check a refresh, and begin it; answers before it has ended."""
         job_id = self._parts.submissions.submit(request)
         place = self._parts.place
         return RefreshSubmitted(
@@ -358,19 +222,11 @@ class Manager:
         )
 
     def suspend(self, name: str) -> ChangeView:
-        """Suspend a table.
-
-        Raises:
-            MaterializedTableError: It cannot be; nothing was done.
-        """
+        """Suspend a table."""
         return self._changed(TableOperations(self._parts.environment()).suspend(name))
 
     def resume(self, name: str, run_options: Pairs = ()) -> ChangeView:
-        """Resume a suspended table; returns when it has caught up.
-
-        Raises:
-            MaterializedTableError: It cannot; it stays suspended.
-        """
+        """Resume a suspended table; returns when it has caught up."""
         tables = TableOperations(self._parts.environment())
         return self._changed(tables.resume(name, dict(run_options)))
 
@@ -391,7 +247,8 @@ class Manager:
         until = monotonic() + within_s
         parts = self._parts
         ended = [parts.loop.stop(within_s), _succeeds(parts.reconciler.close)]
-        ended += [parts.dispatcher.close(_left(until)), parts.hosting.drain(_left(until))]
+        ended.append(parts.dispatcher.close(max(0.0, until - monotonic())))
+        ended.append(parts.hosting.drain(max(0.0, until - monotonic())))
         ended += [_succeeds(parts.log.close), _succeeds(parts.leadership.release)]
         return all(ended)
 
@@ -422,7 +279,7 @@ class Manager:
         leads = parts.reconciler.leads
         return Observed(
             table=table,
-            progress=self._progress(table.name) if leads else None,
+            progress=progress_of(parts.hosting, table.name) if leads else None,
             statistics=parts.statistics.table(table.name),
             points=parts.statistics.points(table.name),
             handler=parts.handlers.describe(table) if leads else "",
@@ -433,15 +290,65 @@ class Manager:
             lag=parts.lags.of(table.name),
         )
 
-    def _progress(self, name: TableName) -> HostProgress | None:
-        try:
-            return self._parts.hosting.progress(name)
-        except NotHostedError:
-            return None
+
+def _details(
+    environment: Environment,
+    name: TableName,
+    view: TableView,
+    history: tuple[Job, ...],
+    handler: str,
+) -> TableDetails:
+    """Describe a table; one whose sources are gone is described all the same."""
+    confs = environment.confs()
+    table = existing_table(environment, name)
+    rows = dict(definition_rows(table.definition, confs))
+    more, newest = _looked_at(environment, table)
+    rows |= more
+    rows["Refresh handler"] = handler
+    return TableDetails(
+        view=view,
+        statement=create_text(table.definition, confs, or_alter=False),
+        expanded_query=table.definition.resolved.expanded_query,
+        description=tuple(rows.items()),
+        columns=tuple(
+            (c.name, c.type.lower(), c.comment or "") for c in table.definition.resolved.columns
+        ),
+        positions=_positions(table.positions or {}, newest),
+        history=history,
+    )
 
 
-def _left(until: float) -> float:
-    return max(0.0, until - monotonic())
+def _looked_at(environment: Environment, table: StoredTable) -> tuple[dict[str, str], Positions]:
+    """Look at the sources; where that fails, say so instead of failing."""
+    confs, resolved = environment.confs(), table.definition.resolved
+    state = dict(state_rows(table, lag_if_known(environment, table), confs))
+    try:
+        analyzed = environment.stored_analyzer.analyze_stored(resolved)
+        newest = environment.sources.positions(analyzed.sources)
+    except Exception as error:  # noqa: BLE001 - what is wrong is a fact about the table
+        return {**state, "Sources": problem_of(error)}, {}
+    choice = kept_by_table(table, analyzed)
+    return dict(choice_rows(table.definition, choice)) | state, newest
+
+
+def _positions(reflected: Positions, newest: Positions) -> tuple[SourcePosition, ...]:
+    names = sorted({*reflected, *newest})
+    return tuple(
+        SourcePosition(
+            name,
+            str(reflected[name]) if name in reflected else "",
+            str(newest[name]) if name in newest else "",
+        )
+        for name in names
+    )
+
+
+def progress_of(hosting: Host, name: TableName) -> HostProgress | None:
+    """Return how the host of a table does; None where it is not hosted here."""
+    try:
+        return hosting.progress(name)
+    except NotHostedError:
+        return None
 
 
 def _succeeds(action: Callable[[], None]) -> bool:

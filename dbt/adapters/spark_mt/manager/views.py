@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import (
     FreshnessStatus,  # noqa: TC001 - pydantic reads them
     LagStage,  # noqa: TC001 - pydantic reads them
+    SourceActivity,  # noqa: TC001 - pydantic reads them
 )
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ class TableView:
             duration of its last refresh as well, as such a table lags by that much by design.
         lag_stages: For which tables the oldest missing change has waited, or waits, and for how
             long; they add up to `lag_seconds`.
+        source_activities: Of a late table: how often its direct sources change, and in how many
+            files their rows are.
         lag_measured_at_ms: When missing changes were looked for; one that is missing since then
             is not in the lag yet.
         rows: Rows that the newest refresh wrote.
@@ -162,6 +165,7 @@ class TableView:
     allowed_lag_seconds: float | None = None
     lag_measured_at_ms: int | None = None
     lag_stages: tuple[LagStage, ...] = ()
+    source_activities: tuple[SourceActivity, ...] = ()
     recent: tuple[RefreshPoint, ...] = ()
 
 

@@ -32,22 +32,19 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.job import Owner, RefreshHandler
-    from dbt.adapters.spark_mt.execution.ports import ManagedRegistry
-    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.execution.ports import KnownTable, ManagedRegistry
     from dbt.adapters.spark_mt.execution.workflows import DueRun, WorkflowScheduler
+
+
+_LOGGER = logging.getLogger(__name__)
+GATHER_MS = 200
+"""How long a run waits for the submission of other runs of the same scheduled time."""
 
 
 class RefreshHandlers:
     """Each is written once, and again where it changes; one commit for all that changed.
 
     A handler names the term of the lease under which it was written, and is valid while it is held.
-
-    Args:
-        catalog: Whose tables.
-        registry: Where they are written.
-        owner: The manager's process.
-        term: Returns the term of the lease that it holds.
-        workflows: Of FULL tables.
     """
 
     def __init__(
@@ -105,34 +102,20 @@ def _stored(text: bytes) -> StoredHandler | None:
         return None
 
 
-_LOGGER = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A workflow as it was asked for last.
-
-    Args:
-        handler: Identifies it in the scheduler.
-        stored: What the registry keeps of the handler.
-        requested: What was asked for; None if a manager before this one asked.
-        is_active: Whether it runs at its scheduled times, as far as is known.
-    """
+    """A workflow as it was asked for last."""
 
     handler: RefreshHandler
     stored: StoredHandler
     requested: CreatePeriodicRefreshWorkflow | None
+    """None if a manager before this one asked."""
     is_active: bool
+    """Whether it runs at its scheduled times, as far as is known."""
 
 
 class TableWorkflows:
-    """The workflows of one catalog's FULL tables.
-
-    Args:
-        scheduler: Keeps them.
-        name: The scheduler as the setting names it.
-        clock: Returns the current instant, aware.
-    """
+    """The workflows of one catalog's FULL tables."""
 
     def __init__(
         self,
@@ -202,7 +185,9 @@ class TableWorkflows:
             schedule=Schedule(table.freshness, table.zone),
             formatters=table.formatters,
             last_scheduled_at=(
-                kept.requested.last_scheduled_at if kept and kept.requested else _instant(since_ms)
+                kept.requested.last_scheduled_at
+                if kept and kept.requested
+                else datetime.fromtimestamp(since_ms / 1000, tz=timezone.utc)
             ),
         )
         if is_active and (kept is None or kept.requested != requested):
@@ -305,11 +290,3 @@ def _bytes(serialized: object) -> bytes:
     if not isinstance(serialized, bytes):
         raise TypeError(f"it returned {type(serialized).__name__}, not bytes")  # noqa: TRY003, EM102
     return serialized
-
-
-GATHER_MS = 200
-"""How long a run waits for the submission of other runs of the same scheduled time."""
-
-
-def _instant(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)

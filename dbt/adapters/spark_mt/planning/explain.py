@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import Enum
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.planning.steps import (
@@ -25,7 +24,6 @@ from dbt.adapters.spark_mt.planning.steps import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.definition.positions import Positions, SourcePositions
     from dbt.adapters.spark_mt.strategies.strategy import Choice
@@ -57,67 +55,64 @@ def _reasons(choice: Choice) -> Iterator[ExplainRow]:
         yield ("not used", reason.subject, strategy, "", "", str(reason))
 
 
-@singledispatch
+_ROWS: dict[type, ExplainRow] = {
+    VerifyRows: (
+        "verify rows",
+        "",
+        "rows are checked, none written",
+        "rows",
+        "nothing",
+        "constraints",
+    ),
+    Publish: ("publish", "", "properties and comments follow the commit", "rows", "nothing", ""),
+    Recluster: ("cluster", "", "clustering columns set again", "rows", "nothing", ""),
+    Register: ("register", "", "a row in the registry", "rows", "nothing", ""),
+}
+"""The rows of steps that do the same for every table."""
+
+
 def _row(step: Step, changes: str) -> ExplainRow:
-    raise TypeError(step, changes)
+    match step:
+        case Fill():
+            row = _fill_row(step, changes)
+        case PrepareStorage():
+            names = ["the names of columns are mapped"] if step.maps_names else []
+            nullable = [f"{column} may be NULL" for column in step.nullable or ()]
+            effect = "table properties set" if names else "NOT NULL of the table dropped"
+            reason = "column names" if names else "the new rows"
+            what = ", ".join(names + nullable)
+            row = ("prepare storage", what, effect, "rows", "nothing", reason)
+        case ApplyChanges():
+            what = "rows changed in" if step.changes_rows else "rows added to"
+            read = _range(step.since, step.run.positions, what)
+            effect = f"computed by {step.run.choice.name}: {read}; one commit"
+            reason = "each source row gives its own rows"
+            if step.changes_rows:
+                reason = "the rows are those of the query over all source rows"
+            elif step.replaces_keys:
+                reason = "rows of touched keys are those of the new state"
+            row = ("apply changes", changes, effect, "all other rows", "nothing", reason)
+        case CommitDefinition(adopts=True):
+            effect = "the table is taken over as it is; one commit without rows"
+            row = ("adopt", changes, effect, "rows, history, table id", "nothing", "")
+        case CommitDefinition():
+            effect = "one commit without rows"
+            row = ("commit definition", changes, effect, "rows", "nothing", "")
+        case _:
+            row = _ROWS[type(step)]
+    return row
 
 
-@_row.register
-def _(step: PrepareStorage, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
-    names = ["the names of columns are mapped"] if step.maps_names else []
-    nullable = [f"{column} may be NULL" for column in step.nullable or ()]
-    effect = "table properties set" if names else "NOT NULL of the table dropped"
-    reason = "column names" if names else "the new rows"
-    return ("prepare storage", ", ".join(names + nullable), effect, "rows", "nothing", reason)
-
-
-@_row.register
-def _(step: VerifyRows, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
-    return ("verify rows", "", "rows are checked, none written", "rows", "nothing", "constraints")
-
-
-@_row.register
-def _(step: Fill, changes: str) -> ExplainRow:
+def _fill_row(step: Fill, changes: str) -> ExplainRow:
     effect = f"computed by {step.run.choice.name}: {_over(step)}; one commit"
-    reason = _freshness(step.definition.resolved)
+    resolved = step.definition.resolved
+    freshness = resolved.freshness.sql + ("" if resolved.declared.freshness else " by default")
+    reason = f"freshness {freshness}, {resolved.refresh_mode.value}"
     if step.mode is FillMode.CREATE:
         return ("create", changes, effect, "", "nothing", reason)
     if step.mode is FillMode.REPLACE:
         return ("replace", changes, effect, _KEEPS, "the old rows", reason)
     return ("fill", changes, effect, _KEEPS, "the old query's rows", reason)
-
-
-@_row.register
-def _(step: ApplyChanges, changes: str) -> ExplainRow:
-    effect = f"computed by {step.run.choice.name}: {_changes(step)}; one commit"
-    what = "rows of touched keys are those of the new state"
-    reason = what if step.replaces_keys else "each source row gives its own rows"
-    if step.changes_rows:
-        reason = "the rows are those of the query over all source rows"
-    return ("apply changes", changes, effect, "all other rows", "nothing", reason)
-
-
-@_row.register
-def _(step: CommitDefinition, changes: str) -> ExplainRow:
-    if step.adopts:
-        effect = "the table is taken over as it is; one commit without rows"
-        return ("adopt", changes, effect, "rows, history, table id", "nothing", "")
-    return ("commit definition", changes, "one commit without rows", "rows", "nothing", "")
-
-
-@_row.register
-def _(step: Publish, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
-    return ("publish", "", "properties and comments follow the commit", "rows", "nothing", "")
-
-
-@_row.register
-def _(step: Recluster, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
-    return ("cluster", "", "clustering columns set again", "rows", "nothing", "")
-
-
-@_row.register
-def _(step: Register, changes: str) -> ExplainRow:  # noqa: ARG001 - one signature for all
-    return ("register", "", "a row in the registry", "rows", "nothing", "")
 
 
 def _over(step: Fill) -> str:
@@ -129,19 +124,9 @@ def _over(step: Fill) -> str:
     return ", ".join(f"{name} at {position}" for name, position in positions)
 
 
-def _changes(step: ApplyChanges) -> str:
-    what = "rows changed in" if step.changes_rows else "rows added to"
-    return _range(step.since, step.run.positions, what)
-
-
 def _range(since: SourcePositions, upto: Positions, what: str = "rows added to") -> str:
     parts = (f"{name} after {after} up to {upto[name]}" for name, after in since)
     return f"{what} {', '.join(parts)}"
-
-
-def _freshness(resolved: ResolvedDefinition) -> str:
-    freshness = resolved.freshness.sql + ("" if resolved.declared.freshness else " by default")
-    return f"freshness {freshness}, {resolved.refresh_mode.value}"
 
 
 class Verdict(Enum):

@@ -1,13 +1,28 @@
-"""Planner: from a resolution and the state of a table to the steps between them."""
+"""Planner: from a resolution and the state of a table to the steps between them.
+
+Adoption makes a materialized table of a plain one without rewriting it, and release the opposite.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+from dbt.adapters.spark_mt.changes.compatibility import appended_columns
+from dbt.adapters.spark_mt.definition.definition import (
+    InconsistentTable,
+    LastRefresh,
+    StoredDefinition,
+    StoredTable,
+    Unreadable,
+)
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.definition.table_state import LastRefresh, StoredTable, Unreadable
+from dbt.adapters.spark_mt.definition.positions import (
+    ADOPTED,
+    Baseline,
+    UnknownPosition,
+    VersionedPosition,
+)
 from dbt.adapters.spark_mt.planning.properties import needs_mapped_names, not_null_constraints
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
@@ -21,6 +36,8 @@ from dbt.adapters.spark_mt.planning.steps import (
     Publish,
     Recluster,
     Register,
+    Release,
+    RemoveProperties,
     Step,
     Unregister,
     VerifyRows,
@@ -29,13 +46,12 @@ from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import Write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs
-    from dbt.adapters.spark_mt.definition.positions import Baseline, Positions
-    from dbt.adapters.spark_mt.definition.table_state import InconsistentTable
+    from dbt.adapters.spark_mt.definition.definition import Pairs, PlainTable
+    from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
     from dbt.adapters.spark_mt.strategies.strategy import Choice
@@ -98,10 +114,7 @@ def publication(
 def preparation(definition: StoredDefinition, before: StoredDefinition | None) -> tuple[Step, ...]:
     """Set the storage properties that the columns need, and drop NOT NULL that is gone.
 
-    Args:
-        definition: What is to be written.
-        before: The definition so far, whose NOT NULL the table enforces; None where it cannot be
-            read: the step looks at the table itself.
+    If the definition before cannot be read (None), the step looks at the table itself.
     """
     maps_names = needs_mapped_names(definition.resolved)
     loosened: tuple[str, ...] | None = None
@@ -169,14 +182,8 @@ def plan_alter(
 ) -> Plan:
     """Plan the change of a definition.
 
-    Rows are computed again when a change reaches them; otherwise a commit without rows stores the
-    definition. The same commit fences off every refresh that was planned before.
-
-    Args:
-        table: The table as it is.
-        resolution: The definition as wanted.
-        changes: What differs; nothing in it is impossible.
-        run: The refresh, where a change reaches the rows; None otherwise.
+    A change that reaches the rows has a refresh that computes them again; otherwise a commit
+    without rows stores the definition. Either fences off every refresh that was planned before.
     """
     before = table.definition
     definition = next_definition(before, resolution)
@@ -211,13 +218,7 @@ def plan_alter_suspended(
 
 
 def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str) -> Plan:
-    """Plan another status, or other run options, for a table whose rows stay as they are.
-
-    Args:
-        table: The table as it is.
-        definition: Its definition with the status that it shall have.
-        sentence: What changes.
-    """
+    """Plan another status, or other run options, for a table whose rows stay as they are."""
     after = replace(definition, generation=table.definition.generation + 1)
     return Plan(table.name, definition_steps(table, after, table.positions), (sentence,))
 
@@ -244,14 +245,7 @@ def plan_replace(
 
 def plan_publish(table: StoredTable) -> Plan:
     """Plan what a statement before left undone after its commit."""
-    definition = table.definition
-    return Plan(
-        table.name,
-        (
-            publication(table, definition),
-            plan_registration(table),
-        ),
-    )
+    return Plan(table.name, (publication(table, table.definition), plan_registration(table)))
 
 
 def plan_registration(table: StoredTable) -> Register:
@@ -278,8 +272,9 @@ def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
         definition = replace(definition, generation=definition.generation + 1)
         steps = _fill_steps(table, definition, seq, run)
         return Plan(table.name, steps, warnings=(_ADOPTED_ROWS_END,))
-    mode, since = FillMode.OVERWRITE, choice.since
-    fill = Fill(definition, mode, seq, run, changes_definition=False, since=since)
+    fill = Fill(
+        definition, FillMode.OVERWRITE, seq, run, changes_definition=False, since=choice.since
+    )
     return Plan(table.name, (fill, *reclustering(definition), registered))
 
 
@@ -305,8 +300,7 @@ def _fill_steps(
 ) -> tuple[Step, ...]:
     before = table.definition
     definition = replace(definition, baseline=None, origin=run.origin)
-    kept = [c.type for c in definition.resolved.columns][: len(before.resolved.columns)]
-    widened = kept != [c.type for c in before.resolved.columns]
+    widened = _widens(before.resolved.columns, definition)
     mode = FillMode.REPLACE if widened else FillMode.OVERWRITE
     return (
         *preparation(definition, before),
@@ -314,6 +308,12 @@ def _fill_steps(
         publication(table, definition, schema_replaced=widened),
         registration(definition, seq, run),
     )
+
+
+def _widens(columns: Sequence[Column], definition: StoredDefinition) -> bool:
+    """Whether a definition changes the types of columns of a table."""
+    kept = [column.type for column in definition.resolved.columns][: len(columns)]
+    return kept != [column.type for column in columns]
 
 
 def _replacement(
@@ -336,8 +336,16 @@ def start_positions(baseline: Baseline, run: RefreshRun) -> Positions:
 
 def counted_from(plan: Plan, baseline: Baseline, choice: Choice) -> Plan:
     """Return the plan of a new table such that it counts its sources from a baseline on."""
-    steps = tuple(_counted(step, baseline) for step in plan.steps)
-    return replace(plan, steps=steps, choice=choice)
+
+    def counted(step: Step) -> Step:
+        if not isinstance(step, Fill | Publish | Register):
+            return step
+        definition = replace(step.definition, baseline=baseline)
+        if isinstance(step, Fill):
+            return replace(step, definition=definition, since=baseline.positions)
+        return replace(step, definition=definition)
+
+    return replace(plan, steps=tuple(map(counted, plan.steps)), choice=choice)
 
 
 def plan_start(
@@ -370,22 +378,89 @@ def plan_start(
     return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
-def _counted(step: Step, baseline: Baseline) -> Step:
-    if not isinstance(step, Fill | Publish | Register):
-        return step
-    definition = replace(step.definition, baseline=baseline)
-    if isinstance(step, Fill):
-        return replace(step, definition=definition, since=baseline.positions)
-    return replace(step, definition=definition)
-
-
 def _start_step(
     table: StoredTable, definition: StoredDefinition, baseline: Baseline, run: RefreshRun
 ) -> Step:
     since, seq = baseline.positions, table.seq + 1
     if baseline.keeps_rows:
         return ApplyChanges(definition, seq, run, since, foreign=table.foreign)
-    kept = [c.type for c in definition.resolved.columns][: len(table.columns)]
-    widened = kept != [c.type for c in table.columns]
-    mode = FillMode.REPLACE if widened else FillMode.OVERWRITE
+    mode = FillMode.REPLACE if _widens(table.columns, definition) else FillMode.OVERWRITE
     return Fill(definition, mode, seq, run, since=since)
+
+
+def plan_adoption(
+    table: PlainTable,
+    table_id: str,
+    resolution: Resolution,
+    positions: Positions,
+    owner: Pairs = (),
+) -> Plan:
+    """Plan a plain table's becoming a materialized one; its rows, history and identity stay.
+
+    One fenced commit without rows holds the definition, new columns, and the positions up to which
+    the rows are trusted to reflect the sources. Until it the table is a plain one, from it on a
+    materialized one.
+
+    The table fits the definition, and gets `table_id` as its identity.
+    """
+    resolved, leftover = resolution.definition, table.leftover
+    followed = (
+        (name, at) for name, at in sorted(positions.items()) if isinstance(at, VersionedPosition)
+    )
+    definition = StoredDefinition(
+        table_id,
+        table.name,
+        generation=leftover.generation + 1 if leftover else 1,
+        resolved=resolved,
+        owner=owner,
+        baseline=Baseline(tuple(followed), table.version, ADOPTED),
+        fence=table.seq,
+    )
+    new, seq = appended_columns(table, resolved), table.seq + 1
+    is_checked = resolved.declared.constraints or any(not c.nullable for c in resolved.columns)
+    # What readers see of the table now, in the form of a definition.
+    before = leftover or replace(definition, generation=0)
+    before = replace(before, resolved=replace(before.resolved, columns=table.columns))
+    steps: tuple[Step, ...] = (
+        *((VerifyRows(definition, new),) if is_checked else ()),
+        *(preparation(definition, definition) if new else ()),
+        CommitDefinition(definition, seq, positions, None, new, adopts=True),
+        Publish(definition, before, schema_replaced=bool(new)),
+        Register(definition, seq, positions, None),
+    )
+    choice = kept_by(resolution, definition.baseline)
+    changes = ("table adopted", *(f"column {column} added, NULL in old rows" for column in new))
+    warnings = (*resolution.warnings, *_adoption_warnings(choice, positions))
+    return Plan(table.name, steps, changes, warnings, choice)
+
+
+def plan_release(table: StoredTable | InconsistentTable | Unreadable) -> Plan:
+    """Plan a materialized table's becoming a plain one; rows, history and identity stay.
+
+    A commit takes the next number, so that no refresh which was planned before writes after it.
+    """
+    if isinstance(table, StoredTable | InconsistentTable):
+        known = (table.definition.table_id, table.definition.generation)
+    else:
+        known = (table.table_id, table.generation)
+    rest = plan_release_rest(table.name)
+    release = Release(table.name, *known, seq=table.seq + 1)
+    return replace(rest, steps=(release, *rest.steps), changes=("table released",))
+
+
+def plan_release_rest(name: TableName) -> Plan:
+    """Plan what a release left undone after its commit."""
+    return Plan(name, (RemoveProperties(name), Unregister(name)))
+
+
+def _adoption_warnings(choice: Choice, positions: Positions) -> Iterator[str]:
+    """Yield when the rows of the table end, where the next refresh ends them."""
+    if choice.reads_changes:
+        return
+    unknown = [name for name, at in sorted(positions.items()) if isinstance(at, UnknownPosition)]
+    when = "" if unknown else " after a source has changed"
+    why = f", because the changes of {', '.join(unknown)} are not recorded" if unknown else ""
+    yield (
+        f"The next refresh{when} computes the whole table{why}. Rows of the adopted table that the "
+        "query does not return are lost then."
+    )

@@ -1,10 +1,16 @@
-"""Table properties and comments that publish a committed definition."""
+"""Properties, comments and constraints that follow from a definition, and checks of rows.
+
+Keys are NOT ENFORCED for other writers, and CHECK applies to what refreshes write. Both are tested
+within the refresh, by SQL around its query which fails on a bad row. So a commit has good rows or
+does not happen.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import FORMAT_VERSION, encode_definition
+from dbt.adapters.spark_mt.definition.columns import Check, quote, quote_text
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 
@@ -85,8 +91,7 @@ def not_null_constraint(column: str) -> str:
 
 def missing_not_null(definition: StoredDefinition, constraints: Iterable[str]) -> dict[str, str]:
     """Return those of `not_null_constraints` that a table with these constraints lacks."""
-    there = set(constraints)
-    wanted = not_null_constraints(definition).items()
+    there, wanted = set(constraints), not_null_constraints(definition).items()
     return {name: column for name, column in wanted if name not in there}
 
 
@@ -113,11 +118,9 @@ def is_superseded(step: Publish, published: StoredDefinition | None) -> bool:
     replace theirs.
     """
     ours = step.definition
-    return (
-        published is not None
-        and published.table_id == ours.table_id
-        and published.generation > ours.generation
-    )
+    if published is None or published.table_id != ours.table_id:
+        return False
+    return published.generation > ours.generation
 
 
 def changed_comments(step: Publish) -> dict[str, str]:
@@ -146,16 +149,13 @@ def obsolete_properties(
 def missing_properties(
     step: Publish, properties: Mapping[str, str], identity: str, format_: TableFormat
 ) -> dict[str, str]:
-    """Return what must be set.
-
-    Args:
-        step: The step.
-        properties: What the table has.
-        identity: The format's own identity of the table.
-        format_: The table's format.
-    """
+    """Return what must be set on a table with these properties and this identity of the format."""
     wanted = properties_of(step.definition, format_) | {format_.identity_property: identity}
     return {key: value for key, value in wanted.items() if properties.get(key) != value}
+
+
+def _comments(definition: StoredDefinition) -> dict[str, str]:
+    return {column.name: column.comment or "" for column in definition.resolved.columns}
 
 
 def nulls_warning(table: TableName, column: str) -> str:
@@ -166,5 +166,138 @@ def nulls_warning(table: TableName, column: str) -> str:
     )
 
 
-def _comments(definition: StoredDefinition) -> dict[str, str]:
-    return {column.name: column.comment or "" for column in definition.resolved.columns}
+_COUNT = "__materialized_table_count"
+
+
+def guarded(content: str, definition: ResolvedDefinition) -> str:
+    """Return `content` such that a row which breaks a constraint makes the query fail."""
+    conditions = _conditions(definition)
+    if not conditions:
+        return content
+    columns = ", ".join(quote(column.name) for column in definition.columns)
+    failure = "raise_error('a constraint of the materialized table is violated')"
+    broken = " OR ".join(f"({condition})" for _, condition in conditions)
+    return (
+        f"SELECT {columns} FROM (\n{_counted(content, definition)}\n) "
+        f"WHERE CASE WHEN {broken} THEN {failure} ELSE true END"
+    )
+
+
+_LIMIT = 10
+"""The largest number of rows that a query for violations returns of each kind."""
+
+
+def violations_query(
+    content: str, definition: ResolvedDefinition, limit: int = _LIMIT
+) -> str | None:
+    """Return a query for the first rows that break a constraint: `violation`, `row_values`."""
+    conditions = _conditions(definition)
+    if not conditions:
+        return None
+    counted = _counted(content, definition)
+    parts = [
+        f"(SELECT DISTINCT {quote_text(text)} AS violation, {_values(columns)} AS row_values "
+        f"FROM counted WHERE {condition} LIMIT {limit})"
+        for (text, columns), condition in conditions
+    ]
+    return f"WITH counted AS (\n{counted}\n)\n" + "\nUNION ALL\n".join(parts)
+
+
+def outside_duplicates_query(
+    content: str, definition: ResolvedDefinition, table: str, condition: str
+) -> str | None:
+    """Return a query for keys of new partition rows that other partitions have already.
+
+    Args:
+        content: The new rows of the partitions.
+        definition: The table's definition.
+        table: The table's name for a statement.
+        condition: Tells the partitions' rows in the table.
+
+    Returns:
+        None where the key holds every partition column, so that no other partition can have it.
+    """
+    key = definition.declared.primary_key
+    if key is None:
+        return None
+    folded = {column.lower() for column in key.columns}
+    if folded.issuperset(column.lower() for column in definition.declared.partitioned_by):
+        return None
+    columns = ", ".join(quote(column) for column in key.columns)
+    text = quote_text(f"duplicate primary key ({', '.join(key.columns)}) in another partition")
+    return (
+        f"SELECT {text} AS violation, {_values(key.columns)} AS row_values FROM (\n{content}\n) "
+        f"JOIN (SELECT {columns} FROM {table} WHERE NOT coalesce({condition}, false)) "
+        f"USING ({columns}) LIMIT {_LIMIT}"
+    )
+
+
+def changed_duplicates_query(
+    added: str, removed: str, definition: ResolvedDefinition, table: str
+) -> str | None:
+    """Return a query for keys of added rows that the table then has more than once.
+
+    Args:
+        added: The rows to add.
+        removed: The rows to remove; empty for none.
+        definition: The table's definition.
+        table: The table's name for a statement.
+
+    Returns:
+        None where the table has no key.
+    """
+    key = definition.declared.primary_key
+    if key is None:
+        return None
+    columns = ", ".join(quote(column) for column in key.columns)
+    same = " AND ".join(f"o.{quote(c)} <=> n.{quote(c)}" for c in key.columns)
+    reached = f"LEFT SEMI JOIN (\n{added}\n) AS n ON {same}"
+    parts = [
+        f"SELECT {columns}, 1 AS {_COUNT} FROM (\n{added}\n)",
+        f"SELECT {columns}, 1 FROM {table} AS o {reached}",
+    ]
+    if removed:
+        parts.append(f"SELECT {columns}, -1 FROM (\n{removed}\n) AS o {reached}")
+    counted = "\nUNION ALL\n".join(parts)
+    text = quote_text(f"duplicate primary key ({', '.join(key.columns)})")
+    return (
+        f"SELECT {text} AS violation, {_values(key.columns)} AS row_values FROM (\n{counted}\n) "
+        f"GROUP BY {columns} HAVING sum({_COUNT}) > 1 LIMIT {_LIMIT}"
+    )
+
+
+_Violation = tuple[str, tuple[str, ...]]
+
+
+def _conditions(definition: ResolvedDefinition) -> list[tuple[_Violation, str]]:
+    found: list[tuple[_Violation, str]] = []
+    key = definition.declared.primary_key
+    if key is not None:
+        nulls = " OR ".join(f"{quote(column)} IS NULL" for column in key.columns)
+        listed = ", ".join(key.columns)
+        found.append(((f"NULL in the primary key ({listed})", key.columns), nulls))
+        twice = f"{_COUNT} > 1"
+        found.append(((f"duplicate primary key ({listed})", key.columns), twice))
+    every = tuple(column.name for column in definition.columns)
+    for constraint in definition.declared.constraints:
+        if isinstance(constraint, Check):
+            text = f"check ({constraint.expression}) fails"
+            found.append(((text, every), f"NOT coalesce(({constraint.expression}), true)"))
+    for column in definition.columns:
+        if not column.nullable:
+            text = f"NULL in column {column.name}, which is NOT NULL"
+            found.append(((text, every), f"{quote(column.name)} IS NULL"))
+    return found
+
+
+def _counted(content: str, definition: ResolvedDefinition) -> str:
+    key = definition.declared.primary_key
+    if key is None:
+        return content
+    columns = ", ".join(quote(column) for column in key.columns)
+    return f"SELECT *, count(*) OVER (PARTITION BY {columns}) AS {_COUNT} FROM (\n{content}\n)"
+
+
+def _values(columns: tuple[str, ...]) -> str:
+    listed = ", ".join(quote(column) for column in columns)
+    return f"to_json(struct({listed}), map('ignoreNullFields', 'false'))"

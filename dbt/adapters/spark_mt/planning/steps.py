@@ -15,11 +15,13 @@ from dbt.adapters.spark_mt.strategies.strategy import INCREMENTAL, RECOMPUTE, Ch
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.definition import (
+        LastRefresh,
+        StoredDefinition,
+        StreamMetadata,
+    )
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.definition.positions import Positions, SourcePositions
-    from dbt.adapters.spark_mt.definition.table_state import LastRefresh
     from dbt.adapters.spark_mt.query.analyzer import Source
     from dbt.adapters.spark_mt.query.operators import Tree
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 from sqlglot.parsers.spark import SparkParser
 
+from dbt.adapters.spark_mt.query.binder import AmbiguousColumnError, NotUnderstoodError
 from dbt.adapters.spark_mt.query.expressions import (
     AggregateCall,
     Attribute,
@@ -15,6 +16,7 @@ from dbt.adapters.spark_mt.query.expressions import (
     Named,
     WindowCall,
     call_name,
+    transformed,
 )
 from dbt.adapters.spark_mt.query.functions import (
     GENERATORS,
@@ -22,7 +24,6 @@ from dbt.adapters.spark_mt.query.functions import (
     ORDER_FREE,
     is_aggregate,
 )
-from dbt.adapters.spark_mt.query.scopes import AmbiguousColumnError, NotUnderstoodError
 from dbt.adapters.spark_mt.query.syntax import sql
 
 if TYPE_CHECKING:
@@ -186,8 +187,7 @@ class Computation:
 
 
 def _changed(bound: Bound, change: Callable[[exp.Expr], exp.Expr]) -> Bound:
-    root = exp.Paren(this=bound.tree.copy())
-    tree = root.transform(change, copy=False).this.pop()
+    tree = transformed(bound.tree.copy(), change)
     keys = Expression(tree).keys
     kept = tuple(s for s in bound.subqueries if s.attribute.key in keys)
     return replace(bound, tree=tree, subqueries=kept)

@@ -4,7 +4,8 @@ Every operator has a change: the bag of rows that its result gains, and the bag 
 Linear operators (D1) are applied to the change of their input. Inner joins (D2) combine the change
 of one side with all rows of the other. Algebraic aggregates (D3) add the change of a group to its
 stored values. Every other operator must be partitioned by a key (K). It is computed before and
-after for the keys that the changes of its inputs contain.
+after for the keys that the changes of its inputs contain. The first rows of a sorted result (TOP)
+follow from the change of all of its rows.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
-from dbt.adapters.spark_mt.query.decorrelation import fresh_ids, without_subqueries
 from dbt.adapters.spark_mt.query.differential_changes import (
+    MOST_FIRST,
     TABLE,
     Change,
     ChangeNotSupported,
@@ -24,9 +25,9 @@ from dbt.adapters.spark_mt.query.differential_changes import (
     Changes,
     NotIncremental,
     RelationStates,
+    TopRows,
 )
 from dbt.adapters.spark_mt.query.differential_keys import matching, partition_of, semi_join
-from dbt.adapters.spark_mt.query.differential_sums import AlgebraicResult
 from dbt.adapters.spark_mt.query.expressions import Expression, Named
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT, functions_of
 from dbt.adapters.spark_mt.query.operator_sql import render
@@ -43,16 +44,16 @@ from dbt.adapters.spark_mt.query.operators import (
     Project,
     Scan,
     SetOperation,
-    Sort,
     Tree,
     Union,
     Values,
     Window,
     scans,
-    transform,
     walk,
+    without_sorts,
 )
-from dbt.adapters.spark_mt.query.partial_sums import partial_sums
+from dbt.adapters.spark_mt.query.partial_sums import AlgebraicResult, partial_sums
+from dbt.adapters.spark_mt.query.subqueries import fresh_ids, without_subqueries
 from dbt.adapters.spark_mt.query.types import parse_type
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ __all__ = [
     "NotIncremental",
     "RelationStates",
     "ResultChange",
+    "TopRows",
     "added_sums",
     "obstacles",
     "result_change",
@@ -85,12 +87,14 @@ class ResultChange:
     Args:
         added: A query: the bag of rows to add, with the columns of the tree.
         removed: A query: the bag of rows to remove; empty where the change only adds.
-        rules: Those of D1, D2, D3 and K that were used.
+        rules: Those of D1, D2, D3, K and TOP that were used.
         unique_by: Columns by which the rows of the result are unique; none if unknown.
         keys: A query: the values of `unique_by` whose rows are replaced by `added`, each once, with
             these columns; empty where the change is not known by key.
         shared: Names and queries of the relations that the queries read, each after those that it
             reads. They are small as the change is, unless one row of a source changes many rows.
+        unknown: A query that has a row where the change is not known, so that the result must be
+            computed; empty where it is known.
     """
 
     added: str
@@ -99,6 +103,7 @@ class ResultChange:
     unique_by: tuple[str, ...]
     keys: str = ""
     shared: tuple[tuple[str, str], ...] = ()
+    unknown: str = ""
 
     def used(self, *queries: str) -> tuple[tuple[str, str], ...]:
         """Return those of the shared relations that some queries read, directly or not."""
@@ -108,17 +113,12 @@ class ResultChange:
                 found.append((name, query))
         return tuple(reversed(found))
 
-    def whole(self, query: str) -> str:
-        """Return a query with the shared relations as common table expressions."""
-        used = self.used(query)
-        parts = ", ".join(f"{quote(name)} AS (\n{text}\n)" for name, text in used)
-        return f"WITH {parts}\n{query}" if used else query
-
 
 def obstacles(tree: Tree) -> tuple[NotIncremental, ...]:
     """Return why a query cannot be refreshed incrementally; empty where it can."""
     found = [NotIncremental(code, problem) for code, problem in tree.gaps]
-    root = tree.root
+    top = TopRows.of(tree.root)
+    root = tree.root if top is None else top.input
     if not tree.gaps:
         root = without_subqueries(root, fresh_ids(root))
         found += _function_obstacles(render(root))
@@ -146,7 +146,7 @@ def _obstacles_of(node: Operator) -> Iterator[NotIncremental]:
         yield NotIncremental(
             "GLOBAL_LIMIT",
             "it limits the number of rows of a whole result",
-            "Limit the rows where the table is read, or rank them with PARTITION BY.",
+            f"Write ORDER BY columns of the result and a LIMIT of up to {MOST_FIRST} at the end.",
         )
     elif isinstance(node, Scan) and node.lookup:
         problem = f"it looks up {node.relation} at the processing time"
@@ -244,7 +244,9 @@ class _Root:
         ids = fresh_ids(tree.root)
         self._names = tree.columns
         self._types = types
-        self._root = transform(without_subqueries(tree.root, ids), _unsorted)
+        self._top = TopRows.of(tree.root)
+        root = tree.root if self._top is None else self._top.input
+        self._root = without_sorts(without_subqueries(root, ids))
         self._changes = Changes(ids, states)
         self._changes.inputs[TABLE] = table
         self._keys: Operator = Values("", ())
@@ -253,6 +255,8 @@ class _Root:
     def change(self) -> ResultChange:
         if not self._changes.is_changed(self._root):
             return self._result(Change())
+        if self._top is not None:
+            return self._first(self._top, self._replaced() or self._exact())
         change = self._summed() or self._replaced() or self._changes.of(self._root)
         return self._result(change)
 
@@ -269,6 +273,41 @@ class _Root:
             unique_by,
             keys,
             tuple(changes.named.items()),
+        )
+
+    def _exact(self) -> Change:
+        """Return the change as bags of rows, of which those to remove are as they are stored.
+
+        A removed row need not be stored, so a writer cannot tell whether one was missed. A row that
+        is added and removed must cancel out before for the same reason.
+
+        Raises:
+            ChangeNotSupported: Rows of before are computed again, and may differ from stored ones.
+        """
+        change = self._changes.of(self._root)
+        if "K" in self._changes.rules and any(map(_may_differ_again, walk(self._root))):
+            problem = "first rows cannot be found again by values that are computed a second time"
+            remedy = "Group by columns of the result, or leave out the LIMIT."
+            raise ChangeNotSupportedError(NotIncremental("TOP_OF_COMPUTED_VALUES", problem, remedy))
+        return self._changes.consolidated(change)
+
+    def _first(self, top: TopRows, change: Change) -> ResultChange:
+        """Return the change of the first rows, by the change of all rows (TOP)."""
+        self._check_types()
+        changes, stored = self._changes, self._table()
+        changes.rules.add("TOP")
+        kept = stored
+        if change.removed is not None:  # rows that are not stored may be among them
+            kept = SetOperation(stored, change.removed, False, True, stored.output)  # noqa: FBT003
+        parts = (kept,) if change.added is None else (kept, change.added)
+        candidates = changes.shared(Union(parts, stored.output))
+        return ResultChange(
+            self._named(top.first(candidates)),
+            self._named(stored),
+            tuple(sorted(changes.rules)),
+            self._unique_by(),
+            shared=tuple(changes.named.items()),
+            unknown=top.unknown(changes.text(stored), changes.text(candidates)),
         )
 
     def _keys_of(self, unique_by: tuple[str, ...]) -> str:
@@ -292,7 +331,6 @@ class _Root:
         return f"SELECT {listed} FROM (\n{self._changes.text(node)}\n)"
 
     def _table(self) -> Operator:
-        """Return the rows of the stored result."""
         stored = tuple(map(self._changes.attribute, self._names))
         scan = Scan(TABLE, TableName("result"), stored)
         pairs = zip(self._root.output, stored, strict=True)
@@ -394,9 +432,15 @@ class _Root:
         return tuple(names[shown[key]] for key in unique) if set(unique) <= set(shown) else ()
 
 
-def _unsorted(node: Operator) -> Operator:
-    """Return the input of a sort, which does not change the bag of rows."""
-    return node.input if isinstance(node, Sort) else node
+_EXACT = frozenset({"count", "count_if", "max", "min"})
+"""Aggregates with the same value each time; sums of floating-point numbers depend on the order."""
+
+
+def _may_differ_again(node: Operator) -> bool:
+    """Return whether an operator may give other values for the same rows."""
+    return isinstance(node, Window) or (
+        isinstance(node, Aggregate) and any(call.name not in _EXACT for call in node.calls)
+    )
 
 
 _PARTITIONED = (Aggregate, Distinct, SetOperation, Window, Join)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.query.differential_keys import Partition, partition_of, restricted
 from dbt.adapters.spark_mt.query.expressions import Attribute, Named
@@ -18,6 +20,7 @@ from dbt.adapters.spark_mt.query.operators import (
     Generate,
     Join,
     JoinKind,
+    Limit,
     Operator,
     Project,
     Scan,
@@ -25,12 +28,15 @@ from dbt.adapters.spark_mt.query.operators import (
     Sort,
     Union,
     Values,
+    keys_in,
     scans,
     transform,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.query.expressions import Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +174,11 @@ class Changes:
     def _(self, node: Sort) -> Change:
         return self.of(node.input)
 
-    @_computed.register
-    def _(self, node: Filter) -> Change:
-        return self._linear(node, self.of(node.input))
-
-    @_computed.register
-    def _(self, node: Project) -> Change:
-        return self._linear(node, self.of(node.input))
-
-    @_computed.register
-    def _(self, node: Generate) -> Change:
-        return self._linear(node, self.of(node.input))
+    @_computed.register(Filter)
+    @_computed.register(Project)
+    @_computed.register(Generate)
+    def _(self, node: Operator) -> Change:
+        return self._linear(node, self.of(node.inputs[0]))
 
     def _linear(self, node: Operator, change: Change, *others: Operator) -> Change:
         self.rules.add("D1")
@@ -336,3 +336,66 @@ def _is_one_row(node: Operator) -> bool:
     while isinstance(node, Project):
         node = node.input
     return isinstance(node, Aggregate) and not node.groups and node.sets is None
+
+
+MOST_FIRST = 10_000
+"""Up to how many first rows: all of them are sorted at every refresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopRows:
+    """The last operators of a query with ORDER BY … LIMIT n.
+
+    The stored result has no more than the first rows, so the rows after them are not known. None of
+    them comes before the last stored row. Candidates are the stored rows that stay and the rows
+    that are added. If n of them do not come after the last stored row of before, the first n
+    candidates are the result. A stored result with fewer than n rows has all rows.
+
+    Args:
+        input: What is sorted.
+        order: The expressions to sort by, over the columns of the result.
+        limit: The number of rows.
+    """
+
+    input: Operator
+    order: tuple[Expression, ...]
+    limit: Expression
+
+    @classmethod
+    def of(cls, root: Operator) -> TopRows | None:
+        """Return those of a tree; None where it has other ones, or too many rows."""
+        if not isinstance(root, Limit) or root.count is None or root.offset is not None:
+            return None
+        sort, number = root.input, root.count.tree
+        if not isinstance(sort, Sort) or sort.local or not sort.order:
+            return None
+        is_small = (
+            isinstance(number, exp.Literal) and number.is_int and int(number.name) <= MOST_FIRST
+        )
+        shown = keys_in(sort.input)
+        if not is_small or any(not each.keys <= shown for each in sort.order):
+            return None
+        return cls(sort.input, sort.order, root.count)
+
+    def first(self, candidates: Operator) -> Operator:
+        """Return the first rows of candidates."""
+        return Limit(Sort(candidates, self.order), self.limit, None)
+
+    def unknown(self, stored: str, candidates: str) -> str:
+        """Return a query that has a row where the first candidates may not be the result.
+
+        Args:
+            stored: A query: the stored rows of before, with the columns of the operator.
+            candidates: A query: the candidates, with the same columns.
+        """
+        order, limit = ", ".join(each.sql for each in self.order), self.limit.sql
+        return (
+            "SELECT 1 AS `unknown` FROM (\n"
+            "SELECT `__mt_stored`, `__mt_place`, count_if(`__mt_stored`) OVER () AS `__mt_count`,"
+            " max(IF(`__mt_stored`, `__mt_place`, 0)) OVER () AS `__mt_last` FROM (\n"
+            f"SELECT `__mt_stored`, rank() OVER (ORDER BY {order}) AS `__mt_place` FROM (\n"
+            f"SELECT *, true AS `__mt_stored` FROM (\n{stored}\n)\nUNION ALL\n"
+            f"SELECT *, false AS `__mt_stored` FROM (\n{candidates}\n)\n)\n)\n)\n"
+            f"GROUP BY `__mt_count`, `__mt_last` HAVING `__mt_count` >= {limit}"
+            f" AND count_if(NOT `__mt_stored` AND `__mt_place` <= `__mt_last`) < {limit}"
+        )

@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from functools import singledispatch, singledispatchmethod
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
-from dbt.adapters.spark_mt.query.decorrelation import time_windows
-from dbt.adapters.spark_mt.query.expressions import Attribute, EquiKey, Expression
+from dbt.adapters.spark_mt.query.expressions import Attribute, EquiKey, Expression, call_of
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
     Apply,
@@ -31,6 +28,7 @@ from dbt.adapters.spark_mt.query.operators import (
     keys_in,
     rows_of,
 )
+from dbt.adapters.spark_mt.query.subqueries import time_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,7 +90,9 @@ def _(node: Window) -> Partition | None:
 @partition_of.register
 def _(node: Join) -> Partition | None:
     left, right = tuple(k.left for k in node.keys), tuple(k.right for k in node.keys)
-    output = _key_of_pair(node.kind, left, right)
+    output = right if node.kind is JoinKind.RIGHT else left
+    if node.kind is JoinKind.FULL:
+        output = tuple(call_of("coalesce", *sides) for sides in zip(left, right, strict=True))
     return Partition((left, right), output) if node.keys else None
 
 
@@ -113,22 +113,6 @@ def _common_groups(node: Aggregate) -> list[int]:
 def _common_partition(node: Window) -> tuple[Expression, ...]:
     first, *others = (call.partition for call in node.calls)
     return tuple(e for e in first if all(e in other for other in others))
-
-
-def _key_of_pair(
-    kind: JoinKind, left: tuple[Expression, ...], right: tuple[Expression, ...]
-) -> tuple[Expression, ...]:
-    if kind is JoinKind.RIGHT:
-        return right
-    if kind is JoinKind.FULL:
-        return tuple(either(one, other) for one, other in zip(left, right, strict=True))
-    return left
-
-
-def either(left: Expression, right: Expression) -> Expression:
-    """Return the key of a row of a FULL OUTER JOIN."""
-    trees = [left.tree.copy(), right.tree.copy()]
-    return Expression(exp.Anonymous(this="coalesce", expressions=trees))
 
 
 def semi_join(node: Operator, pairs: Sequence[Pair], keys: Operator) -> Join:
@@ -178,16 +162,10 @@ class _Narrowing:
         rows, exact = self.narrowed(first, below)
         return node.over(rows, *others), exact and len(below) == len(pairs)
 
-    @_narrowed.register
-    def _(self, node: Filter, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
-        return self._input(node, pairs, pairs)
-
-    @_narrowed.register
-    def _(self, node: Sort, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
-        return self._input(node, pairs, pairs)
-
-    @_narrowed.register
-    def _(self, node: Distinct, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+    @_narrowed.register(Filter)
+    @_narrowed.register(Sort)
+    @_narrowed.register(Distinct)
+    def _(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
         return self._input(node, pairs, pairs)
 
     @_narrowed.register
@@ -204,7 +182,7 @@ class _Narrowing:
         trees = {
             c.attribute.key: c.expression.tree
             for c in node.columns
-            if _is_movable(c.expression, rows)
+            if c.expression.keys <= keys_in(rows) and not time_windows(c.expression)
         }
         kept = tuple(pair for pair in pairs if pair[0].keys <= trees.keys())
         return self._input(node, pairs, _over(kept, trees))
@@ -225,28 +203,20 @@ class _Narrowing:
         kept = tuple(p for p in pairs if p[0] in common or p[0].keys <= plain)
         return self._input(node, pairs, kept)
 
-    @_narrowed.register
-    def _(self, node: Union, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
-        return self._sides(node, pairs)
-
-    @_narrowed.register
-    def _(self, node: SetOperation, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
-        return self._sides(node, pairs)
-
-    def _sides(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
-        sides = [
-            self.narrowed(side, _over(pairs, _columns(node.output, side.output)))
-            for side in node.inputs
-        ]
+    @_narrowed.register(Union)
+    @_narrowed.register(SetOperation)
+    def _(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+        sides = []
+        for side in node.inputs:
+            same = zip(node.output, side.output, strict=True)
+            trees = {ours.key: theirs.expression.tree for ours, theirs in same}
+            sides.append(self.narrowed(side, _over(pairs, trees)))
         return node.over(*(side for side, _ in sides)), all(exact for _, exact in sides)
 
     @_narrowed.register
     def _(self, node: Join, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
         if node.kind is JoinKind.FULL:
             return semi_join(node, pairs, self._keys), True
-        return self._join(node, pairs)
-
-    def _join(self, node: Join, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
         left = {key.right: key.left for key in node.keys}
         right = {key.left: key.right for key in node.keys}
         both = node.kind in {JoinKind.INNER, JoinKind.CROSS}
@@ -262,11 +232,6 @@ class _Narrowing:
         return node.over(one, other), exact
 
 
-def _columns(output: Sequence[Attribute], side: Sequence[Attribute]) -> dict[str, Expr]:
-    pairs = zip(output, side, strict=True)
-    return {ours.key: theirs.expression.tree for ours, theirs in pairs}
-
-
 def _over(pairs: tuple[Pair, ...], trees: dict[str, Expr]) -> tuple[Pair, ...]:
     return tuple((e.over(trees), k) for e, k in pairs)
 
@@ -274,7 +239,3 @@ def _over(pairs: tuple[Pair, ...], trees: dict[str, Expr]) -> tuple[Pair, ...]:
 def _within(pairs: tuple[Pair, ...], node: Operator) -> tuple[Pair, ...]:
     keys = keys_in(node)
     return tuple(pair for pair in pairs if pair[0].keys <= keys)
-
-
-def _is_movable(expression: Expression, rows: Operator) -> bool:
-    return expression.keys <= keys_in(rows) and not time_windows(expression)

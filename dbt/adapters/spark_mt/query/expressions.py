@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.query.functions import RANDOM
 from dbt.adapters.spark_mt.query.syntax import sql
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,10 @@ class Attribute:
     Args:
         id: Its identity, unique in the tree.
         name: As the query names it; empty for an expression without an alias.
-        type: In canonical DDL spelling; empty where it is not known.
     """
 
     id: int
     name: str
-    type: str = ""
 
     @property
     def key(self) -> str:
@@ -102,6 +100,12 @@ def call_name(node: exp.Expr) -> str:
     return node.sql_name().lower() if isinstance(node, exp.Func) else ""
 
 
+def call_of(name: str, *arguments: Expression) -> Expression:
+    """Return the call of a function; of all columns (`*`) without arguments."""
+    trees = [argument.tree.copy() for argument in arguments] or [exp.Star()]
+    return Expression(exp.Anonymous(this=name, expressions=trees))
+
+
 def substituted(tree: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
     """Return a copy of a tree with other expressions in the place of columns, by name."""
 
@@ -112,6 +116,13 @@ def substituted(tree: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
         return node
 
     return tree.copy().transform(replaced, copy=False)
+
+
+def transformed(tree: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """Return a tree with each part changed, the outer ones first; `tree` itself is used up."""
+    root: exp.Expr = exp.Paren(this=tree)  # nothing but a parenthesis is around the parts
+    changed: exp.Expr = root.transform(change, copy=False).this
+    return changed.pop()
 
 
 _COMPOUND = (exp.Binary, exp.Unary, exp.Between, exp.In, exp.Interval)
@@ -138,6 +149,11 @@ class Named:
         if self.expression.attribute == self.attribute.key:
             return self.attribute.sql
         return f"{self.expression.sql} AS {self.attribute.sql}"
+
+
+def passed_on(attributes: Iterable[Attribute]) -> tuple[Named, ...]:
+    """Return attributes as columns that hold their own values."""
+    return tuple(Named(attribute, attribute.expression) for attribute in attributes)
 
 
 def all_of(parts: Sequence[Expression]) -> Expression:

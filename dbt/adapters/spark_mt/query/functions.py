@@ -11,67 +11,35 @@ from typing import TYPE_CHECKING
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dbt.adapters.spark_mt.query.text import tokens_of
+from dbt.adapters.spark_mt.query.text import closing, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-RANDOM = frozenset(
-    {
-        "current_user",
-        "input_file_block_length",
-        "input_file_block_start",
-        "input_file_name",
-        "java_method",
-        "monotonically_increasing_id",
-        "rand",
-        "randn",
-        "random",
-        "randstr",
-        "reflect",
-        "session_user",
-        "shuffle",
-        "spark_partition_id",
-        "try_reflect",
-        "uniform",
-        "user",
-        "uuid",
-    }
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+RANDOM = _names(
+    "current_user input_file_block_length input_file_block_start input_file_name java_method "
+    "monotonically_increasing_id rand randn random randstr reflect session_user shuffle "
+    "spark_partition_id try_reflect uniform user uuid"
 )
 """Functions with another value for the same row each time, or in each session."""
 
-ORDER_DEPENDENT = frozenset(
-    {
-        "any_value",
-        "array_agg",
-        "collect_list",
-        "collect_set",
-        "first",
-        "first_value",
-        "last",
-        "last_value",
-        "listagg",
-        "string_agg",
-    }
+ORDER_DEPENDENT = _names(
+    "any_value array_agg collect_list collect_set first first_value last last_value listagg "
+    "string_agg"
 )
 """Aggregates whose value depends on the order in which rows arrive, unless an order is given."""
 
-ORDER_FREE = frozenset(
-    {
-        "array_contains",
-        "array_max",
-        "array_min",
-        "array_size",
-        "array_sort",
-        "cardinality",
-        "size",
-        "sort_array",
-    }
+ORDER_FREE = _names(
+    "array_contains array_max array_min array_size array_sort cardinality size sort_array"
 )
 """Functions to which the order of an array does not matter."""
 
-_AGGREGATES = (
+AGGREGATES = _names(
     "any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate "
     "approx_top_k_combine array_agg avg bit_and bit_or bit_xor bitmap_and_agg "
     "bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list collect_set corr count "
@@ -85,9 +53,8 @@ _AGGREGATES = (
     "theta_intersection_agg theta_sketch_agg theta_union_agg try_avg try_mode try_sum "
     "tuple_intersection_agg_double tuple_intersection_agg_integer tuple_sketch_agg_double "
     "tuple_sketch_agg_integer tuple_union_agg_double tuple_union_agg_integer var_pop var_samp "
-    "variance vector_avg vector_sum "
+    "variance vector_avg vector_sum"
 )
-AGGREGATES = frozenset(_AGGREGATES.split())
 """Functions that combine rows, those of Spark 4.2 and those that its plans print."""
 
 GENERATORS = frozenset(
@@ -96,32 +63,15 @@ GENERATORS = frozenset(
 )
 """Functions that make several rows of one."""
 
-TIME_DEPENDENT = frozenset(
-    {
-        "curdate",
-        "current_date",
-        "current_time",
-        "current_timestamp",
-        "localtimestamp",
-        "now",
-    }
-)
+TIME_DEPENDENT = _names("curdate current_date current_time current_timestamp localtimestamp now")
 """Functions with one value per execution of a query."""
 
-WITHOUT_PARENTHESES = frozenset(
-    {
-        "current_date",
-        "current_time",
-        "current_timestamp",
-        "current_user",
-        "localtimestamp",
-        "session_user",
-        "user",
-    }
+WITHOUT_PARENTHESES = _names(
+    "current_date current_time current_timestamp current_user localtimestamp session_user user"
 )
 _RELATIVE_LITERALS = frozenset({"now", "today", "yesterday", "tomorrow"})
-_NAMES = {TokenType.VAR, TokenType.IDENTIFIER}
-_NOT_BEFORE_A_CALL = {TokenType.ALIAS, TokenType.R_PAREN, *_NAMES}
+_NAME_TYPES = {TokenType.VAR, TokenType.IDENTIFIER}
+_NOT_BEFORE_A_CALL = {TokenType.ALIAS, TokenType.R_PAREN, *_NAME_TYPES}
 _PIPE_WORDS = {"AGGREGATE", "EXTEND", "SELECT", "RECURSIVE"}
 
 
@@ -172,7 +122,6 @@ def functions_of(query: str) -> FunctionUse:
 
 
 def _called(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
-    """Yield the place and the name of each word before an opening parenthesis."""
     for i, (word, after) in enumerate(pairwise(tokens)):
         if after.token_type == TokenType.L_PAREN and word.token_type != TokenType.STRING:
             yield i, word.text.lower()
@@ -205,14 +154,8 @@ def _is_ordered(tokens: Sequence[Token], close: int) -> bool:
 
 
 def _closing(tokens: Sequence[Token], opening: int) -> int:
-    """Return the index of the parenthesis that closes the one at `opening`, or the end."""
-    depth = 0
-    for i in range(opening, len(tokens)):
-        depth += tokens[i].token_type == TokenType.L_PAREN
-        depth -= tokens[i].token_type == TokenType.R_PAREN
-        if depth == 0:
-            return i
-    return len(tokens) - 1
+    found = closing(tokens, opening)
+    return len(tokens) - 1 if found is None else found
 
 
 def _is_empty(tokens: Sequence[Token], i: int) -> bool:
@@ -221,7 +164,7 @@ def _is_empty(tokens: Sequence[Token], i: int) -> bool:
 
 def _may_be_persistent(tokens: Sequence[Token], i: int) -> bool:
     """Return whether a call may be of a catalog's function: no syntax, no alias list."""
-    if tokens[i].token_type not in _NAMES:
+    if tokens[i].token_type not in _NAME_TYPES:
         return False
     first = i - 2 * (len(_dotted(tokens, i)) - 1)
     before = tokens[first - 1] if first > 0 else None
@@ -239,7 +182,7 @@ def _dotted(tokens: Sequence[Token], i: int) -> tuple[str, ...]:
 
 
 def _is_word(token: Token) -> bool:
-    return token.token_type in _NAMES or token.text.isidentifier()
+    return token.token_type in _NAME_TYPES or token.text.isidentifier()
 
 
 def _bare(tokens: Sequence[Token]) -> Iterator[str]:

@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dbt.adapters.spark_mt.query.binder import Bound, ExpressionBinder, alias_of, name_of
+from dbt.adapters.spark_mt.query.binder import (
+    Bound,
+    ExpressionBinder,
+    NotUnderstoodError,
+    Scope,
+    ScopeColumn,
+    alias_of,
+    is_star,
+    name_of,
+    stars_in,
+)
 from dbt.adapters.spark_mt.query.computation import Computation, unknown_function
-from dbt.adapters.spark_mt.query.expressions import Attribute, Expression, Named
+from dbt.adapters.spark_mt.query.expressions import Attribute, Expression, Named, passed_on
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
     Distinct,
@@ -27,7 +37,7 @@ from dbt.adapters.spark_mt.query.operators import (
     Tree,
     Union,
     Window,
-    walk,
+    opaque_parts,
 )
 from dbt.adapters.spark_mt.query.relations import (
     Cte,
@@ -37,15 +47,7 @@ from dbt.adapters.spark_mt.query.relations import (
     Result,
     Text,
     generator_of,
-    is_opaque,
     projected,
-)
-from dbt.adapters.spark_mt.query.scopes import (
-    NotUnderstoodError,
-    Scope,
-    ScopeColumn,
-    is_star,
-    stars_in,
 )
 from dbt.adapters.spark_mt.query.subqueries import filtered
 from dbt.adapters.spark_mt.query.syntax import UnreadableError, read_query
@@ -54,8 +56,8 @@ from dbt.adapters.spark_mt.query.text import readable_text, shape_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from dbt.adapters.spark_mt.definition.columns import SourceColumns
     from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
-    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, ViewQuery
 
 _CLAUSES = frozenset(
@@ -139,7 +141,6 @@ class _Parts:
     qualify: Bound | None
 
     def changed(self, change: Callable[[Bound], Bound]) -> _Parts:
-        """Return the parts with each expression changed."""
         return _Parts(
             [(name, change(bound)) for name, bound in self.items],
             [(place, change(bound)) for place, bound in self.order],
@@ -158,18 +159,17 @@ class _Builder:
         names = tuple(column.name for column in result.columns)
         output = tuple(column.attribute for column in result.columns)
         root = result.node
-        if not is_opaque(root):
+        if not opaque_parts(root):
             if len(columns or names) != len(names) or any(
                 ours and self._facts.fold(ours) != self._facts.fold(theirs)
                 for ours, theirs in zip(names, columns, strict=False)
             ):
                 self._facts.gaps.add("COLUMNS", "its result has other columns than its text shows")
             if root.output != output:
-                root = Project(root, tuple(Named(a, a.expression) for a in output))
+                root = Project(root, passed_on(output))
             self._check(root)
-        for part in walk(root):
-            if isinstance(part, Opaque):
-                self._facts.gaps.add(part.reason, part.problem)
+        for part in opaque_parts(root):
+            self._facts.gaps.add(part.reason, part.problem)
         return Tree(root, columns or names, tuple(self._facts.gaps.found))
 
     def text(self, query: str, text: Text) -> Result:
@@ -193,7 +193,6 @@ class _Builder:
             self._check(each, visible if each is not node.inputs[0] else outer)
 
     def query(self, node: exp.Expr, place: Place) -> Result:
-        """Return the rows of a query."""
         try:
             return self._query(node, place)
         except NotUnderstoodError as no:
@@ -209,7 +208,8 @@ class _Builder:
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
             result = self._query(node.this, place)
         elif isinstance(node, exp.Subquery):
-            result = _result(*self._relations.relation(node, place))
+            rows, scope = self._relations.relation(node, place)
+            result = Result(rows, scope.star())
         else:
             raise NotUnderstoodError(reason="OPERATOR", problem=f"it uses {node.key.upper()}")
         return self._ordered(node, result, place)
@@ -238,13 +238,12 @@ class _Builder:
 
     def _set_operation(self, node: exp.SetOperation, place: Place) -> Result:
         left, right = (self.query(side, place) for side in (node.this, node.expression))
-        if node.args.get("by_name") and not (is_opaque(left.node) or is_opaque(right.node)):
+        is_known = not (opaque_parts(left.node) or opaque_parts(right.node))
+        if node.args.get("by_name") and is_known:
             right = self._by_name(left, right)
-        if len(left.columns) != len(right.columns):
-            parts = (left.node, right.node)
-            if not any(map(is_opaque, parts)):
-                self._facts.gaps.add("SET_OPERATION", "its set operations have different columns")
-        columns = tuple(self._renewed(left.columns))
+        if len(left.columns) != len(right.columns) and is_known:
+            self._facts.gaps.add("SET_OPERATION", "its set operations have different columns")
+        columns = tuple(ScopeColumn(c.name, self._facts.attribute(c.name)) for c in left.columns)
         attributes = tuple(column.attribute for column in columns)
         sides = tuple(projected(side) for side in (left, right))
         if isinstance(node, exp.Union):
@@ -267,10 +266,6 @@ class _Builder:
                 parts=(left.node, right.node),
             )
         return replace(right, columns=tuple(there[name] for name in names))
-
-    def _renewed(self, columns: Iterable[ScopeColumn]) -> Iterable[ScopeColumn]:
-        for column in columns:
-            yield ScopeColumn(column.name, self._facts.attribute(column.name))
 
     def _select(self, select: exp.Select, place: Place) -> Result:
         rows, scope = self._relations.from_(select, place)
@@ -451,10 +446,6 @@ def _refuse_windows(condition: exp.Expr) -> None:
             raise NotUnderstoodError(
                 reason="WINDOW_FUNCTION", problem="it filters by a window function"
             )
-
-
-def _result(rows: Operator, scope: Scope) -> Result:
-    return Result(rows, scope.star())
 
 
 def _limited(node: exp.Expr, rows: Operator) -> Operator:

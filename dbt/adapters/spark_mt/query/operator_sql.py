@@ -76,7 +76,6 @@ class _Renderer:
 
     @singledispatchmethod
     def rendered(self, node: Operator) -> str:
-        """Return a SELECT."""
         raise NotRenderedError(type(node).__name__)
 
     @rendered.register

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A relational operator. Subclasses name their inputs in `_INPUTS`."""
+    """A relational operator. Subclasses name the fields with their inputs in `_INPUTS`."""
+
+    _INPUTS: ClassVar[tuple[str, ...]] = ()
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
         """The operators whose rows it reads, from left to right."""
-        return ()
+        return tuple(getattr(self, name) for name in self._INPUTS)
 
     @property
     def output(self) -> tuple[Attribute, ...]:
@@ -49,10 +51,9 @@ class Operator:
         return ()
 
     def over(self: Node, *inputs: Operator) -> Node:
-        """Return the same operator over other inputs."""
-        if inputs:
-            raise ValueError(inputs)
-        return self
+        """Return the same operator over other inputs, as many as it has."""
+        changed = dict(zip(self._INPUTS, inputs, strict=True))
+        return replace(self, **changed) if changed else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +122,12 @@ class Opaque(Operator):
 
 @dataclass(frozen=True, slots=True)
 class _Unary(Operator):
+    _INPUTS: ClassVar[tuple[str, ...]] = ("input",)
     input: Operator
 
     @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """Its one input."""
-        return (self.input,)
-
-    @property
     def output(self) -> tuple[Attribute, ...]:
-        """The columns of its input."""
         return self.input.output
-
-    def over(self: Node, *inputs: Operator) -> Node:
-        """Return the same operator over another input."""
-        (only,) = inputs
-        return replace(self, input=only)  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +144,11 @@ class Apply(_Unary):
         operands: What IN compares with the columns of the subquery.
     """
 
+    _INPUTS: ClassVar[tuple[str, ...]] = ("input", "query")
     attribute: Attribute
     kind: SubqueryKind
     query: Operator
     operands: tuple[Expression, ...] = ()
-
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """The rows and the subquery."""
-        return self.input, self.query
 
     @property
     def output(self) -> tuple[Attribute, ...]:
@@ -178,11 +165,6 @@ class Apply(_Unary):
         """The keys of the attributes of the input that the subquery uses; empty if uncorrelated."""
         keys = {a.key for a in self.input.output}
         return frozenset(k for e in expressions_of(self.query) for k in e.keys if k in keys)
-
-    def over(self, *inputs: Operator) -> Apply:
-        """Return the same operator over another input and another subquery."""
-        rows, query = inputs
-        return replace(self, input=rows, query=query)
 
 
 def rows_of(node: Operator) -> Operator:
@@ -284,17 +266,13 @@ class Join(Operator):
         subquery: Whether it was made of EXISTS or IN.
     """
 
+    _INPUTS: ClassVar[tuple[str, ...]] = ("left", "right")
     left: Operator
     right: Operator
     kind: JoinKind
     keys: tuple[EquiKey, ...] = ()
     condition: Expression | None = None
     subquery: bool = False
-
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """The left and the right input."""
-        return self.left, self.right
 
     @property
     def output(self) -> tuple[Attribute, ...]:
@@ -308,11 +286,6 @@ class Join(Operator):
         """Both sides of the equalities, and the rest of the condition."""
         rest = (self.condition,) if self.condition is not None else ()
         return *(side for key in self.keys for side in (key.left, key.right)), *rest
-
-    def over(self, *inputs: Operator) -> Join:
-        """Return the same join of other inputs."""
-        left, right = inputs
-        return replace(self, left=left, right=right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,21 +358,12 @@ class Union(Operator):
 class SetOperation(Operator):
     """INTERSECT or EXCEPT, with duplicates removed unless `all_rows`."""
 
+    _INPUTS: ClassVar[tuple[str, ...]] = ("left", "right")
     left: Operator
     right: Operator
     intersect: bool
     all_rows: bool
     output: tuple[Attribute, ...]
-
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """The left and the right input."""
-        return self.left, self.right
-
-    def over(self, *inputs: Operator) -> SetOperation:
-        """Return the same operation of other inputs."""
-        left, right = inputs
-        return replace(self, left=left, right=right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,6 +435,11 @@ def transform(node: Operator, change: Callable[[Operator], Operator]) -> Operato
     """Return a tree in which each operator was changed, the inputs first."""
     inputs = tuple(transform(each, change) for each in node.inputs)
     return change(node.over(*inputs) if inputs else node)
+
+
+def without_sorts(node: Operator) -> Operator:
+    """Return a tree with the same bag of rows, in any order."""
+    return transform(node, lambda each: each.input if isinstance(each, Sort) else each)
 
 
 def is_deterministic(node: Operator) -> bool:

@@ -1,24 +1,27 @@
-"""Division of a grouped query: the partial sums of each group, and the rest of the query over them.
+"""Sums of groups to which a change can be added: those that a table shows, and partial sums.
 
-The values that a table shows of a group may not be enough to add a change to them: a sum without
-its number of values cannot become NULL again, and an average cannot be updated. The partial sums of
-a group can: the number of its rows, and for each argument the number and the sum of its values.
+The values that a table shows of a group may be enough to add a change to them. Otherwise they are
+not: a sum without its number of values cannot become NULL again, and an average cannot be updated.
+The partial sums of a group can: the number of its rows, and for each argument the number and the
+sum of its values. Then the query is the rest of it over these sums.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.query.decorrelation import (
+from dbt.adapters.spark_mt.query.expressions import (
+    AggregateCall,
+    Attribute,
+    Expression,
+    Named,
     call_of,
-    fresh_ids,
-    without_subqueries,
+    passed_on,
 )
-from dbt.adapters.spark_mt.query.expressions import AggregateCall, Attribute, Expression, Named
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
     Distinct,
@@ -26,15 +29,17 @@ from dbt.adapters.spark_mt.query.operators import (
     Operator,
     Project,
     Scan,
-    Sort,
     Tree,
+    Union,
     scans,
     transform,
+    without_sorts,
 )
+from dbt.adapters.spark_mt.query.subqueries import fresh_ids, without_subqueries
+from dbt.adapters.spark_mt.query.types import parse_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 ROWS = "rows"
 """The column of the partial sums with the number of rows of a group."""
@@ -42,7 +47,177 @@ _NOWHERE = TableName("")
 _AVERAGES = frozenset({"avg", "mean"})
 _COUNTS = frozenset({"count", "count_if"})
 _KNOWN = _AVERAGES | _COUNTS | {"sum"}
-_EXACT = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL")
+_EXTREMES = {"max": "max", "min": "min", "bool_or": "max", "any": "max", "some": "max"}
+_EXTREMES |= {"bool_and": "min", "every": "min"}
+_EXACT = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL"})
+
+
+@dataclass(frozen=True, slots=True)
+class AlgebraicResult:
+    """A result whose rows are groups, and whose columns are groups and values that can be combined.
+
+    Args:
+        root: The last operator.
+        aggregate: Groups its rows.
+        calls: For each column of the result the call that it shows; None for a group.
+        types: The types of the columns.
+    """
+
+    root: Operator
+    aggregate: Aggregate
+    calls: tuple[AggregateCall | None, ...]
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, root: Operator, types: Sequence[str], *, removes: bool) -> AlgebraicResult | None:
+        """Return a result as one of groups; None where its rows cannot be combined with a change.
+
+        Args:
+            root: The last operator.
+            types: The types of its columns; none where they are not known.
+            removes: Whether the change of the aggregate's input removes rows.
+        """
+        shown = [attribute.key for attribute in root.output]
+        node = root
+        while isinstance(node, Project):
+            trees = {c.attribute.key: c.expression.attribute for c in node.columns}
+            shown = [trees.get(key, "") for key in shown]
+            node = node.input
+        if not isinstance(node, Aggregate) or node.sets is not None:
+            return None
+        groups = {g.attribute.key for g in node.groups}
+        calls = {c.attribute.key: c for c in node.calls}
+        if not groups <= set(shown) or not set(shown) <= groups | calls.keys():
+            return None
+        if any("session_window" in g.expression.calls for g in node.groups):
+            return None
+        found = tuple(calls.get(key) for key in shown)
+        result = cls(root, node, found, tuple(types) or ("",) * len(shown))
+        return result if result._is_combinable(removes=removes) else None
+
+    def _is_combinable(self, *, removes: bool) -> bool:
+        if removes and self.aggregate.groups and self.rows is None:
+            return False
+        for call, type_ in zip(self.calls, self.types, strict=True):
+            if call is None or (call.name in _COUNTS and _is_plain(call)):
+                continue
+            if call.name == "sum" and _is_plain(call) and _is_exact(type_):
+                if removes and self._values(call) is None:
+                    return False
+            elif removes or call.name not in _EXTREMES or not _is_plain(call):
+                return False
+        return True
+
+    @property
+    def rows(self) -> Attribute | None:
+        """The column with the number of rows of a group."""
+        for call, attribute in self._shown():
+            if call.name == "count" and call.condition is None and _counts_rows(call):
+                return attribute
+        return None
+
+    def _values(self, call: AggregateCall) -> Attribute | None:
+        """Return the column with the number of values that a sum adds."""
+        for other, attribute in self._shown():
+            same = other.arguments == call.arguments or (
+                _counts_rows(other) and all(_is_never_null(a.tree) for a in call.arguments)
+            )
+            if other.name == "count" and same and other.condition == call.condition:
+                return attribute
+        return None
+
+    def _shown(self) -> list[tuple[AggregateCall, Attribute]]:
+        pairs = zip(self.calls, self.root.output, strict=True)
+        return [(call, attribute) for call, attribute in pairs if call is not None]
+
+    @property
+    def groups(self) -> tuple[Attribute, ...]:
+        """The columns of the result that name a group."""
+        pairs = zip(self.calls, self.root.output, strict=True)
+        return tuple(attribute for call, attribute in pairs if call is None)
+
+    def over(self, rows: Operator) -> Operator:
+        """Return the result of other rows."""
+
+        def replaced(node: Operator) -> Operator:
+            if node is self.aggregate:
+                return self.aggregate.over(rows)
+            return node.over(*map(replaced, node.inputs))
+
+        return replaced(self.root)
+
+    def negative(self, rows: Operator) -> Operator:
+        """Return the result of other rows, with the opposite of each value."""
+        node = self.over(rows)
+        columns = (
+            Named(a, Expression(exp.Neg(this=a.expression.tree)) if call else a.expression)
+            for call, a in zip(self.calls, self.root.output, strict=True)
+        )
+        return Project(node, tuple(columns))
+
+    def combined(
+        self, parts: Sequence[Operator], attribute: Callable[[str], Attribute], *, removes: bool
+    ) -> Operator:
+        """Return one row for each group, of the stored row and of the change of the group.
+
+        Args:
+            parts: Rows with the columns of the result: the stored ones and the changes.
+            attribute: Returns a new attribute.
+            removes: Whether a group may have no rows any more.
+        """
+        groups = passed_on(self.groups)
+        calls: dict[str, AggregateCall] = {}
+        for call, shown in self._shown():
+            name = _EXTREMES.get(call.name, "sum")
+            total = call_of(name, shown.expression)
+            calls[shown.key] = AggregateCall(attribute(name), total, name, (shown.expression,))
+        rows: Operator = Union(tuple(parts), self.root.output)
+        rows = Aggregate(rows, groups, tuple(calls.values()))
+        totals = {key: call.attribute for key, call in calls.items()}
+        if removes and groups and self.rows is not None:
+            left = totals[self.rows.key].expression.tree
+            zero = exp.Literal.number(0)
+            rows = Filter(rows, Expression(exp.GT(this=left, expression=zero)))
+        columns = []
+        for shown, call_, type_ in zip(self.root.output, self.calls, self.types, strict=True):
+            tree = totals[shown.key].expression.tree if call_ else shown.expression.tree
+            if call_ is not None and call_.name == "sum":
+                tree = exp.Cast(this=tree, to=exp.Var(this=parse_type(type_).ddl))
+                count = self._values(call_) if removes else None
+                if count is not None:
+                    tree = _unless_empty(tree, totals[count.key].expression.tree)
+            elif call_ is not None and call_.name in _COUNTS:
+                tree = exp.Cast(this=tree, to=exp.Var(this="BIGINT"))
+            columns.append(Named(shown, Expression(tree)))
+        return Project(rows, tuple(columns))
+
+
+def _unless_empty(tree: exp.Expr, count: exp.Expr) -> exp.Expr:
+    some = exp.GT(this=count, expression=exp.Literal.number(0))
+    return exp.Case(ifs=[exp.If(this=some, true=tree)])
+
+
+def _is_plain(call: AggregateCall) -> bool:
+    return call.plain and not call.distinct
+
+
+def _counts_rows(call: AggregateCall) -> bool:
+    return all(_is_never_null(argument.tree) for argument in call.arguments)
+
+
+def _is_exact(type_: str) -> bool:
+    return bool(type_) and parse_type(type_).name in _EXACT
+
+
+def _is_never_null(tree: exp.Expr) -> bool:
+    tree = tree.unnest()
+    if isinstance(tree, exp.Case):
+        branches = [branch.args["true"] for branch in tree.args["ifs"]]
+        default = tree.args.get("default")
+        return default is not None and all(map(_is_never_null, [*branches, default]))
+    if isinstance(tree, exp.Anonymous) and str(tree.this).lower() == "coalesce":
+        return any(map(_is_never_null, tree.expressions))
+    return isinstance(tree, (exp.Literal, exp.Boolean))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +259,11 @@ class PartialSums:
 
     def over(self, relation: TableName) -> Tree:
         """Return the query over a relation with the partial sums."""
-        placed = transform(self.nodes, lambda node: _at(node, relation))
-        return Tree(placed, self.columns)
+
+        def placed(node: Operator) -> Operator:
+            return replace(node, relation=relation) if isinstance(node, Scan) else node
+
+        return Tree(transform(self.nodes, placed), self.columns)
 
     def are_exact(self, types: Mapping[str, str]) -> bool:
         """Whether sums of these types do not depend on the order in which they are added.
@@ -96,8 +274,8 @@ class PartialSums:
             types: The types of the columns of the partial sums.
         """
         sums = {name: type_ for name, type_ in types.items() if name.startswith("sum_")}
-        exact = all(type_.upper().startswith(_EXACT) for type_ in sums.values())
-        return exact and not any(sums[name].upper().startswith("DECIMAL") for name in self.averages)
+        decimal = any(sums[name].upper().startswith("DECIMAL") for name in self.averages)
+        return not decimal and all(map(_is_exact, sums.values()))
 
 
 def partial_sums(tree: Tree) -> PartialSums | None:
@@ -105,7 +283,7 @@ def partial_sums(tree: Tree) -> PartialSums | None:
     if tree.gaps:
         return None
     ids = fresh_ids(tree.root)
-    root = transform(without_subqueries(tree.root, ids), _unsorted)
+    root = without_sorts(without_subqueries(tree.root, ids))
     node = root
     while isinstance(node, (Project, Filter)):
         node = node.input
@@ -123,7 +301,7 @@ def partial_sums(tree: Tree) -> PartialSums | None:
 def _groups(node: Operator) -> Aggregate | None:
     """Return an operator as one of groups of equal expressions; None if it is none."""
     if isinstance(node, Distinct):
-        return Aggregate(node.input, tuple(Named(a, a.expression) for a in node.output), ())
+        return Aggregate(node.input, passed_on(node.output), ())
     if not isinstance(node, Aggregate) or node.sets is not None:
         return None
     sessions = any("session_window" in group.expression.calls for group in node.groups)
@@ -135,46 +313,45 @@ class _Division:
     """Collects the partial sums that calls need."""
 
     ids: Iterator[int]
-    calls: dict[str, AggregateCall] = field(default_factory=dict)
+    calls: dict[Expression, AggregateCall] = field(default_factory=dict)
     averages: set[str] = field(default_factory=set)
 
     def value(self, call: AggregateCall) -> exp.Expr | None:
         """Return the value of a call over the partial sums; None where there is none."""
-        if not call.plain or call.distinct or call.name not in _KNOWN:
+        if not _is_plain(call) or call.name not in _KNOWN:
             return None
         if call.name == "count_if" or len(call.arguments) != 1:
             is_whole = call.condition is None and call.name in _COUNTS
-            return self._count(call.name, call.arguments) if is_whole else None
+            return self._column(call.name, *call.arguments) if is_whole else None
         argument = _conditional(call)
-        if call.name == "count":
-            return self._count("count", (argument,))
-        count, total = self._count("count", (argument,)), self._sum(argument)
         if call.name in _AVERAGES:
-            self.averages.add(total.name)
-            value: exp.Expr = exp.Div(this=_double(total), expression=_double(count))
-        else:
-            value = total
-        some = exp.GT(this=count, expression=exp.Literal.number(0))
-        return exp.Case(ifs=[exp.If(this=some, true=value)])
+            return self._average(argument.tree)
+        count = self._column("count", argument)
+        is_count = call.name == "count"
+        return count if is_count else _unless_empty(self._column("sum", argument), count)
 
-    def _count(self, name: str, arguments: tuple[Expression, ...]) -> exp.Expr:
-        if not arguments:
-            return self._added("count(*)", ROWS, "count", ())
-        text = ", ".join(argument.sql for argument in arguments)
-        return self._added(f"{name}({text})", "count", name, arguments)
+    def _average(self, argument: exp.Expr) -> exp.Expr:
+        """Return an average. Spark adds its values as DOUBLE: a sum of BIGINT would overflow.
 
-    def _sum(self, argument: Expression) -> exp.Expr:
-        return self._added(f"sum({argument.sql})", "sum", "sum", (argument,))
+        Only a sum that never has values shows the type of the values. Every sum needs the count of
+        its values too, also this one: a group without values has NULL, not 0.
+        """
+        never = Expression(exp.Case(ifs=[exp.If(this=exp.false(), true=argument.copy())]))
+        whole = Expression(exp.Cast(this=argument.copy(), to=exp.Var(this="DECIMAL(38, 0)")))
+        self._column("count", never)
+        self.averages.add(self._column("sum", never).name)
+        count, total = self._column("count", whole), self._column("sum", whole)
+        return _unless_empty(exp.Div(this=_double(total), expression=_double(count)), count)
 
-    def _added(
-        self, text: str, column: str, name: str, arguments: tuple[Expression, ...]
-    ) -> exp.Expr:
-        if text not in self.calls:
-            column = column if column == ROWS else f"{column}_{len(self.calls)}"
+    def _column(self, name: str, *arguments: Expression) -> exp.Expr:
+        """Return the column with a sum or a count, which is added if it is not there yet."""
+        call = call_of(name, *arguments)
+        if call not in self.calls:
+            kind = "sum" if name == "sum" else "count"
+            column = f"{kind}_{len(self.calls)}" if arguments else ROWS
             attribute = Attribute(next(self.ids), column)
-            call = AggregateCall(attribute, call_of(name, *arguments), name, arguments)
-            self.calls[text] = call
-        return exp.column(self.calls[text].attribute.name)
+            self.calls[call] = AggregateCall(attribute, call, name, arguments)
+        return exp.column(self.calls[call].attribute.name)
 
     def divided(
         self,
@@ -185,12 +362,12 @@ class _Division:
         columns: tuple[str, ...],
     ) -> PartialSums:
         """Return the query over the partial sums that `value` collected."""
-        self._count("count", ())
+        self._column("count")
         calls = tuple(self.calls.values())
         keys = [Attribute(next(self.ids), f"key_{n}") for n in range(len(node.groups))]
         shown = (
             *(Named(key, g.attribute.expression) for key, g in zip(keys, node.groups, strict=True)),
-            *(Named(c.attribute, c.attribute.expression) for c in calls),
+            *passed_on(c.attribute for c in calls),
         )
         sums = Project(Aggregate(node.input, node.groups, calls), shown)
         names = tuple(each.attribute.name for each in shown)
@@ -224,13 +401,3 @@ def _conditional(call: AggregateCall) -> Expression:
         return argument
     branch = exp.If(this=call.condition.tree.copy(), true=argument.tree.copy())
     return Expression(exp.Case(ifs=[branch]))
-
-
-def _unsorted(node: Operator) -> Operator:
-    return node.input if isinstance(node, Sort) else node
-
-
-def _at(node: Operator, relation: TableName) -> Operator:
-    if isinstance(node, Scan):
-        return Scan(node.occurrence, relation, node.output)
-    return node

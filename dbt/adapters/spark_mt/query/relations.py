@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.query.binder import Gaps, NotUnderstoodError, Scope, ScopeColumn
 from dbt.adapters.spark_mt.query.expressions import (
     Attribute,
     EquiKey,
     Expression,
     Named,
+    call_name,
+    call_of,
+    passed_on,
 )
 from dbt.adapters.spark_mt.query.functions import GENERATORS
 from dbt.adapters.spark_mt.query.operators import (
@@ -25,9 +29,8 @@ from dbt.adapters.spark_mt.query.operators import (
     Scan,
     Values,
     keys_in,
-    walk,
+    opaque_parts,
 )
-from dbt.adapters.spark_mt.query.scopes import Gaps, NotUnderstoodError, Scope, ScopeColumn
 from dbt.adapters.spark_mt.query.syntax import sql
 
 if TYPE_CHECKING:
@@ -152,9 +155,14 @@ class Relations:
             rows: Operator = Values("", ())
         else:
             rows, scope = self.relation(from_.this, place)
-        for join in select.args.get("joins") or ():
+        return self._with_joins(rows, scope, select, place)
+
+    def _with_joins(
+        self, rows: Operator, scope: Scope, node: exp.Expr, place: Place
+    ) -> tuple[Operator, Scope]:
+        for join in node.args.get("joins") or ():
             rows, scope = self._joined(rows, scope, join, place)
-        for lateral in select.args.get("laterals") or ():
+        for lateral in node.args.get("laterals") or ():
             rows, scope = self._lateral(rows, scope, lateral, place)
         return rows, scope
 
@@ -169,15 +177,10 @@ class Relations:
             columns = (replace(c, qualifier=qualifier) for c in scope.columns)
             scope = replace(scope, columns=tuple(columns))
         rows = result.node
-        for sampled in ("sample", "pivots"):
-            if node.args.get(sampled):
-                code, problem = UNKNOWN[sampled]
+        for arg, (code, problem) in UNKNOWN.items():
+            if node.args.get(arg):
                 rows, scope = Opaque(code, problem, (rows,)), replace(scope, columns=())
-        for join in node.args.get("joins") or ():
-            rows, scope = self._joined(rows, scope, join, place)
-        for lateral in node.args.get("laterals") or ():
-            rows, scope = self._lateral(rows, scope, lateral, place)
-        return rows, scope
+        return self._with_joins(rows, scope, node, place)
 
     def _plain_relation(self, node: exp.Expr, place: Place) -> tuple[Result, tuple[str, ...]]:
         """Return a relation without its alias and joins, and what qualifies its columns."""
@@ -203,8 +206,7 @@ class Relations:
         columns = tuple(self._facts.attribute(f"col{n + 1}") for n in range(width))
         bare = node.copy()
         bare.set("alias", None)
-        rows = Values(sql(bare), columns)
-        return Result(rows, tuple(ScopeColumn(a.name, a) for a in columns))
+        return Result(Values(sql(bare), columns), tuple(ScopeColumn(a.name, a) for a in columns))
 
     def _named_relation(self, node: exp.Table, place: Place) -> tuple[Result, tuple[str, ...]]:
         cte = None if node.db else place.ctes.get(node.name.lower())
@@ -250,7 +252,7 @@ class Relations:
         if view.name in place.text.views:
             return Result(Opaque("RECURSIVE", "it is recursive"), ())
         result = self._text(view.query, text)
-        if dict(view.confs) != self._facts.confs and not is_opaque(result.node):
+        if dict(view.confs) != self._facts.confs and not opaque_parts(result.node):
             self._facts.gaps.add("VIEW_CONFS", f"the view {name} is read with confs of its own")
         by_name = {self._facts.fold(c.name): c for c in result.columns}
         found = [by_name.get(self._facts.fold(n)) for n in view.output] if view.output else []
@@ -261,11 +263,10 @@ class Relations:
         if view.columns and len(view.columns) == len(columns):
             scope = Scope(self._facts.fold, columns)
             columns = scope.renamed("", view.columns).columns
-        elif not is_opaque(result.node):
+        elif not opaque_parts(result.node):
             self._facts.gaps.add("VIEW_COLUMNS", f"the columns of the view {name} are not known")
-        named = tuple(Named(c.attribute, c.attribute.expression) for c in columns)
-        rows = Project(result.node, named, name)
-        return Result(rows, columns)
+        named = passed_on(c.attribute for c in columns)
+        return Result(Project(result.node, named, name), columns)
 
     def _joined(
         self, left: Operator, scope: Scope, join: exp.Join, place: Place
@@ -285,7 +286,7 @@ class Relations:
         if join.method.upper() == "NATURAL":
             theirs = {self._facts.fold(c.name) for c in other.star()}
             names = [c.name for c in scope.star() if self._facts.fold(c.name) in theirs]
-            if is_opaque(left) or is_opaque(right):
+            if opaque_parts(left) or opaque_parts(right):
                 raise NotUnderstoodError(
                     reason="NATURAL", problem="it uses a NATURAL JOIN", parts=(left, right)
                 )
@@ -323,11 +324,11 @@ class Relations:
         if kind in {JoinKind.SEMI, JoinKind.ANTI}:
             return joined, scope
         if kind is JoinKind.FULL:
-            merged = [
-                (name, Named(self._facts.attribute(name), _coalesced(a, b))) for name, a, b in pairs
-            ]
-            kept = (Named(a, a.expression) for a in joined.output)
-            rows = Project(joined, (*(named for _, named in merged), *kept))
+            merged: list[tuple[str, Named]] = []
+            for name, a, b in pairs:
+                value = call_of("coalesce", a.expression, b.expression)
+                merged.append((name, Named(self._facts.attribute(name), value)))
+            rows = Project(joined, (*(named for _, named in merged), *passed_on(joined.output)))
             return rows, scope.joined(other, [(n, named.attribute) for n, named in merged])
         using = [(n, b if kind is JoinKind.RIGHT else a) for n, a, b in pairs]
         return joined, scope.joined(other, using)
@@ -349,8 +350,7 @@ class Relations:
         names = [c.name for c in alias.columns] if alias is not None else []
         generated = tuple(map(self._facts.attribute, names or self._facts.default_names(call)))
         outer = bool(lateral.args.get("outer")) or call.endswith("_outer")
-        rows = bound.over(rows)
-        rows = Generate(rows, Expression(bound.tree), outer, generated)
+        rows = Generate(bound.over(rows), Expression(bound.tree), outer, generated)
         qualifier = (alias.name,) if alias is not None and alias.name else ()
         added = tuple(ScopeColumn(a.name, a, qualifier) for a in generated)
         return rows, replace(scope, columns=(*scope.columns, *added))
@@ -382,27 +382,15 @@ def _after(kind: JoinKind, left: Scope, both: Scope) -> Scope:
     return left if kind in {JoinKind.SEMI, JoinKind.ANTI} else both
 
 
-def _coalesced(left: Attribute, right: Attribute) -> Expression:
-    sides = [left.expression.tree, right.expression.tree]
-    return Expression(exp.Anonymous(this="coalesce", expressions=sides))
-
-
-def is_opaque(node: Operator) -> bool:
-    """Return whether an operator contains a part that is not understood."""
-    return any(isinstance(each, Opaque) for each in walk(node))
-
-
 def generator_of(node: exp.Expr) -> str | None:
     """Return the generator function that a node calls."""
-    if not isinstance(node, exp.Anonymous):
-        return None
-    name = str(node.this).lower()
+    name = call_name(node) if isinstance(node, exp.Anonymous) else ""
     return name if name in GENERATORS else None
 
 
 def projected(result: Result) -> Operator:
     """Return a relation with just its columns, in their order."""
     attributes = tuple(column.attribute for column in result.columns)
-    if result.node.output == attributes or is_opaque(result.node):
+    if result.node.output == attributes or opaque_parts(result.node):
         return result.node
-    return Project(result.node, tuple(Named(a, a.expression) for a in attributes))
+    return Project(result.node, passed_on(attributes))

@@ -72,7 +72,7 @@ def _last_of(tokens: Sequence[Token], i: int) -> int | None:
     """Return the index of the last token of a clause that begins at `i`; None for no clause."""
     token = tokens[i]
     if _is_word(token, "WITH") and _is(tokens, i + 1, TokenType.L_PAREN):
-        return _closing(tokens, i + 1)
+        return closing(tokens, i + 1)
     follows = i > 0 and tokens[i - 1].token_type in _NAME_END | {TokenType.R_PAREN}
     if _is_word(token, "WATERMARK") and follows:
         return _watermark_end(tokens, i)
@@ -89,7 +89,6 @@ def _watermark_end(tokens: Sequence[Token], i: int) -> int | None:
 
 
 def _interval_end(tokens: Sequence[Token], i: int) -> int | None:
-    """Return the index of the last token of an interval that begins at `i`."""
     last = None
     while _is(tokens, i + 1, *_VALUES):
         last = i = i + 1
@@ -98,8 +97,8 @@ def _interval_end(tokens: Sequence[Token], i: int) -> int | None:
     return last
 
 
-def _closing(tokens: Sequence[Token], i: int) -> int | None:
-    """Return the index of the parenthesis that closes the one at `i`."""
+def closing(tokens: Sequence[Token], i: int) -> int | None:
+    """Return the index of the parenthesis that closes the one at `i`; None if nothing does."""
     depth = 0
     for j in range(i, len(tokens)):
         depth += (tokens[j].token_type == TokenType.L_PAREN) - (
@@ -299,7 +298,6 @@ def _processing_time_end(tokens: Sequence[Token], i: int) -> int | None:
 
 
 def _name_before(tokens: Sequence[Token], i: int) -> tuple[str, ...]:
-    """Return the dotted name that ends before token `i`."""
     parts: list[str] = []
     i -= 1
     while i >= 0 and tokens[i].token_type in _NAME_END:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.query.types import (
     InvalidTypeError,
     canonical_type,
@@ -15,10 +16,9 @@ from dbt.adapters.spark_mt.query.types import (
     has_bounded_text,
     parse_type,
 )
-from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
@@ -128,25 +128,19 @@ def listed(columns: Iterable[Column]) -> str:
 
 def canonical_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
     """Return `columns` with canonical types; a type that is not understood stays as it is."""
-    return tuple(replace(c, type=_canonical_or_raw(c.type)) for c in columns)
 
+    def canonical(text: str) -> str:
+        try:
+            return canonical_type(text)
+        except InvalidTypeError:
+            return text
 
-def _canonical_or_raw(text: str) -> str:
-    try:
-        return canonical_type(text)
-    except InvalidTypeError:
-        return text
+    return tuple(replace(c, type=canonical(c.type)) for c in columns)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnList:
-    """The query and the table that a column list is applied to.
-
-    Args:
-        table: The table's name, for errors.
-        query: The query's columns, types canonical.
-        context: The session that analysed the query.
-    """
+    """The table and the query's columns, types canonical, that a column list is applied to."""
 
     table: str
     query: tuple[Column, ...]
@@ -171,13 +165,13 @@ class ColumnList:
             columns, errors = self._typed(specs)
         elif specs:
             columns, errors = self._renamed(specs)
-        return columns, [*self._duplicates(columns), *errors]
-
-    def _duplicates(self, columns: tuple[Column, ...]) -> Iterator[MaterializedTableError]:
         counts = Counter(self.names.fold(c.name) for c in columns)
-        for name, count in counts.items():
-            if count > 1:
-                yield DuplicateColumnError(table=self.table, column=name, count=count)
+        duplicates = (
+            DuplicateColumnError(table=self.table, column=name, count=count)
+            for name, count in counts.items()
+            if count > 1
+        )
+        return columns, [*duplicates, *errors]
 
     def _renamed(
         self, specs: tuple[ColumnSpec, ...]
@@ -201,18 +195,18 @@ class ColumnList:
         for spec in specs:
             given = self.names.find(spec.name, self.query)
             if given is None:
-                errors.append(
-                    ColumnNotInQueryError(
-                        table=self.table, column=spec.name, columns=listed(self.query)
-                    )
-                )
-            column, error = self._typed_column(spec, given)
+                known = listed(self.query)
+                error = ColumnNotInQueryError(table=self.table, column=spec.name, columns=known)
+                errors.append(error)
+            column, misfit = self._typed_column(spec, given)
             columns.append(column)
-            errors += [error] if error else []
+            errors += [misfit] if misfit else []
         in_list = {self.names.fold(s.name) for s in specs}
-        for column in self.query:
-            if self.names.fold(column.name) not in in_list:
-                errors.append(ColumnNotListedError(table=self.table, column=column.name))
+        errors += [
+            ColumnNotListedError(table=self.table, column=column.name)
+            for column in self.query
+            if self.names.fold(column.name) not in in_list
+        ]
         return tuple(columns), errors
 
     def _typed_column(
@@ -313,10 +307,18 @@ def is_by_name(definition: ResolvedDefinition) -> bool:
 
 def projection(definition: ResolvedDefinition) -> tuple[str, ...]:
     """Return an SQL expression for each column of the table, over `content_query`'s inner names."""
-    inner = _inner_names(definition)
+    names = _inner_names(definition)
     typed = any(spec.type is not None for spec in definition.declared.columns)
+
+    def expression(inner: str, column: Column) -> str:
+        if typed and (target := _cast_type(column.type)):
+            return f"CAST({quote(inner)} AS {target}) AS {quote(column.name)}"
+        if inner == column.name:
+            return quote(inner)
+        return f"{quote(inner)} AS {quote(column.name)}"
+
     return tuple(
-        _expression(inner[position], column, cast=typed)
+        expression(names[position], column)
         for column, position in zip(definition.columns, query_positions(definition), strict=True)
     )
 
@@ -354,15 +356,6 @@ def _inner_names(definition: ResolvedDefinition) -> tuple[str, ...]:
     if has_distinct_columns(definition):
         return names
     return tuple(f"column_{number}" for number in range(len(names)))
-
-
-def _expression(inner: str, column: Column, *, cast: bool) -> str:
-    expression = quote(inner)
-    if cast and (target := _cast_type(column.type)):
-        expression = f"CAST({expression} AS {target})"
-    elif inner == column.name:
-        return expression
-    return f"{expression} AS {quote(column.name)}"
 
 
 def _cast_type(text: str) -> str | None:

@@ -1,14 +1,21 @@
-"""Durations, time zones, instants and datetime patterns, as Spark and Flink write them."""
+"""Durations, time zones, instants, starts and datetime patterns, as Spark and Flink have them."""
 
 from __future__ import annotations
 
+import calendar
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from enum import Enum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
+from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.modes import (
+    ResolvedStartMode,
+    StartInterval,
+    StartMode,
+    StartModeType,
+)
 
 
 class InvalidDurationError(InvalidValueError):
@@ -68,7 +75,9 @@ def parse_duration(text: str, *, longest: timedelta | None = LONGEST) -> timedel
     try:
         found = _iso(plain)
         if found is None:
-            found = _sum_of_parts(_without_interval(plain))
+            match = _INTERVAL.fullmatch(plain)
+            written = f"{match[1] or match[2] or ''} {match[3]}".strip() if match else plain
+            found = _sum_of_parts(written)
     except (OverflowError, ValueError):  # Python refuses to read more than 4,300 digits
         found = timedelta.max
     if found is None:
@@ -77,11 +86,6 @@ def parse_duration(text: str, *, longest: timedelta | None = LONGEST) -> timedel
         most = describe_duration(longest or _LONGEST_KNOWN)
         raise DurationTooLongError(value=text.strip(), longest=most)
     return found
-
-
-def _without_interval(plain: str) -> str:
-    match = _INTERVAL.fullmatch(plain)
-    return f"{match[1] or match[2] or ''} {match[3]}".strip() if match else plain
 
 
 def _sum_of_parts(plain: str) -> timedelta | None:
@@ -256,14 +260,6 @@ _PERIODS = {
     "m": Period.MINUTE,
     "s": Period.SECOND,
 }
-_ATTRIBUTES = {
-    "y": "year",
-    "M": "month",
-    "d": "day",
-    "H": "hour",
-    "m": "minute",
-    "s": "second",
-}
 _YEAR_WIDTHS = frozenset({1, 2, 4})
 _RESERVED = frozenset("[]{}#")
 
@@ -274,8 +270,7 @@ def check_pattern(pattern: str) -> None:
     Raises:
         InvalidPatternError: It is malformed, uses other letters, or prints the same text always.
     """
-    fields = [part for part in _parts(pattern) if isinstance(part, _Field)]
-    if not fields:
+    if not any(isinstance(part, _Field) for part in _parts(pattern)):
         raise InvalidPatternError(pattern=pattern, problem="has no letter of a date or time")
 
 
@@ -302,7 +297,7 @@ def finest_period(pattern: str) -> Period:
 
 
 def _print(field: _Field, moment: datetime) -> str:
-    value: int = getattr(moment, _ATTRIBUTES[field.letter])
+    value: int = getattr(moment, _PERIODS[field.letter].name.lower())
     if field.letter == "y" and field.width == 2:
         value %= 100
     return str(value).zfill(field.width)
@@ -325,18 +320,12 @@ def _part(pattern: str, at: int) -> tuple[_Field | str, int]:
         raise InvalidPatternError(pattern=pattern, problem=f"has a bare {letter}")
     if not (letter.isascii() and letter.isalpha()):
         return letter, at + 1
-    end = at
-    while end < len(pattern) and pattern[end] == letter:
-        end += 1
-    return _field(pattern, letter, end - at), end
-
-
-def _field(pattern: str, letter: str, width: int) -> _Field:
+    width = len(pattern) - at - len(pattern[at:].lstrip(letter))
     if letter not in _PERIODS:
         raise InvalidPatternError(pattern=pattern, problem=f"has the unsupported letter {letter}")
     if width not in (_YEAR_WIDTHS if letter == "y" else {1, 2}):
         raise InvalidPatternError(pattern=pattern, problem=f"has {letter} {width} times")
-    return _Field(letter, width)
+    return _Field(letter, width), at + width
 
 
 def _literal(pattern: str, at: int) -> tuple[str, int]:
@@ -353,3 +342,90 @@ def _literal(pattern: str, at: int) -> tuple[str, int]:
         else:
             text, end = text + pattern[end], end + 1
     raise InvalidPatternError(pattern=pattern, problem="has a quote that is not closed")
+
+
+class FutureStartError(MaterializedTableError):
+    """A start is later than the execution of the statement."""
+
+    condition = "MATERIALIZED_TABLE_START_IN_THE_FUTURE"
+    text = "{startMode} of materialized table {table} lies in the future; it is {now} now."
+    remedy = "Choose an instant in the past, or FROM_NOW; nothing was changed."
+
+
+class StartBeforeTimeError(MaterializedTableError):
+    """An interval reaches back beyond the first year that a timestamp can hold."""
+
+    condition = "MATERIALIZED_TABLE_START_BEFORE_TIME"
+    text = "{startMode} of materialized table {table} reaches back before the year 1."
+    remedy = "Choose a shorter interval, or FROM_BEGINNING; nothing was changed."
+
+
+START_ERRORS = (FutureStartError, StartBeforeTimeError, InvalidTimestampError, InvalidTimeZoneError)
+"""Errors for a start mode without an instant."""
+
+
+def subtract(now: datetime, interval: StartInterval, zone: tzinfo) -> datetime:
+    """Return the instant `interval` before `now`, as Spark subtracts intervals.
+
+    Days and longer units are counted on the calendar of `zone`, shorter ones in elapsed time. A day
+    may have 23 hours, and a month ends on its last day.
+
+    Raises:
+        OverflowError: The result is before the first year.
+    """
+    unit, count = interval.length
+    if unit == "seconds":
+        return now - timedelta(seconds=count)
+    local = now.astimezone(zone)
+    if unit == "days":
+        return _at_offset_of(local, local - timedelta(days=count))
+    year, month = divmod(local.year * 12 + local.month - 1 - count, 12)
+    if year < 1:
+        raise OverflowError
+    day = min(local.day, calendar.monthrange(year, month + 1)[1])
+    return _at_offset_of(local, local.replace(year=year, month=month + 1, day=day))
+
+
+def _at_offset_of(local: datetime, result: datetime) -> datetime:
+    """Return, of an hour that a clock shows twice, the one at the offset of `local`, as in Java."""
+    first, second = result.replace(fold=0), result.replace(fold=1)
+    offsets = first.utcoffset(), second.utcoffset()
+    shown_twice = offsets[0] is not None and offsets[1] is not None and offsets[0] > offsets[1]
+    return second if shown_twice and offsets[1] == local.utcoffset() else first
+
+
+def resolve_start_mode(
+    mode: StartMode, stored: ResolvedStartMode | None, now: datetime, zone: tzinfo, table: str
+) -> ResolvedStartMode:
+    """Resolve `mode` to its instant.
+
+    Args:
+        mode: What applies, after defaults.
+        stored: The start mode so far; the same mode keeps the instant that it meant.
+        now: The clock, aware.
+        zone: The session's, in which a literal without a zone is read.
+        table: The name, for errors.
+
+    Raises:
+        FutureStartError: The instant is after `now`.
+        StartBeforeTimeError: The interval is longer than time.
+        InvalidTimestampError: The literal is no timestamp.
+    """
+    if stored is not None and stored.mode == mode:
+        return stored
+    base = mode.type.fallback
+    if base is StartModeType.FROM_BEGINNING:
+        return ResolvedStartMode(mode)
+    instant = now
+    try:
+        if mode.timestamp is not None:
+            instant = parse_timestamp(mode.timestamp, zone)
+        elif mode.interval is not None:
+            instant = subtract(now, mode.interval, zone)
+    except OverflowError:
+        raise StartBeforeTimeError(startMode=mode.sql, table=table) from None
+    if instant > now:
+        raise FutureStartError(
+            startMode=mode.sql, table=table, now=f"{now.astimezone(zone):%Y-%m-%d %H:%M:%S}"
+        )
+    return ResolvedStartMode(mode, epoch_milliseconds(instant))

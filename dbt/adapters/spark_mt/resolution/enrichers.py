@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, did_you_mean
 from dbt.adapters.spark_mt.definition.freshness import LONGEST, LONGEST_SECONDS, Freshness
 from dbt.adapters.spark_mt.definition.modes import (
     LogicalRefreshMode,
@@ -16,7 +16,6 @@ from dbt.adapters.spark_mt.definition.modes import (
     StartModeType,
 )
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
-from dbt.adapters.spark_mt.resolution.errors import did_you_mean
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -116,16 +115,19 @@ class DefaultMaterializedTableEnricher:
     ) -> EnrichmentResult:
         """Return the three values for `definition`."""
         freshness = definition.freshness or self.omitted_freshness(definition, context)
+        below = freshness.seconds < context.settings.freshness_threshold.total_seconds()
+        derived = RefreshMode.CONTINUOUS if below else RefreshMode.FULL
+        omitted = context.settings.default_start_mode
+        if definition.keeps_state:
+            omitted = StartMode(StartModeType.RESUME_OR_FROM_BEGINNING)
         return EnrichmentResult(
             freshness=freshness,
-            refresh_mode=_mode(definition.logical_refresh_mode, freshness, context.settings),
-            start_mode=definition.start_mode or _omitted_start_mode(definition, context.settings),
+            refresh_mode=_declared_mode(definition) or derived,
+            start_mode=definition.start_mode or omitted,
         )
 
     def omitted_freshness(
-        self,
-        definition: DeclaredDefinition,
-        context: EnrichmentContext,
+        self, definition: DeclaredDefinition, context: EnrichmentContext
     ) -> Freshness:
         """Return the freshness of a definition that names none."""
         if definition.logical_refresh_mode is LogicalRefreshMode.FULL:
@@ -142,9 +144,7 @@ class UpstreamFreshnessEnricher(DefaultMaterializedTableEnricher):
     """
 
     def omitted_freshness(
-        self,
-        definition: DeclaredDefinition,
-        context: EnrichmentContext,
+        self, definition: DeclaredDefinition, context: EnrichmentContext
     ) -> Freshness:
         """Return the freshness of a definition that names none."""
         upstream = [d.resolved.freshness for d in context.upstream_definitions()]
@@ -153,18 +153,9 @@ class UpstreamFreshnessEnricher(DefaultMaterializedTableEnricher):
         return max(upstream, key=lambda freshness: freshness.seconds)
 
 
-def _mode(logical: LogicalRefreshMode, freshness: Freshness, settings: Settings) -> RefreshMode:
-    if logical is not LogicalRefreshMode.AUTOMATIC:
-        return RefreshMode[logical.name]
-    below = freshness.seconds < settings.freshness_threshold.total_seconds()
-    return RefreshMode.CONTINUOUS if below else RefreshMode.FULL
-
-
-def _omitted_start_mode(definition: DeclaredDefinition, settings: Settings) -> StartMode:
-    """Return the start mode of a definition that names none: a table that keeps state resumes."""
-    if definition.keeps_state:
-        return StartMode(StartModeType.RESUME_OR_FROM_BEGINNING)
-    return settings.default_start_mode
+def _declared_mode(definition: DeclaredDefinition) -> RefreshMode | None:
+    logical = definition.logical_refresh_mode
+    return None if logical is LogicalRefreshMode.AUTOMATIC else RefreshMode[logical.name]
 
 
 ENRICHERS: dict[str, type[MaterializedTableEnricher]] = {
@@ -226,39 +217,27 @@ def enrich(
     spec = context.settings.enricher
     enricher = load_enricher(spec)
     try:
-        result: object = enricher.enrich(definition, context)
+        result = enricher.enrich(definition, context)
     except Exception as error:  # a user's enricher may raise anything
         raise EnricherFailedError(enricher=spec, table=table, problem=_what(error)) from error
-    if not isinstance(result, EnrichmentResult):
-        problem = f"it returned {result!r} instead of an EnrichmentResult"
+    if problem := _problem(result, definition):
         raise EnricherFailedError(enricher=spec, table=table, problem=problem)
-    if problem := _wrong_fields(result) or _wrong_length(result, definition):
-        raise EnricherFailedError(enricher=spec, table=table, problem=problem)
-    return _with_explicit(result, definition)
-
-
-def _wrong_fields(result: EnrichmentResult) -> str:
-    wanted = {"freshness": Freshness, "refresh_mode": RefreshMode, "start_mode": StartMode}
-    wrong = [f"{f} = {getattr(result, f)!r}" for f, t in wanted.items() if not _is(result, f, t)]
-    return f"it returned {', '.join(wrong)}" if wrong else ""
-
-
-def _wrong_length(result: EnrichmentResult, definition: DeclaredDefinition) -> str:
-    """Return why a freshness that the enricher chose itself is too long; empty if it is not."""
-    if definition.freshness is not None or result.freshness.seconds <= LONGEST_SECONDS:
-        return ""
-    return f"it returned a freshness of {result.freshness}, which is longer than {LONGEST}"
-
-
-def _is(result: EnrichmentResult, field: str, wanted: type) -> bool:
-    return isinstance(getattr(result, field), wanted)
-
-
-def _with_explicit(result: EnrichmentResult, definition: DeclaredDefinition) -> EnrichmentResult:
-    logical = definition.logical_refresh_mode
-    explicit = logical is not LogicalRefreshMode.AUTOMATIC
     return EnrichmentResult(
         freshness=definition.freshness or result.freshness,
-        refresh_mode=RefreshMode[logical.name] if explicit else result.refresh_mode,
+        refresh_mode=_declared_mode(definition) or result.refresh_mode,
         start_mode=definition.start_mode or result.start_mode,
     )
+
+
+def _problem(result: object, definition: DeclaredDefinition) -> str:
+    """Return what is wrong with the result of an enricher; empty for nothing."""
+    if not isinstance(result, EnrichmentResult):
+        return f"it returned {result!r} instead of an EnrichmentResult"
+    wanted = {"freshness": Freshness, "refresh_mode": RefreshMode, "start_mode": StartMode}
+    given = ((name, getattr(result, name), type_) for name, type_ in wanted.items())
+    wrong = [f"{name} = {value!r}" for name, value, type_ in given if not isinstance(value, type_)]
+    if wrong:
+        return f"it returned {', '.join(wrong)}"
+    if definition.freshness is None and result.freshness.seconds > LONGEST_SECONDS:
+        return f"it returned a freshness of {result.freshness}, which is longer than {LONGEST}"
+    return ""

@@ -8,10 +8,15 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidDefinitionError,
+    InvalidValueError,
+    MaterializedTableError,
+    closest,
+    did_you_mean,
+)
 from dbt.adapters.spark_mt.query.analyzer import is_semantic
 from dbt.adapters.spark_mt.resolution.durations import check_pattern, parse_duration
-from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError, closest, did_you_mean
 from dbt.adapters.spark_mt.resolution.query_options import (
     PROCESS_FUNCTION,
     WATERMARK,
@@ -131,17 +136,13 @@ def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> Tab
     """
     by_key = dict(options)
     formatters = {names(c): v for k, v in by_key.items() if (c := formatter_column(k))}
-    trigger = by_key.get(TRIGGER_INTERVAL)
+    trigger, word = by_key.get(TRIGGER_INTERVAL), by_key.get(INCREMENTAL, "").lower()
     return TableOptions(
         date_formatters=tuple(sorted(formatters.items())),
         trigger_interval=parse_duration(trigger) if trigger is not None else None,
         watermarks=parse_watermarks(by_key[WATERMARK]) if WATERMARK in by_key else (),
-        incremental=_incremental(by_key.get(INCREMENTAL, "")),
+        incremental=Incremental(word) if word in INCREMENTAL_VALUES else Incremental.AUTO,
     )
-
-
-def _incremental(word: str) -> Incremental:
-    return next((value for value in Incremental if value.value == word.lower()), Incremental.AUTO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +173,10 @@ def _check_option(key: str, value: str, scope: OptionScope) -> Iterator[Material
     elif key in _KNOWN:
         if problem := _value_problem(key, value):
             yield InvalidOptionError(option=key, table=scope.table, problem=problem)
-    elif suggestion := _suggestion(key, scope):
-        yield MisspeltOptionError(option=key, table=scope.table, suggestion=suggestion)
+    else:
+        formatters = [f"{FORMATTER_PREFIX}{c}{FORMATTER_SUFFIX}" for c in scope.partitioned_by]
+        if suggestion := closest(key, [*_KNOWN, *formatters]):
+            yield MisspeltOptionError(option=key, table=scope.table, suggestion=suggestion)
 
 
 def _value_problem(key: str, value: str) -> str:
@@ -191,21 +194,14 @@ def _value_problem(key: str, value: str) -> str:
     return "" if duration > timedelta() else "it must be longer than nothing."
 
 
-def _suggestion(key: str, scope: OptionScope) -> str | None:
-    formatters = [f"{FORMATTER_PREFIX}{c}{FORMATTER_SUFFIX}" for c in scope.partitioned_by]
-    return closest(key, [*_KNOWN, *formatters])
-
-
 def _check_formatter(
     key: str, column: str, pattern: str, scope: OptionScope
 ) -> Iterator[MaterializedTableError]:
     partitions = [scope.fold(c) for c in scope.partitioned_by]
     if scope.fold(column) not in partitions:
+        available = "', '".join(scope.partitioned_by)
         yield NotAPartitionColumnError(
-            table=scope.table,
-            column=column,
-            option=key,
-            available="', '".join(scope.partitioned_by),
+            table=scope.table, column=column, option=key, available=available
         )
     else:
         found = next((c for c in scope.columns if scope.fold(c.name) == scope.fold(column)), None)
@@ -221,12 +217,9 @@ def _check_formatter(
 
 
 def redacted(key: str, value: str, pattern: str = DEFAULT_REDACTION) -> str:
-    """Return `value` for people, or asterisks if Spark would redact it as well.
+    """Return an option's value for people, or asterisks if Spark would redact it as well.
 
-    Args:
-        key: The option's name.
-        value: The option's value.
-        pattern: `spark.redaction.regex`.
+    `pattern` is `spark.redaction.regex`.
     """
     return "******" if re.search(pattern, key) else value
 
@@ -319,23 +312,20 @@ def check_run_options(table: str, options: Pairs) -> None:
 
 def run_option_problems(table: str, options: Pairs) -> tuple[InvalidRunOptionsError, ...]:
     """Return the error that names every option which is no run option, if there is one."""
-    found = list(_violations(options))
+    seen: set[str] = set()
+    found = []
+    for key, value in options:
+        if key in seen:
+            found.append(f"'{key}' is given twice.")
+        seen.add(key)
+        if problem := _problem(key, value):
+            found.append(f"'{key}' {problem}")
     return (InvalidRunOptionsError(violations=found, table=table),) if found else ()
 
 
 def session_confs(options: Pairs) -> dict[str, str]:
     """Return the SQL confs among run options, for the session of a refresh."""
     return {key: value for key, value in options if key.startswith(CONF_PREFIX)}
-
-
-def _violations(options: Pairs) -> Iterator[str]:
-    seen: set[str] = set()
-    for key, value in options:
-        if key in seen:
-            yield f"'{key}' is given twice."
-        seen.add(key)
-        if problem := _problem(key, value):
-            yield f"'{key}' {problem}"
 
 
 def _problem(key: str, value: str) -> str:

@@ -8,29 +8,53 @@ process load code that is not in its configuration.
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import Column, quote
+from dbt.adapters.spark_mt.definition.columns import Column, TableName, quote
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidDefinitionError,
+    InvalidValueError,
+    did_you_mean,
+)
 from dbt.adapters.spark_mt.definition.watermark import (
-    InvalidWatermarkError,
     ProcessCall,
     ProcessFunction,
     Watermark,
-    split_watermarks,
 )
 from dbt.adapters.spark_mt.query.analyzer import QueryError
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
-from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, QueryAnalyzer
+
+
+_PART = r"(?:`(?:[^`]|``)+`|\w+)"
+_MARK = re.compile(
+    rf"(?:(?P<source>{_PART}(?:\s*\.\s*{_PART}){{0,2}})\s*:\s*)?"
+    rf"(?:WATERMARK\s+)?(?P<column>{_PART})\s+DELAY\s+OF\s+(?P<delay>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAME = re.compile(_PART)
+_SEPARATOR = re.compile(r";(?=(?:[^`]*`[^`]*`)*[^`]*$)")
+
+
+class InvalidWatermarkError(InvalidValueError):
+    """A text is no watermark."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_WATERMARK"
+    text = "'{value}' is not a watermark."
+    remedy = (
+        "Write it as ts DELAY OF INTERVAL '10' SECOND, with the source before it where several "
+        "have such a column: s.orders: ts DELAY OF INTERVAL '10' SECOND; several are separated by "
+        "a semicolon."
+    )
 
 
 WATERMARK = "watermark"
@@ -90,19 +114,35 @@ class RepeatedWatermarkError(InvalidDefinitionError):
 
 
 def parse_watermarks(text: str) -> tuple[Watermark, ...]:
-    """Read the value of the option.
+    """Read the value of the option: `s.orders: ts DELAY OF INTERVAL '10' SECOND; …`.
 
     Raises:
         InvalidWatermarkError: It has another form, or a delay that is not positive.
         InvalidDurationError: A delay is no duration.
     """
-    found = []
-    for written in split_watermarks(text):
-        delay = parse_duration(written.delay)
-        if delay < timedelta(milliseconds=1):
-            raise WatermarkDelayError(column=written.column, delay=written.delay)
-        found.append(Watermark(written.source, written.column, delay))
-    return tuple(found)
+    matches = []
+    for part in _SEPARATOR.split(text.strip().removesuffix(";")):
+        match = _MARK.fullmatch(part.strip())
+        if match is None:
+            raise InvalidWatermarkError(value=part.strip())
+        matches.append(match)
+    return tuple(map(_watermark, matches))
+
+
+def _watermark(match: re.Match[str]) -> Watermark:
+    source = TableName.of(*_names(match["source"])) if match["source"] else None
+    column, written = _names(match["column"])[0], match["delay"].strip()
+    delay = parse_duration(written)
+    if delay < timedelta(milliseconds=1):
+        raise WatermarkDelayError(column=column, delay=written)
+    return Watermark(source, column, delay)
+
+
+def _names(text: str) -> list[str]:
+    return [
+        name[1:-1].replace("``", "`") if name.startswith("`") else name
+        for name in _NAME.findall(text)
+    ]
 
 
 def check_watermarks(
@@ -117,7 +157,7 @@ def check_watermarks(
         table: The table's name, for errors.
         watermarks: Those of the option.
         followed: Full names of the sources that the query follows.
-        analyzer: Returns the types of the sources' columns; called only if there are watermarks.
+        analyzer: Called only if there are watermarks.
     """
     seen: set[TableName] = set()
     for mark in watermarks:
@@ -172,15 +212,12 @@ class ProcessFunctionError(InvalidDefinitionError):
 def process_call(
     options: Pairs, registered: Pairs, table: str
 ) -> tuple[ProcessCall, ProcessFunction] | None:
-    """Load the process function that a table's options name.
+    """Load the process function that a table's options name; None where they name none.
 
     Args:
         options: WITH (…).
         registered: The setting: names with `module:function`.
         table: The table's name, for errors.
-
-    Returns:
-        None where the options name none.
 
     Raises:
         ProcessFunctionError: It is not registered, or cannot be loaded.

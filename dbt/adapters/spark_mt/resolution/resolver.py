@@ -6,9 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidValueError,
+    MaterializedTableError,
+    raise_violations,
+)
 from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, ResolvedStartMode
-from dbt.adapters.spark_mt.query.tokens import same_tokens
+from dbt.adapters.spark_mt.query.syntax import same_tokens
 from dbt.adapters.spark_mt.resolution.columns import (
     COLUMN_LIST_ERRORS,
     ColumnList,
@@ -16,9 +20,13 @@ from dbt.adapters.spark_mt.resolution.columns import (
     canonical_columns,
     extended_list,
 )
-from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
+from dbt.adapters.spark_mt.resolution.durations import (
+    SESSION_TIME_ZONE,
+    START_ERRORS,
+    parse_zone,
+    resolve_start_mode,
+)
 from dbt.adapters.spark_mt.resolution.enrichers import EnrichmentContext, enrich
-from dbt.adapters.spark_mt.resolution.errors import raise_violations
 from dbt.adapters.spark_mt.resolution.options import OptionScope, check_options
 from dbt.adapters.spark_mt.resolution.query_options import (
     WATERMARK,
@@ -35,7 +43,6 @@ from dbt.adapters.spark_mt.resolution.source_columns import (
     keeping_sources,
     recorded_columns,
 )
-from dbt.adapters.spark_mt.resolution.start_modes import START_ERRORS, resolve_start_mode
 from dbt.adapters.spark_mt.resolution.validation import (
     SelfReferences,
     check_keys,
@@ -45,16 +52,14 @@ from dbt.adapters.spark_mt.statements.clauses import defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from datetime import datetime, tzinfo
+    from datetime import datetime
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName
     from dbt.adapters.spark_mt.definition.definition import (
         DeclaredDefinition,
         QueryContext,
         StoredDefinition,
     )
-    from dbt.adapters.spark_mt.definition.modes import StartMode
-    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
     from dbt.adapters.spark_mt.query.analyzer import (
         AnalyzedQuery,
         QueryAnalyzer,
@@ -108,13 +113,7 @@ def comparable_part(
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A resolved definition and its query.
-
-    Args:
-        definition: Every clause has a value.
-        analyzed: The query as the engine analysed it.
-        warnings: Sentences that the user should read.
-    """
+    """A resolved definition, its query as the engine analysed it, and sentences for the user."""
 
     definition: ResolvedDefinition
     analyzed: AnalyzedQuery
@@ -191,11 +190,7 @@ class Resolver:
         if errors and statement_context.compare is not None and comparable is not None:
             errors += statement_context.compare(comparable)
         raise_violations(str(table), errors)
-        notes = (
-            *warnings(definition, analyzed, new=stored is None),
-            *self.checks.warnings(definition, analyzed),
-        )
-        return Resolution(definition, analyzed, notes)
+        return self._resolution(definition, analyzed, new=stored is None)
 
     def resolve_clauses(
         self,
@@ -222,8 +217,8 @@ class Resolver:
         table = str(name)
         before = stored.resolved.declared.options
         errors: list[MaterializedTableError] = [*other_function(declared.options, before, table)]
-        moment = _Moment(self.clock(), _zone(stored.resolved.context))
-        enriched = enrich(declared, self._enrichment(analyzed, stored, moment), table)
+        context = self._enrichment(analyzed, stored, stored.resolved.context)
+        enriched = enrich(declared, context, table)
         definition = replace(
             stored.resolved,
             declared=declared,
@@ -233,24 +228,28 @@ class Resolver:
             **defaults(declared),
         )
         errors += self._check(table, definition, analyzed, new=False)
-        errors += self._check_watermarks(table, definition, analyzed)
         raise_violations(table, errors)
+        return self._resolution(definition, analyzed, new=False)
+
+    def _resolution(
+        self, definition: ResolvedDefinition, analyzed: AnalyzedQuery, *, new: bool
+    ) -> Resolution:
         notes = (
-            *warnings(definition, analyzed, new=False),
+            *warnings(definition, analyzed, new=new),
             *self.checks.warnings(definition, analyzed),
         )
         return Resolution(definition, analyzed, notes)
 
     def _enrichment(
-        self, analyzed: AnalyzedQuery, stored: StoredDefinition | None, moment: _Moment
+        self, analyzed: AnalyzedQuery, stored: StoredDefinition | None, session: QueryContext
     ) -> EnrichmentContext:
         return EnrichmentContext(
             settings=self.settings,
             sources=analyzed.sources,
             upstream=self.upstream,
             stored=stored,
-            now=moment.now,
-            time_zone=moment.zone,
+            now=self.clock(),
+            time_zone=parse_zone(dict(session.confs).get(SESSION_TIME_ZONE, "UTC")),
         )
 
     def _self_references(
@@ -274,13 +273,18 @@ class Resolver:
         analyzed: AnalyzedQuery,
         stored: StoredDefinition | None,
     ) -> tuple[ResolvedDefinition, list[MaterializedTableError]]:
-        moment = _Moment(self.clock(), _zone(analyzed.context))
-        enriched = enrich(declared, self._enrichment(analyzed, stored, moment), table)
+        context = self._enrichment(analyzed, stored, analyzed.context)
+        enriched = enrich(declared, context, table)
         query_columns = canonical_columns(analyzed.columns)
         columns, errors = ColumnList(table, query_columns, analyzed.context).apply(declared.columns)
         if stored is not None and not declared.columns:
             columns = in_stored_order(columns, declared, stored, analyzed.context)
-        start_mode, start_errors = _start(table, enriched.start_mode, stored, moment)
+        start_mode, before = enriched.start_mode, stored.resolved.start_mode if stored else None
+        try:
+            start = resolve_start_mode(start_mode, before, context.now, context.time_zone, table)
+        except MaterializedTableError as error:
+            start = ResolvedStartMode(FROM_BEGINNING)
+            errors.append(error)
         definition = ResolvedDefinition(
             declared=declared,
             columns=columns,
@@ -288,7 +292,7 @@ class Resolver:
             context=analyzed.context,
             freshness=enriched.freshness,
             refresh_mode=enriched.refresh_mode,
-            start_mode=start_mode,
+            start_mode=start,
             derived_from=derived_from(declared, self.settings),
             query_columns=tuple(c.name for c in query_columns),
             source_columns=analyzed.source_columns,
@@ -296,9 +300,7 @@ class Resolver:
         )
         if stored is not None:
             definition = keeping_sources(definition, stored.resolved)
-        checked = list(self._check(table, definition, analyzed, new=stored is None))
-        checked = [*checked, *self._check_watermarks(table, definition, analyzed)]
-        return definition, [*errors, *start_errors, *checked]
+        return definition, [*errors, *self._check(table, definition, analyzed, new=stored is None)]
 
     def _check(
         self, table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery, *, new: bool
@@ -309,40 +311,13 @@ class Resolver:
         yield from check_keys(table, definition, names)
         yield from check_options(declared.options, scope)
         yield from self.checks.errors(table, definition, analyzed, new=new)
-
-    def _check_watermarks(
-        self, table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery
-    ) -> Iterator[MaterializedTableError]:
-        """Yield what is wrong with watermarks that can be read, of a query without STREAM."""
-        option = dict(definition.declared.options).get(WATERMARK)
+        option = dict(declared.options).get(WATERMARK)
         if option is None or analyzed.streaming:
             return
         try:
             watermarks = parse_watermarks(option)
         except InvalidValueError:
-            return
-        names = row_shape(definition, analyzed).followed
-        followed = [source.name for source in analyzed.sources if str(source.name) in names]
-        yield from check_watermarks(table, watermarks, followed, self.analyzer)
-
-
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """The instant and the time zone in which a statement is resolved."""
-
-    now: datetime
-    zone: tzinfo
-
-
-def _zone(context: QueryContext) -> tzinfo:
-    return parse_zone(dict(context.confs).get(SESSION_TIME_ZONE, "UTC"))
-
-
-def _start(
-    table: str, mode: StartMode, stored: StoredDefinition | None, moment: _Moment
-) -> tuple[ResolvedStartMode, list[MaterializedTableError]]:
-    before = stored.resolved.start_mode if stored else None
-    try:
-        return resolve_start_mode(mode, before, moment.now, moment.zone, table), []
-    except MaterializedTableError as error:
-        return ResolvedStartMode(FROM_BEGINNING), [error]
+            return  # the check of the options has named it
+        followed = row_shape(definition, analyzed).followed
+        sources = [source.name for source in analyzed.sources if str(source.name) in followed]
+        yield from check_watermarks(table, watermarks, sources, self.analyzer)

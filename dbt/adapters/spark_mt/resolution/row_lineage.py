@@ -86,10 +86,10 @@ class _Rules:
         match node:
             case Project(view=TableName() as view):
                 self._check_view(node.input, view)
-            case Project() | Generate() | Sort():
+            case Filter(input=Window()):
+                raise NoShapeError(reason="QUALIFY", problem="it uses QUALIFY")
+            case Project() | Filter() | Generate() | Sort():
                 self.check(node.input)
-            case Filter():
-                self._check_filter(node)
             case Union():
                 for branch in node.branches:
                     self.check(branch)
@@ -107,11 +107,6 @@ class _Rules:
         except NoShapeError as no:
             problem = f"of the view {view}: {no.problem}"
             raise NoShapeError(reason=no.reason, problem=problem) from no
-
-    def _check_filter(self, node: Filter) -> None:
-        if isinstance(node.input, Window):
-            raise NoShapeError(reason="QUALIFY", problem="it uses QUALIFY")
-        self.check(node.input)
 
     def _check_scan(self, scan: Scan) -> None:
         if scan.views and scan.version:
@@ -271,7 +266,7 @@ def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowSha
         analyzed: The engine's analysis: its sources, and whether the query can be pinned.
     """
     lookups = _looked_up(definition)
-    static = _static(definition, lookups + _fixed(definition))
+    static = _static(definition, lookups + _named(definition, fixed=True))
     tables = [s for s in analyzed.sources if s.kind in _TABLES]
     followed = [s for s in tables if s.via or str(s.name).lower() not in static]
     names = tuple(sorted(str(s.name) for s in followed))
@@ -302,7 +297,7 @@ def unfollowed_names(definition: ResolvedDefinition) -> frozenset[str]:
     """
     if not _AT_AN_INSTANT.search(f"{definition.declared.query}\n{definition.expanded_query}"):
         return frozenset()
-    fixed = _fixed(definition)
+    fixed = _named(definition, fixed=True)
     if definition.refresh_mode is RefreshMode.CONTINUOUS:
         fixed = fixed + _looked_up(definition)
     return frozenset(_static(definition, fixed))
@@ -321,10 +316,10 @@ def _static(definition: ResolvedDefinition, fixed: Counter[str]) -> set[str]:
 _TABLES = frozenset({SourceKind.VERSIONED, SourceKind.UNVERSIONED})
 
 
-def _named(definition: ResolvedDefinition) -> Counter[str]:
-    """Count how often the expanded query names each relation, by its full name."""
+def _named(definition: ResolvedDefinition, *, fixed: bool = False) -> Counter[str]:
+    """Count how often the expanded query names each relation, or each at a version of the user."""
     refs = shape_of(definition.expanded_query).relations
-    return Counter(".".join(ref.parts).lower() for ref in refs)
+    return Counter(".".join(ref.parts).lower() for ref in refs if ref.pinned or not fixed)
 
 
 def _named_in_views(analyzed: AnalyzedQuery) -> set[str]:
@@ -336,15 +331,9 @@ def _named_in_views(analyzed: AnalyzedQuery) -> set[str]:
     }
 
 
-def _fixed(definition: ResolvedDefinition) -> Counter[str]:
-    """Count how often the expanded query names each relation at a version that the user fixed."""
-    refs = shape_of(definition.expanded_query).relations
-    return Counter(".".join(ref.parts).lower() for ref in refs if ref.pinned)
-
-
 def pinned_names(definition: ResolvedDefinition) -> frozenset[str]:
     """Return the full names, in lower case, of relations at a version that the user fixed."""
-    return frozenset(_fixed(definition))
+    return frozenset(_named(definition, fixed=True))
 
 
 def lookups_of(definition: ResolvedDefinition) -> tuple[TableName, ...]:

@@ -7,17 +7,28 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidValueError,
+    MaterializedTableError,
+    closest,
+)
 from dbt.adapters.spark_mt.definition.freshness import (
     Freshness,
     FreshnessTooLongError,
     InvalidFreshnessError,
     TimeUnit,
 )
-from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, LogicalRefreshMode, StartMode
+from dbt.adapters.spark_mt.definition.modes import (
+    FROM_BEGINNING,
+    InvalidStartModeError,
+    LogicalRefreshMode,
+    StartMode,
+)
+from dbt.adapters.spark_mt.definition.table_format import SINGLE_DRIVER
 from dbt.adapters.spark_mt.resolution.durations import describe_duration, parse_duration
-from dbt.adapters.spark_mt.resolution.errors import closest
-from dbt.adapters.spark_mt.resolution.start_modes import parse_start_mode
+from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
+from dbt.adapters.spark_mt.statements.lexer import Cursor
+from dbt.adapters.spark_mt.statements.values import read_start_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,22 +56,30 @@ class InvalidSettingError(InvalidValueError):
     condition = "MATERIALIZED_TABLE_INVALID_SETTING"
 
 
+def parse_start_mode(text: str) -> StartMode:
+    """Read one of the six forms as the clause START_MODE takes it.
+
+    Raises:
+        InvalidStartModeError: The text is none of them.
+    """
+    try:
+        cursor = Cursor(text)
+        mode = read_start_mode(cursor)
+        complete = cursor.at_end()
+    except StatementSyntaxError:
+        complete = False
+    if not complete:
+        raise InvalidStartModeError(startMode=text.strip(), problem="is none of the six forms")
+    return mode
+
+
 def _freshness(text: str) -> Freshness:
     try:
         return Freshness.parse(text)
     except FreshnessTooLongError:
         raise
     except InvalidFreshnessError:
-        return freshness_of(parse_duration(text))
-
-
-def freshness_of(duration: timedelta) -> Freshness:
-    """Return the freshness of the same length, in the largest unit that fits.
-
-    Raises:
-        InvalidSettingError: The duration is no positive number of whole seconds.
-        FreshnessTooLongError: It is longer than the longest freshness.
-    """
+        duration = parse_duration(text)
     if duration <= timedelta() or duration % timedelta(seconds=1):
         raise InvalidSettingError(detail="A freshness is a positive number of whole seconds.")
     seconds = duration // timedelta(seconds=1)
@@ -79,6 +98,13 @@ def _text(text: str) -> str:
     if not text.strip():
         raise InvalidSettingError(detail="The value is empty.")
     return text.strip()
+
+
+def _boolean(text: str) -> bool:
+    word = text.strip().lower()
+    if word not in {"true", "false"}:
+        raise InvalidSettingError(detail=f"'{text}' is neither true nor false.")
+    return word == "true"
 
 
 def _registered(text: str) -> Pairs:
@@ -110,6 +136,7 @@ class Settings:
         trigger_interval: How often CONTINUOUS checks for changes; None for half of the freshness.
         scheduler: The name of the workflow scheduler for FULL.
         process_functions: Registered process functions: names, each with `module:function`.
+        single_driver: Whether one Spark driver only writes the tables of the warehouse.
     """
 
     freshness_threshold: timedelta = timedelta(minutes=30)
@@ -121,6 +148,7 @@ class Settings:
     trigger_interval: timedelta | None = None
     scheduler: str = "embedded"
     process_functions: Pairs = ()
+    single_driver: bool = False
 
     def derived_as(self, other: Settings) -> Settings:
         """Return these settings with the values of `other` for modes and freshness."""
@@ -139,11 +167,15 @@ class Settings:
             InvalidSettingsError: A value cannot be read, or a key under our prefix is unknown.
         """
         known = {doc.key: doc for doc in SETTINGS}
+        ends = sorted(key.removeprefix(PREFIX) for key in known)
         values: dict[str, Any] = {}
         violations = []
         for key in sorted(k for k in confs if k.startswith(PREFIX)):
             if key not in known:
-                violations.append(f"{key} is not a setting.{_meant(key)}")
+                # By its end: the prefix, which all keys share, makes any two similar.
+                found = closest(key.removeprefix(PREFIX), ends)
+                meant = f" Did you mean '{PREFIX}{found}'?" if found else ""
+                violations.append(f"{key} is not a setting.{meant}")
                 continue
             try:
                 values[known[key].field] = known[key].parse(confs[key])
@@ -152,13 +184,6 @@ class Settings:
         if violations:
             raise InvalidSettingsError(violations=violations)
         return cls(**values)
-
-
-def _meant(key: str) -> str:
-    """Suggest a key by its end: the prefix, which all keys share, makes any two similar."""
-    ends = {doc.key.removeprefix(PREFIX) for doc in SETTINGS}
-    found = closest(key.removeprefix(PREFIX), sorted(ends))
-    return f" Did you mean '{PREFIX}{found}'?" if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +272,14 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "Functions that the table option `process-function` may name, as `<name>=<module>:"
         "<function>`; several are separated by commas. docs/refresh.md describes what they return.",
         _registered,
+    ),
+    SettingDoc(
+        SINGLE_DRIVER,
+        "single_driver",
+        "false",
+        "Confirms that one Spark driver only writes tables, where storage cannot serialize the "
+        "commits of several. docs/operating.md says which storage that is.",
+        _boolean,
     ),
 )
 

@@ -15,24 +15,22 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
-from dbt.adapters.spark_mt.definition.source_columns import FieldName
+from dbt.adapters.spark_mt.definition.columns import FieldName, TableName, quote, quote_text
+from dbt.adapters.spark_mt.query.syntax import same_tokens
 from dbt.adapters.spark_mt.query.text import readable_text, replace_at, shape_of
-from dbt.adapters.spark_mt.query.tokens import same_tokens
 from dbt.adapters.spark_mt.query.types import InvalidTypeError, parse_type
 from dbt.adapters.spark_mt.resolution.columns import Names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns
     from dbt.adapters.spark_mt.definition.definition import (
         DeclaredDefinition,
         QueryContext,
         ResolvedDefinition,
         StoredDefinition,
     )
-    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
     from dbt.adapters.spark_mt.query.text import RelationRef
     from dbt.adapters.spark_mt.query.types import DataType
 
@@ -53,7 +51,7 @@ def merged(recorded: Fields, now: Fields, names: Names) -> Fields:
     there = {names.fold(field.name): field for field in now}
     known = {names.fold(field.name) for field in recorded}
     kept = (
-        FieldName(field.name, merged(field.fields, found.fields, names))
+        FieldName(field.name, merged(field.nested, found.nested, names))
         for field in recorded
         if (found := there.get(names.fold(field.name))) is not None
     )
@@ -68,7 +66,7 @@ def missing(wanted: Fields, among: Fields, names: Names) -> Iterator[str]:
         if found is None:
             yield quote(field.name)
         else:
-            inner = missing(field.fields, found.fields, names)
+            inner = missing(field.nested, found.nested, names)
             yield from (f"{quote(field.name)}.{path}" for path in inner)
 
 
@@ -84,21 +82,15 @@ def changed_columns(source: str, recorded: Fields, now: Fields, names: Names) ->
 def same_fields(one: Fields, other: Fields, names: Names) -> bool:
     """Return whether two relations have the same names in the same order, nested ones included."""
     return len(one) == len(other) and all(
-        names.fold(a.name) == names.fold(b.name) and same_fields(a.fields, b.fields, names)
+        names.fold(a.name) == names.fold(b.name) and same_fields(a.nested, b.nested, names)
         for a, b in zip(one, other, strict=True)
     )
 
 
 def selection(now: Sequence[Column], wanted: Fields, names: Names) -> tuple[str, ...] | None:
-    """Return the SELECT items for the wanted columns that a relation still has.
+    """Return the SELECT items for the wanted columns that a relation still has, in their order.
 
-    Args:
-        now: The columns of the relation.
-        wanted: The columns to select, in this order.
-        names: How names are compared.
-
-    Returns:
-        None if the relation has just these columns in this order.
+    None if the relation has just these columns in this order.
     """
     if same_fields(field_names(now), wanted, names):
         return None
@@ -117,9 +109,9 @@ def recorded_fields(recorded: Iterable[SourceColumns]) -> dict[str, Fields]:
 
 def _item(field: FieldName, now: DataType | None, names: Names) -> str:
     column = quote(field.name)
-    if now is None or same_fields(field.fields, _inside(now), names):
+    if now is None or same_fields(field.nested, _inside(now), names):
         return column
-    return f"{_rebuilt(column, now, field.fields, names, 0)} AS {column}"
+    return f"{_rebuilt(column, now, field.nested, names, 0)} AS {column}"
 
 
 def _rebuilt(text: str, now: DataType, fields: Fields, names: Names, depth: int) -> str:
@@ -130,12 +122,12 @@ def _rebuilt(text: str, now: DataType, fields: Fields, names: Names, depth: int)
         there = {names.fold(f.name): f.type for f in now.fields}
         parts = (
             f"{quote_text(field.name)}, "
-            + _rebuilt(f"{text}.{quote(field.name)}", type_, field.fields, names, depth)
+            + _rebuilt(f"{text}.{quote(field.name)}", type_, field.nested, names, depth)
             for field in fields
             if (type_ := there.get(names.fold(field.name))) is not None
         )
         return f"CASE WHEN {text} IS NOT NULL THEN named_struct({', '.join(parts)}) END"
-    item, inner = f"_{depth}", {field.name: field.fields for field in fields}
+    item, inner = f"_{depth}", {field.name: field.nested for field in fields}
     if now.name == "ARRAY":
         made = _rebuilt(item, now.elements[0], inner.get("element", ()), names, depth + 1)
         return f"transform({text}, {item} -> {made})"
@@ -212,7 +204,7 @@ def takes_all_columns(query: str) -> bool:
 
 
 def _marks_of_whole_rows(tree: exp.Expr) -> Iterator[bool]:
-    """Yield, for each construct whose rows depend on columns without a name, whether it is used."""
+    """Yield for each construct whose rows depend on columns without a name whether it is used."""
     yield any(join.method.upper() == "NATURAL" for join in tree.find_all(exp.Join))
     yield any(table.args.get("pivots") for table in tree.find_all(exp.Table, exp.Subquery))
     renaming = [alias.parent for alias in tree.find_all(exp.TableAlias) if alias.columns]
@@ -267,9 +259,8 @@ def in_stored_order(
 
     A changed query whose text fixes the order of its columns keeps this order.
     """
-    if not same_tokens(stored.declared.query, declared.query) and not has_outer_star(
-        declared.query
-    ):
+    same = same_tokens(stored.declared.query, declared.query)
+    if not same and not has_outer_star(declared.query):
         return columns
     names = Names.of(context)
     places = {names.fold(c.name): place for place, c in enumerate(stored.resolved.columns)}
@@ -286,21 +277,15 @@ def keeping_sources(
     has changed already.
     """
     names = Names.of(definition.context)
-    same = same_tokens(stored.declared.query, definition.declared.query) and same_tokens(
-        stored.expanded_query, definition.expanded_query
+    same = (
+        same_tokens(stored.declared.query, definition.declared.query)
+        and same_tokens(stored.expanded_query, definition.expanded_query)
+        and definition.query_columns == stored.query_columns
     )
     known = recorded_fields(definition.source_columns)
     before = recorded_fields(stored.source_columns)
-    lost = any(
-        True
-        for source, columns in before.items()
-        for _ in missing(columns, known.get(source, ()), names)
-    )
-    if (
-        not same
-        or definition.query_columns != stored.query_columns
-        or (lost and takes_all_columns(definition.expanded_query))
-    ):
+    lost = any(any(missing(fields, known.get(s, ()), names)) for s, fields in before.items())
+    if not same or (lost and takes_all_columns(definition.expanded_query)):
         return definition
     kept = (
         replace(each, columns=before.get(each.source.lower(), each.columns))

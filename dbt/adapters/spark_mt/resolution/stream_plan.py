@@ -63,29 +63,19 @@ PROBLEMS = {
 }
 
 
-def row_by_row(node: PlanOperator, flow: Flow) -> Flow:
-    """Return the rows of an operator over a stream that processes each row separately.
-
-    Raises:
-        NotAStreamError: It does not, or Spark cannot run it.
-    """
-    if node.name in _TRANSPARENT:
-        return flow
+def _row_by_row(node: PlanOperator, flow: Flow) -> Flow:
+    """Return the rows of an operator over a stream that processes each row separately."""
     if node.name == EVENT_TIME:
         return _watermarked(node, flow)
-    if node.name == "Filter":
-        return _filtered(flow)
     if node.name in _MULTIPLYING:
         return _multiplied(node, flow)
+    if node.name == "Filter" and flow.changes:
+        text = "it filters groups: one that no longer fits would stay in the table"
+        return flow.without(OutputMode.UPDATE, Reason("FILTER_AFTER_GROUPS", "Filter", text))
+    if node.name in ROW_BY_ROW:
+        return flow
     code, text = PROBLEMS.get(node.name, ("OPERATOR", f"it uses the operator {node.name}"))
     raise NotAStreamError(Reason(code, node.name, text))
-
-
-def _filtered(flow: Flow) -> Flow:
-    if not flow.changes:
-        return flow
-    text = "it filters groups: one that no longer fits would stay in the table"
-    return flow.without(OutputMode.UPDATE, Reason("FILTER_AFTER_GROUPS", "Filter", text))
 
 
 def _multiplied(node: PlanOperator, flow: Flow) -> Flow:
@@ -129,12 +119,7 @@ _UNBOUNDED = "its state grows with the number of {rows}, because no watermark bo
 _SECOND = "it groups rows that are groups themselves, whose earlier values would still be counted"
 
 
-def aggregated(node: PlanOperator, flow: Flow) -> Flow:
-    """Return the rows of an Aggregate over a stream.
-
-    Raises:
-        NotAStreamError: Spark cannot run it, or the table would be wrong.
-    """
+def _aggregated(node: PlanOperator, flow: Flow) -> Flow:
     if "(distinct " in node.detail:
         text = "it aggregates DISTINCT values"
         raise NotAStreamError(Reason("DISTINCT_AGGREGATE", _AGGREGATE, text))
@@ -145,7 +130,10 @@ def aggregated(node: PlanOperator, flow: Flow) -> Flow:
     _check_groups(groups)
     output = items_of(lists[-1])
     flow = _bounded(flow, frozenset(map(attribute_id, groups)), "groups", _AGGREGATE)
-    if _is_session(groups, flow):
+    if any(
+        attribute_id(group) in flow.times.sessions or attribute_name(group) == _SESSION_NAME
+        for group in groups
+    ):
         text = "sessions can grow together, so they come when they are closed"
         flow = flow.without(OutputMode.UPDATE, Reason("SESSION_WINDOW", _AGGREGATE, text))
     key = tuple(_part(group, output, flow) for group in groups)
@@ -158,12 +146,7 @@ def aggregated(node: PlanOperator, flow: Flow) -> Flow:
     return replace(flow, output=output, times=times, key=key, state=state).because(reason)
 
 
-def deduplicated(flow: Flow) -> Flow:
-    """Return the rows of a Distinct over a stream.
-
-    Raises:
-        NotAStreamError: Spark cannot run it, or the table would be wrong.
-    """
+def _deduplicated(flow: Flow) -> Flow:
     output = flow.output
     clear = bool(output) and all(item.id for item in output)
     flow = _bounded(flow, frozenset(item.id for item in output), "rows", _DISTINCT)
@@ -198,13 +181,6 @@ def _check_groups(groups: tuple[str, ...]) -> None:
         raise NotAStreamError(Reason("SESSION_WINDOW_ALONE", _AGGREGATE, text))
 
 
-def _is_session(groups: tuple[str, ...], flow: Flow) -> bool:
-    return any(
-        attribute_id(group) in flow.times.sessions or attribute_name(group) == _SESSION_NAME
-        for group in groups
-    )
-
-
 def _part(group: str, output: tuple[Item, ...], flow: Flow) -> frozenset[int]:
     """Return the columns that identify one grouping expression."""
     same = frozenset(item.id for item in output if item.id and item.expression == group)
@@ -220,12 +196,7 @@ _STREAM_RIGHT = frozenset({"Inner", "Cross", "RightOuter"})
 _LEFT_ONLY = frozenset({"LeftSemi", "LeftAnti"})
 
 
-def united(inputs: Sequence[Flow]) -> Flow:
-    """Return the rows of a UNION ALL, of which at least one side is a stream.
-
-    Raises:
-        NotAStreamError: A side is no stream, or keeps state.
-    """
+def _united(inputs: Sequence[Flow]) -> Flow:
     if not all(flow.streaming for flow in inputs):
         text = "it adds rows of a stream to rows that are none"
         raise NotAStreamError(Reason("UNION_WITH_STATIC", "Union", text))
@@ -235,12 +206,7 @@ def united(inputs: Sequence[Flow]) -> Flow:
     return replace(merged(inputs), output=inputs[0].output, times=Times())
 
 
-def joined(node: PlanOperator, inputs: Sequence[Flow]) -> Flow:
-    """Return the rows of a join, of which at least one side is a stream.
-
-    Raises:
-        NotAStreamError: Spark cannot run it, or the table would be wrong.
-    """
+def _joined(node: PlanOperator, inputs: Sequence[Flow]) -> Flow:
     left, right = inputs
     kind = node.detail.partition(",")[0].strip()
     if left.streaming and right.streaming:
@@ -315,11 +281,11 @@ def stream_shape(
     followed: Iterable[TableName] = (),
     watermarks: Sequence[Watermark] = (),
 ) -> StreamShape:
-    """Return how Structured Streaming runs a query.
+    """Return how Structured Streaming runs a query with the plan `root` and the result `columns`.
 
     Args:
-        root: Spark's plan of it.
-        columns: The names of its result.
+        root: Spark's plan.
+        columns: The names of the result.
         followed: Full names of relations to be read as streams, in addition to those that the plan
             marks as such.
         watermarks: Those that the plan does not have.
@@ -388,15 +354,18 @@ class _Walk:
         if node.name == "CTERelationRef" and _number(node) in self.ctes:
             return _referred(node, self.ctes[_number(node)])
         if not node.children:
-            return _leaf(node)
+            if node.streaming or node.name == "CTERelationRef":
+                text = "it reads a stream that has no name in a catalog"
+                raise NotAStreamError(Reason("UNNAMED_STREAM", node.name, text))
+            return Flow(streaming=False)
         if node.relation and not node.children[0].children:
             return self._relation(node, node.children[0])
-        if any(self.flow(query).streaming for query in node.subqueries):
-            text = "it reads a source that is followed in a subquery of an expression"
-            raise NotAStreamError(Reason("SUBQUERY", node.name, text))
         return self._inner(node)
 
     def _inner(self, node: PlanOperator) -> Flow:
+        if any(self.flow(query).streaming for query in node.subqueries):
+            text = "it reads a source that is followed in a subquery of an expression"
+            raise NotAStreamError(Reason("SUBQUERY", node.name, text))
         inputs = [self.flow(child) for child in node.children]
         if node.name == "CTERelationDef":
             self.ctes[_number(node)] = inputs[0]
@@ -439,14 +408,6 @@ class _Walk:
         return marks[0]
 
 
-def _leaf(node: PlanOperator) -> Flow:
-    """Return rows that come from no named relation."""
-    if node.streaming or node.name == "CTERelationRef":
-        text = "it reads a stream that has no name in a catalog"
-        raise NotAStreamError(Reason("UNNAMED_STREAM", node.name, text))
-    return Flow(streaming=False)
-
-
 def _referred(node: PlanOperator, flow: Flow) -> Flow:
     """Return the rows of a CTE in a place that names it, where its columns have other IDs."""
     lists = lists_of(node.detail)
@@ -464,24 +425,27 @@ _INPUTS = {"Join": 2, **dict.fromkeys(("Project", "Aggregate", "Distinct", *ROW_
 
 
 def _operator(node: PlanOperator, inputs: list[Flow]) -> Flow:
-    """Return the rows of an operator of which some inputs are streams."""
+    """Return the rows of an operator of which some inputs are streams.
+
+    Raises:
+        NotAStreamError: Spark cannot run it, or the table would be wrong.
+    """
     if len(inputs) != _INPUTS.get(node.name, len(inputs)):
         raise NotAStreamError(UNCLEAR)
-    flow = inputs[0]
     match node.name:
         case "Project":
             lists = lists_of(node.detail)
-            result = flow.projected(items_of(lists[0]) if lists else ())
+            result = inputs[0].projected(items_of(lists[0]) if lists else ())
         case "Union":
-            result = united(inputs)
+            result = _united(inputs)
         case "Join":
-            result = joined(node, inputs)
+            result = _joined(node, inputs)
         case "Aggregate":
-            result = aggregated(node, flow)
+            result = _aggregated(node, inputs[0])
         case "Distinct":
-            result = deduplicated(flow)
+            result = _deduplicated(inputs[0])
         case _:
-            result = row_by_row(node, flow)
+            result = _row_by_row(node, inputs[0])
     return result
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import (
     RefreshMode,
 )
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
-from dbt.adapters.spark_mt.query.tokens import missing_comma
+from dbt.adapters.spark_mt.query.syntax import missing_comma
 from dbt.adapters.spark_mt.resolution.columns import (
     Names,
     canonical_columns,
@@ -20,14 +20,13 @@ from dbt.adapters.spark_mt.resolution.columns import (
     listed,
     query_positions,
 )
-from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.query.analyzer import (
         AnalyzedQuery,
         QueryAnalyzer,
@@ -106,15 +105,9 @@ def check_keys(
                 hint = missing_comma(declared.query, column)
                 yield missing(table=table, column=column, columns=available, hint=hint)
             seen.add(names.fold(column))
-    yield from _check_partitioning(table, definition.columns, declared.partitioned_by, names)
-
-
-def _check_partitioning(
-    table: str, columns: tuple[Column, ...], partitioned_by: tuple[str, ...], names: Names
-) -> Iterator[MaterializedTableError]:
-    partitions = {names.fold(c) for c in partitioned_by}
-    if columns and all(names.fold(c.name) in partitions for c in columns):
-        yield OnlyPartitionColumnsError(table=table, columns=listed(columns))
+    partitions = {names.fold(c) for c in declared.partitioned_by}
+    if definition.columns and all(names.fold(c.name) in partitions for c in definition.columns):
+        yield OnlyPartitionColumnsError(table=table, columns=listed(definition.columns))
 
 
 def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool) -> Iterator[str]:
@@ -147,11 +140,10 @@ def same_table(a: TableName, b: TableName) -> bool:
 
 @dataclass(slots=True)
 class SelfReferences:
-    """Search for reads of `table` by sources.
+    """Search for reads of `table` by sources, and by those of materialized tables among them.
 
-    The search continues in the sources of each materialized table that is read. These are found by
-    an analysis of its expanded query. The search ends at a table whose analysis fails: a refresh of
-    that table reports the failure.
+    These are found by an analysis of the expanded query. The search ends at a table whose analysis
+    fails: a refresh of that table reports the failure.
     """
 
     table: TableName
@@ -191,7 +183,8 @@ class SelfReferences:
         if source.kind is not SourceKind.VERSIONED:
             return ()
         definition = self.upstream.definition_of(source.name)
-        if definition is None or not _is_self_contained(definition):
+        # An expanded query means the same in another session: its names are full.
+        if definition is None or definition.resolved.expanded_query == definition.declared.query:
             return ()
         try:
             return self.analyzer.analyze(definition.resolved.expanded_query).sources
@@ -201,11 +194,6 @@ class SelfReferences:
     def _error(self, path: tuple[TableName, ...]) -> SelfReferenceError:
         steps = " -> ".join(str(name) for name in (self.table, *path))
         return SelfReferenceError(table=self.table, path=steps)
-
-
-def _is_self_contained(definition: StoredDefinition) -> bool:
-    """Return whether the expanded query means the same in another session: its names are full."""
-    return definition.resolved.expanded_query != definition.declared.query
 
 
 def result_problems(definition: ResolvedDefinition, result: Iterable[Column]) -> tuple[str, ...]:
@@ -223,7 +211,11 @@ def result_problems(definition: ResolvedDefinition, result: Iterable[Column]) ->
     if problems:
         return problems
     pairs = zip(definition.columns, query_positions(definition), strict=True)
-    return tuple(_unfit((column, given[position]) for column, position in pairs))
+    return tuple(
+        f"{column}: the query returns {found.type}, which the column cannot hold"
+        for column, position in pairs
+        if not holds((found := given[position]).type, column.type)
+    )
 
 
 def found_columns(
@@ -231,14 +223,16 @@ def found_columns(
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Return the result's column for each recorded column of the query, and what is wrong.
 
-    Args:
-        definition: The table's.
-        given: The columns of the result.
+    The names are compared in order for a query that returns one name twice.
     """
     names, expected = Names.of(definition.context), definition.query_columns
     folded = [names.fold(column.name) for column in given]
+    returned = ", ".join(quote(column.name) for column in given)
     if not has_distinct_columns(definition):
-        return _in_order(expected, given, names)
+        if folded == [names.fold(name) for name in expected]:
+            return given, ()
+        then = ", ".join(map(quote, expected))
+        return (), (f"the query returns {returned}; when it was defined it returned {then}",)
     problems = []
     for name in expected:
         count = folded.count(names.fold(name))
@@ -246,25 +240,5 @@ def found_columns(
             times = "no longer returns it" if count == 0 else f"returns it {count} times"
             problems.append(f"{quote(name)}: the query {times}")
     if problems:
-        return (), (*problems, f"the query returns now: {_listed(given)}")
+        return (), (*problems, f"the query returns now: {returned}")
     return tuple(given[folded.index(names.fold(name))] for name in expected), ()
-
-
-def _in_order(
-    expected: tuple[str, ...], given: tuple[Column, ...], names: Names
-) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Compare the names in order, for a query that returns one name twice."""
-    if [names.fold(c.name) for c in given] == [names.fold(name) for name in expected]:
-        return given, ()
-    then = ", ".join(map(quote, expected))
-    return (), (f"the query returns {_listed(given)}; when it was defined it returned {then}",)
-
-
-def _listed(columns: Iterable[Column]) -> str:
-    return ", ".join(quote(column.name) for column in columns)
-
-
-def _unfit(pairs: Iterable[tuple[Column, Column]]) -> Iterator[str]:
-    for column, given in pairs:
-        if not holds(given.type, column.type):
-            yield f"{column}: the query returns {given.type}, which the column cannot hold"

@@ -1,35 +1,45 @@
-"""Embedded workflow scheduler, which the loop of the manager calls.
+"""Embedded workflow scheduler, and the loading of the scheduler that a setting names.
 
-The times to run follow from the schedule and from the newest run, so a time that passed while no
-process ran is not lost. The scheduler has no thread: `run_due` submits the runs that are due and
-returns when to call it again.
+The loop of the manager calls the embedded one, which has no thread: `run_due` submits the runs that
+are due and returns when to call it again. The times to run follow from the schedule and from the
+newest run, so a time that passed while no process ran is not lost.
 """
 
 from __future__ import annotations
 
+import importlib
 import logging
 import math
 from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, did_you_mean
 from dbt.adapters.spark_mt.definition.job import FullRefreshHandler
-from dbt.adapters.spark_mt.execution.workflows import DueRun
+from dbt.adapters.spark_mt.execution.workflows import DueRun, WorkflowScheduler
 from dbt.adapters.spark_mt.planning.schedule import missed_runs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
+    from dbt.adapters.spark_mt.definition.job import RefreshHandler
     from dbt.adapters.spark_mt.execution.workflows import (
         CreatePeriodicRefreshWorkflow,
         DeleteRefreshWorkflow,
         SchedulerContext,
         SuspendRefreshWorkflow,
-        WorkflowScheduler,
     )
 
 
 _LOGGER = logging.getLogger(__name__)
 NAME = "embedded"
+ENTRY_POINT_GROUP = "dbt_spark_mt.workflow_schedulers"
+SCHEDULERS = {
+    "airflow": "dbt.adapters.spark_mt.scheduler.airflow:create",
+    "embedded": "dbt.adapters.spark_mt.scheduler.embedded:create",
+}
+"""The schedulers that ship with the package, by the name under which a setting chooses them."""
 
 
 def create(context: SchedulerContext) -> WorkflowScheduler[FullRefreshHandler]:
@@ -39,21 +49,11 @@ def create(context: SchedulerContext) -> WorkflowScheduler[FullRefreshHandler]:
 
 @dataclass(frozen=True, slots=True)
 class _Workflow:
-    """An active workflow.
-
-    Args:
-        requested: What the workflow was asked for.
-        last: The newest scheduled time that was run for.
-        next: The next one.
-    """
+    """An active workflow; `last` is the newest scheduled time that was run for."""
 
     requested: CreatePeriodicRefreshWorkflow
     last: datetime
     next: datetime
-
-    def after(self, last: datetime) -> _Workflow:
-        """Return the workflow after the run of a scheduled time."""
-        return replace(self, last=last, next=self.requested.schedule.next_after(last))
 
 
 class EmbeddedScheduler:
@@ -95,15 +95,79 @@ class EmbeddedScheduler:
         now = self._context.clock()
         for table_id, workflow in self._workflows.items():
             if workflow.next <= now:
-                self._workflows[table_id] = self._submit(workflow, now)
-        following = (workflow.next - now for workflow in self._workflows.values())
-        return min((pause.total_seconds() for pause in following), default=math.inf)
+                last = self._submit(workflow, now)
+                following = workflow.requested.schedule.next_after(last)
+                self._workflows[table_id] = replace(workflow, last=last, next=following)
+        pauses = ((each.next - now).total_seconds() for each in self._workflows.values())
+        return min(pauses, default=math.inf)
 
-    def _submit(self, workflow: _Workflow, now: datetime) -> _Workflow:
+    def _submit(self, workflow: _Workflow, now: datetime) -> datetime:
+        """Submit the runs of a workflow, and return the newest scheduled time."""
         requested = workflow.requested
         missed = missed_runs(requested.schedule, dict(requested.formatters), workflow.last, now)
         if missed.left_out is not None:
             _LOGGER.warning("%s: no run up to %s: too many", requested.table, missed.left_out)
         for scheduled_at in missed.scheduled:
             self._context.submit(DueRun(requested.table, scheduled_at))
-        return workflow.after(max((workflow.last, *missed.scheduled)))
+        return max((workflow.last, *missed.scheduled))
+
+
+class UnknownSchedulerError(MaterializedTableError):
+    """No workflow scheduler can be made under the configured name."""
+
+    condition = "MATERIALIZED_TABLE_UNKNOWN_SCHEDULER"
+    text = "The workflow scheduler '{scheduler}' cannot be loaded: {problem}."
+    remedy = (
+        "Set spark.materialized-table.scheduler to one of {known}, to the name of an entry point "
+        "in the group "
+        + ENTRY_POINT_GROUP
+        + ", or to `module:callable`. No table was changed, but "
+        "none in mode FULL is refreshed before a scheduler runs."
+    )
+
+
+def load_scheduler(spec: str, context: SchedulerContext) -> WorkflowScheduler[RefreshHandler]:
+    """Make the scheduler that the setting names.
+
+    Args:
+        spec: A name in `SCHEDULERS`, the name of an entry point, or `module:callable`; the callable
+            takes the context.
+        context: The process that it works for.
+
+    Raises:
+        UnknownSchedulerError: There is none, it cannot be imported or made, or it is no scheduler.
+    """
+    try:
+        scheduler = _find(spec)(context)
+    except UnknownSchedulerError:
+        raise
+    except Exception as error:  # a module of others may raise anything
+        problem = f"{type(error).__name__}: {error}".rstrip(".: ")
+        raise _unknown(spec, problem) from error
+    if not isinstance(scheduler, WorkflowScheduler):
+        raise _unknown(spec, f"it made a {type(scheduler).__name__}, which is no WorkflowScheduler")
+    return scheduler
+
+
+def _find(spec: str) -> Callable[[SchedulerContext], object]:
+    places = _places()
+    module, colon, name = places.get(spec, spec).partition(":")
+    if not colon:
+        raise _unknown(spec, "nothing has this name" + did_you_mean(spec, places).rstrip("?"))
+    found: object = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    if not callable(found):
+        raise _unknown(spec, f"{name} cannot be called")
+    return found
+
+
+def _places() -> dict[str, str]:
+    """Return the `module:callable` of every name; ours win."""
+    registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
+    return {**registered, **SCHEDULERS}
+
+
+def _unknown(spec: str, problem: str) -> UnknownSchedulerError:
+    known = ", ".join(f"`{name}`" for name in sorted(_places()))
+    return UnknownSchedulerError(scheduler=spec, problem=problem, known=known)

@@ -16,8 +16,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
+from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName
 from dbt.adapters.spark_mt.query.analyzer import (
     AnalyzedQuery,
     QueryError,
@@ -210,6 +209,7 @@ class SparkQueryAnalyzer:
             objects count. No conf of it is changed and nothing is created in it.
         stand_ins: Views of that session in the place of tables that Spark reads in no query.
         known: The columns of the query's relations, where the caller has read these.
+        context: The context of the session, where the caller has set it.
     """
 
     def __init__(
@@ -217,8 +217,10 @@ class SparkQueryAnalyzer:
         spark: SparkSession,
         stand_ins: StandIns = NO_STAND_INS,
         known: tuple[SourceColumns, ...] | None = None,
+        context: QueryContext | None = None,
     ) -> None:
         self._spark = spark
+        self._context = context
         self._stand_ins = stand_ins
         self._known = known
 
@@ -235,7 +237,7 @@ class SparkQueryAnalyzer:
             TemporaryObjectError: It uses temporary views, functions or session variables.
             LookupTimeError: It joins as of another time than the processing time.
         """
-        context = context_of(self._spark)
+        context = self._context or context_of(self._spark)
         try:
             return self._analyzed(query, context, recorded)
         except QueryError:
@@ -244,7 +246,8 @@ class SparkQueryAnalyzer:
             with standing_in(self._spark, query, context) as (session, stand_ins):
                 if not stand_ins.views:
                     raise
-                return SparkQueryAnalyzer(session, stand_ins, self._known).analyze(query, recorded)
+                analyzer = SparkQueryAnalyzer(session, stand_ins, self._known, self._context)
+                return analyzer.analyze(query, recorded)
 
     def _analyzed(
         self, query: str, context: QueryContext, recorded: tuple[SourceColumns, ...]

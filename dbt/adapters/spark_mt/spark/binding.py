@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import TableName, quote
-from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
+from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, quote
 from dbt.adapters.spark_mt.query.analyzer import SourceColumnsError
 from dbt.adapters.spark_mt.query.text import shape_of
 from dbt.adapters.spark_mt.resolution.columns import Names
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import Column
+    from dbt.adapters.spark_mt.definition.columns import Column, FieldName
     from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
-    from dbt.adapters.spark_mt.definition.source_columns import FieldName
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.query_relations import Inspection
 
@@ -193,10 +191,7 @@ def _relations(
         for ref in shape_of(query).relations
         if not ref.pinned
     }
-    return {
-        each.source: named.get(each.source.lower()) or TableName.of(*each.source.split(".", 2)).sql
-        for each in recorded
-    }
+    return {each.source: named.get(each.source.lower()) or each.table.sql for each in recorded}
 
 
 def relation_sql(parts: tuple[str, ...], context: QueryContext) -> str:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.table_state import FoundTable, Missing, UnmanagedTable
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
+from dbt.adapters.spark_mt.definition.definition import FoundTable, Missing, UnmanagedTable
 from dbt.adapters.spark_mt.execution.table_loader import (
     Table,
     identify,
@@ -19,21 +16,24 @@ from dbt.adapters.spark_mt.execution.table_loader import (
 )
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.errors import (
+    failure_of,
+    is_spark_error,
+    suppress_spark_errors,
+    unlogged,
+)
 from dbt.adapters.spark_mt.spark.query_relations import describe_function, describe_view
 from dbt.adapters.spark_mt.spark.types import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Mapping
 
     from pyspark.sql import Row, SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.definition.table_state import PlainTable
+    from dbt.adapters.spark_mt.definition.definition import PlainTable, StoredDefinition
     from dbt.adapters.spark_mt.execution.table_format import TableLog, VersionedTables
 
-    Options = Mapping[str, str]
     SparkTables: TypeAlias = VersionedTables[SparkSession, str]
 
 
@@ -100,6 +100,14 @@ class TableDetails:
             known = self._known[name] = self._ask(name)
         return known
 
+    def of_made(self, name: TableName) -> TableDetail | NoTable:
+        """Return the same of a table that may have been made since the catalog was asked."""
+        found = self.of(name)
+        if isinstance(found, NoTable):
+            self.forget()
+            found = self.of(name)
+        return found
+
     def properties(self, name: TableName) -> dict[str, str]:
         """Return a table's properties; Spark redacts values that look like secrets."""
         rows = self._spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
@@ -110,13 +118,9 @@ class TableDetails:
         if kind is SourceKind.FUNCTION:
             function = describe_function(self._spark, name.parts)
             return None if function is None else function.definition
-        try:
-            with unlogged():
-                return describe_view(self._spark, name).fingerprint_text
-        except Exception as error:
-            if is_spark_error(error) and failure_of(error).is_missing_table:
-                return None
-            raise
+        with suppress_spark_errors(lambda failure: failure.is_missing_table):
+            return describe_view(self._spark, name).fingerprint_text
+        return None
 
     def identity(self, name: TableName) -> str:
         """Return the format's own identity of a table; slow where its newest commits lack it."""
@@ -199,10 +203,7 @@ class NewestVersions:
 
     def location(self, name: TableName) -> str:
         """Return where a table with versions lives; empty without one."""
-        detail = self._details.of(name)
-        if isinstance(detail, NoTable):  # it may have been made since
-            self._details.forget()
-            detail = self._details.of(name)
+        detail = self._details.of_made(name)
         return "" if isinstance(detail, NoTable) else detail.location
 
     def _look(self, name: TableName) -> int:
@@ -214,71 +215,6 @@ class NewestVersions:
         if newest >= 0:
             self._known[name] = newest
         return newest
-
-
-NO_LIMITS: Mapping[str, str] = MappingProxyType({})
-"""A batch takes all that is there."""
-_OPTION = "option."
-_SHOWING_ALL = {
-    "spark.sql.legacy.setCommandRejectsSparkCoreConfs": "false",
-    "spark.redaction.regex": "(?!)",
-    "spark.sql.redaction.options.regex": "(?!)",
-}
-"""Confs under which Spark shows the values of passwords and addresses, which a source needs."""
-
-
-def table_options(private: SparkSession, name: TableName) -> dict[str, str]:
-    """Return the options of a table's CREATE TABLE … OPTIONS; keys as they were written.
-
-    Args:
-        private: A session in which nothing else runs meanwhile. The values are secrets: they belong
-            into readers and nowhere else.
-        name: The table's full name.
-
-    Raises:
-        SourceNotFoundError: It is gone.
-    """
-    with _set_for_now(private, _SHOWING_ALL):
-        try:
-            with unlogged():
-                rows = private.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
-        except Exception as error:
-            if not is_spark_error(error):
-                raise
-            raise SourceNotFoundError(source=name, problem=failure_of(error).message) from error
-    return {key[len(_OPTION) :]: value for key, value in rows if key.startswith(_OPTION)}
-
-
-def without(options: Options, keys: Collection[str]) -> dict[str, str]:
-    """Return the options without some, by names without regard to case, as in Spark."""
-    dropped = {key.lower() for key in keys}
-    return {key: value for key, value in options.items() if key.lower() not in dropped}
-
-
-def only(options: Options, keys: Collection[str]) -> dict[str, str]:
-    """Return some of the options, by names without regard to case, as in Spark."""
-    kept = {key.lower() for key in keys}
-    return {key: value for key, value in options.items() if key.lower() in kept}
-
-
-def has_any(options: Options, keys: Collection[str]) -> bool:
-    """Whether any of these options is given."""
-    return len(without(options, keys)) < len(options)
-
-
-@contextmanager
-def _set_for_now(spark: SparkSession, confs: Mapping[str, str]) -> Iterator[None]:
-    before = {key: spark.conf.get(key, None) for key in confs}
-    try:
-        for key, value in confs.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        for key, earlier in reversed(before.items()):
-            if earlier is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, earlier)
 
 
 _SPARK_CATALOG = "spark_catalog"
@@ -308,12 +244,8 @@ class SparkTableStore:
 
     def find(self, name: TableName) -> FoundTable:
         """Return what the catalog has under the full name `name`."""
-        try:
-            with unlogged():
-                return self._look(name)
-        except Exception as error:
-            if not (is_spark_error(error) and failure_of(error).is_missing_table):
-                raise
+        with suppress_spark_errors(lambda failure: failure.is_missing_table):
+            return self._look(name)
         self._details.forget()  # another session dropped it during the read
         return self._look(name)
 
@@ -371,13 +303,9 @@ class SparkTableStore:
     def castable(self, literal: str, type_: str) -> bool:
         """Whether the SQL literal has a value of the type."""
         query = f"SELECT try_cast({literal} AS {type_}) IS NOT NULL AS fits"
-        try:
-            with unlogged():
-                return bool(self._spark.sql(query).collect()[0]["fits"])
-        except Exception as error:
-            if is_spark_error(error):  # no value of the literal's type is one of the other
-                return False
-            raise
+        with suppress_spark_errors():
+            return bool(self._spark.sql(query).collect()[0]["fits"])
+        return False  # no value of the literal's type is one of the other
 
     def definition_of(self, name: TableName) -> StoredDefinition | None:
         """Return the published definition of `name`, or None if it is no materialized table."""

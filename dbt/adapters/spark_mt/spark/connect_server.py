@@ -170,11 +170,13 @@ def start_serving(
 
 
 def is_loopback(address: str) -> bool:
-    """Whether only this machine reaches an address; other names count as far."""
+    """Whether only processes of this machine reach an address; other names count as far."""
+    if address.lower() == "localhost":
+        return True
     try:
         return ip_address(address.strip("[]")).is_loopback
     except ValueError:
-        return address == "localhost"
+        return False
 
 
 @contextmanager

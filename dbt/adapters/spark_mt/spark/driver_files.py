@@ -12,15 +12,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import TypeVar
 
     from pyspark.sql import SparkSession
-
-    _T = TypeVar("_T")
 
 
 _GLOB = re.compile(r"([\\*?\[\]{}])")
@@ -38,22 +35,14 @@ def listed_names(spark: SparkSession, directory: str) -> list[str]:
     Returns:
         Sorted; none where there is no directory.
     """
-    try:
-        with unlogged():
-            paths = spark.read.text(escaped(directory)).inputFiles()
-    except Exception as error:
-        if is_spark_error(error) and failure_of(error).is_missing_table:
-            return []
-        raise
-    return sorted(unquote(path.rpartition("/")[2]) for path in paths)
+    with suppress_spark_errors(lambda failure: failure.is_missing_table):
+        paths = spark.read.text(escaped(directory)).inputFiles()
+        return sorted(unquote(path.rpartition("/")[2]) for path in paths)
+    return []
 
 
 class DriverFiles:
-    """Small files of a classic session's file systems.
-
-    Args:
-        spark: A classic session.
-    """
+    """Small files of a classic session's file systems."""
 
     def __init__(self, spark: SparkSession) -> None:
         context = spark.sparkContext
@@ -78,11 +67,16 @@ class DriverFiles:
 
     def read_if_there(self, path: str) -> str | None:
         """Return the text of a file, or None where there is none."""
-        return _unless_missing(self.read, path)
+        with _suppress_missing():
+            return self.read(path)
+        return None
 
     def first_line(self, path: str) -> str | None:
         """Return the first line of a file without reading on, or None where there is none."""
-        return _unless_missing(self._first_line, path)
+        with _suppress_missing(), self._opened(path) as stream:
+            line = self._lines(self._decoded(stream, "UTF-8")).readLine()
+            return "" if line is None else str(line)
+        return None
 
     def first_line_where(self, path: str, holds: Callable[[str], bool]) -> str | None:
         """Return the first line of a file that meets a condition, without reading on.
@@ -90,12 +84,20 @@ class DriverFiles:
         Returns:
             None where no line does, and where there is no file.
         """
-        return _unless_missing(lambda path: self._first_line_where(path, holds), path)
+        with _suppress_missing(), self._opened(path) as stream:
+            lines = self._lines(self._decoded(stream, "UTF-8"))
+            while (line := lines.readLine()) is not None:
+                if holds(str(line)):
+                    return str(line)
+        return None
 
-    def exists(self, path: str) -> bool:
-        """Whether there is a file or directory."""
+    def is_file(self, path: str) -> bool:
+        """Whether there is a file, without asking an object store for a directory of the name.
+
+        S3 has no directories: whether one is there costs a listing for each file that is not.
+        """
         target = self._path(path)
-        return bool(target.getFileSystem(self._conf).exists(target))
+        return bool(target.getFileSystem(self._conf).isFile(target))
 
     def touch(self, path: str) -> None:
         """Make an empty file, and the directories above it."""
@@ -112,14 +114,22 @@ class DriverFiles:
 
         Milliseconds since the epoch, UTC.
         """
-        return _unless_missing(self._modified_ms, path)
+        target = self._path(path)
+        with _suppress_missing():
+            status = target.getFileSystem(self._conf).getFileStatus(target)
+            return int(status.getModificationTime())
+        return None
 
     def listing(self, path: str) -> str:
         """Return the paths in a directory as one text; empty where there is no directory.
 
         One answer of the JVM, however many there are; for patterns, as paths may hold anything.
         """
-        return _unless_missing(self._listing, path) or ""
+        target = self._path(path)
+        with _suppress_missing():
+            statuses = target.getFileSystem(self._conf).listStatus(target)
+            return str(self._shown(self._paths(statuses)))
+        return ""
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[Any]:
@@ -130,45 +140,15 @@ class DriverFiles:
         finally:
             stream.close()
 
-    def _first_line(self, path: str) -> str:
-        with self._opened(path) as stream:
-            line = self._lines(self._decoded(stream, "UTF-8")).readLine()
-        return "" if line is None else str(line)
-
-    def _first_line_where(self, path: str, holds: Callable[[str], bool]) -> str | None:
-        with self._opened(path) as stream:
-            lines = self._lines(self._decoded(stream, "UTF-8"))
-            while (line := lines.readLine()) is not None:
-                if holds(str(line)):
-                    return str(line)
-        return None
-
-    def _modified_ms(self, path: str) -> int:
-        target = self._path(path)
-        return int(target.getFileSystem(self._conf).getFileStatus(target).getModificationTime())
-
-    def _listing(self, path: str) -> str:
-        target = self._path(path)
-        statuses = target.getFileSystem(self._conf).listStatus(target)
-        return str(self._shown(self._paths(statuses)))
-
     def names(self, path: str) -> list[str]:
         """Return the names in a directory, sorted; none where there is no directory."""
         target = self._path(path)
-        system = target.getFileSystem(self._conf)
-        if not system.exists(target):
-            return []
-        return sorted(str(status.getPath().getName()) for status in system.listStatus(target))
+        with _suppress_missing():
+            statuses = target.getFileSystem(self._conf).listStatus(target)
+            return sorted(str(status.getPath().getName()) for status in statuses)
+        return []
 
 
-def _unless_missing(ask: Callable[[str], _T | None], path: str) -> _T | None:
-    """Return what is asked of a file or directory, or None where there is none.
-
-    Existence is not checked first: another process may remove it after the check.
-    """
-    try:
-        return ask(path)
-    except Exception as error:
-        if is_spark_error(error) and failure_of(error).condition in _MISSING:
-            return None
-        raise
+def _suppress_missing() -> suppress_spark_errors:
+    """Let a file or directory be missing: another process may remove it after a check for it."""
+    return suppress_spark_errors(lambda failure: failure.condition in _MISSING)

@@ -8,33 +8,40 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.context import (
+    DeferredRows,
     ExecutionContext,
+    LocalProcesses,
     ThreadedHeartbeat,
     run_parallel,
 )
-from dbt.adapters.spark_mt.execution.deferred_rows import DeferredRows
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
 from dbt.adapters.spark_mt.execution.leases import Managers
-from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION, processed
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
 from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
-from dbt.adapters.spark_mt.spark.binding import accepted_text
 from dbt.adapters.spark_mt.spark.catalog import NewestVersions, SparkTableStore, TableDetails
 from dbt.adapters.spark_mt.spark.commit import WriteErrors
 from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.driver_files import DriverFiles, listed_names
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
 from dbt.adapters.spark_mt.spark.leases import LAYOUT, SparkLeaseLog
 from dbt.adapters.spark_mt.spark.observer import SparkTableObserver
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions, is_connect
+from dbt.adapters.spark_mt.spark.private_session import (
+    PrivateSessions,
+    is_connect,
+    lasting_session,
+)
 from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
 from dbt.adapters.spark_mt.spark.source_states import SparkSourceStates
 from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner, StreamFiller, stream_parts
+from dbt.adapters.spark_mt.spark.stored_queries import KnownQueries, StoredQueries
+from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
+from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, Checkpoints
+from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
+from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner, StreamFiller, StreamParts
 from dbt.adapters.spark_mt.spark.system_table import SystemTable, at_once
 from dbt.adapters.spark_mt.spark.writer import ContentWriter
 
@@ -44,44 +51,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs, ResolvedDefinition
-    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
+    from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.spark.catalog import SparkTables
-    from dbt.adapters.spark_mt.spark.streams.batches import Checkpoints
-    from dbt.adapters.spark_mt.spark.streams.runner import StreamParts
-    from dbt.adapters.spark_mt.spark.streams.sources import StreamableTables
     from dbt.adapters.spark_mt.spark.system_table import RunInBackground
 
 
-_STORED = "a table whose definition is stored"
 _SHOWN = ("spark.sql.session.timeZone", "spark.redaction.regex")
 
 
 def utc_now() -> datetime:
     """Return the current instant."""
     return datetime.now(tz=timezone.utc)
-
-
-class SparkStoredQueryAnalyzer:
-    """Analyzer of stored queries, in private sessions with the contexts of the definitions."""
-
-    def __init__(self, sessions: PrivateSessions, settings: Callable[[], Settings]) -> None:
-        self._sessions = sessions
-        self._settings = settings
-
-    def analyze_stored(self, definition: ResolvedDefinition) -> AnalyzedQuery:
-        """Analyse the expanded query under its own catalog, schema and SQL confs.
-
-        It reads the columns that its relations had when it was defined.
-        """
-        with self._sessions.open(definition.context) as session:
-            bound = accepted_text(session.spark, definition)
-            known = bound.source_columns() if definition.source_columns else None
-            found = SparkQueryAnalyzer(session.spark, known=known).analyze(bound.text)
-        options = definition.declared.options
-        if PROCESS_FUNCTION not in dict(options):
-            return found
-        return processed(found, options, self._settings().process_functions, _STORED)
 
 
 class SparkEnvironment:
@@ -96,6 +76,8 @@ class SparkEnvironment:
         clock: Returns the current instant, aware.
         in_background: Runs the compaction of the registry after a commit; a manager must not wait
             for it.
+        known: What is known of stored queries, where environments share it.
+        reading: Reads the catalog, logs and system tables; by default a session for few rows.
     """
 
     def __init__(
@@ -105,19 +87,33 @@ class SparkEnvironment:
         owner: Callable[[], Pairs] = tuple,
         clock: Callable[[], datetime] = utc_now,
         in_background: RunInBackground = at_once,
+        known: KnownQueries | None = None,
+        reading: SparkSession | None = None,
     ) -> None:
         self._spark = spark
+        reading = self.reading = reading or _reading_session(spark)
         self.sessions = PrivateSessions(spark)
         files = None if is_connect(spark) else DriverFiles(spark)
-        tables = self.tables = versioned_tables(spark, files)
-        self.details = TableDetails(spark, tables)
+        tables = self.tables = versioned_tables(reading, files)
+        self.details = TableDetails(reading, tables)
         store = SparkTableStore(spark, tables.log, self.details)
         sources = SparkSourceReader(tables, self.details, self.sessions)
         now_ms = partial(_now_ms, clock)
-        log, self.leases = self.log, _ = _system(spark, tables, files, now_ms, in_background)
+        versions = NewestVersions(TableDetails(reading, tables), tables.log)
+        registry = SystemTable(reading, tables, PrivateSessions(spark), in_background=in_background)
+        log = self.log = SparkSystemLog(spark, registry, now_ms, versions)
+        leases = SystemTable(reading, tables, PrivateSessions(spark), LAYOUT)
+        self.leases = SparkLeaseLog(leases, registry, versions, _names(spark, files), files)
         settings = partial(_settings, spark)  # no method: a part must not refer to the environment
-        parts = self.parts = _parts(spark, (sources, tables, self.details), settings, now_ms)
-        rows = QueryRows(sources, tables, self.details)
+        parts: StreamParts | None = None  # none over Connect: streams run in the driver's process
+        if files is not None:
+            checkpoints = Checkpoints(spark, files, settings)
+            queries = StreamQueries(sources, tables, settings)
+            batches = BatchWriter(tables, self.details, checkpoints, now_ms)
+            parts = StreamParts(checkpoints, queries, batches)
+        known = KnownQueries() if known is None else known
+        stored = StoredQueries(self.sessions, settings, tables.log, self.details, known)
+        rows = QueryRows(sources, tables, self.details, stored)
         errors = WriteErrors(tables, self.details)
         filler = StreamFiller(self.sessions, parts, errors) if parts else None
         content = ContentWriter(self.sessions, rows, tables, self.details, filler)
@@ -130,7 +126,7 @@ class SparkEnvironment:
             runner=SparkStepRunner(tables, self.sessions, content, log, self.details, parts),
             registry=log,
             analyzer=SparkQueryAnalyzer(spark),
-            stored_analyzer=SparkStoredQueryAnalyzer(self.sessions, settings),
+            stored_analyzer=stored,
             settings=settings,
             confs=partial(_shown_confs, spark),
             clock=clock,
@@ -141,6 +137,7 @@ class SparkEnvironment:
             managers=Managers(self.leases, LocalProcesses(), now_ms),
             handlers=log.handler,
             quiet=QuietTables(store, sources, now_ms),
+            storage=SparkStorage(tables, self.sessions, self.details, parts, now_ms),
             streams=SparkStreamRunner(self.sessions, parts, now_ms) if parts else None,
         )
 
@@ -149,43 +146,40 @@ class SparkEnvironment:
         return _set_confs(self._spark, prefix)
 
 
-class SparkMaintenance:
-    """Maintenance of tables: merges files, and removes what no reader needs any more.
-
-    Args:
-        tables: Maintains tables.
-        sessions: Private sessions.
-        checkpoints: Of streams; None where there are none.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
-    """
+class SparkStorage:
+    """Maintenance of tables by Spark; without the parts of streams there are no checkpoints."""
 
     def __init__(
         self,
         tables: SparkTables,
         sessions: PrivateSessions,
-        checkpoints: Checkpoints | None,
+        details: TableDetails,
+        parts: StreamParts | None,
         now_ms: Callable[[], int],
     ) -> None:
         self._tables = tables
         self._sessions = sessions
-        self._checkpoints = checkpoints
+        self._sums = SumsTables(tables, details)
+        self._parts = parts
         self._now_ms = now_ms
 
-    def compact(self, table: TableName) -> None:
-        """Merge a table's small files, which changes no row."""
+    def compact(self, name: TableName, table_id: str) -> None:
+        """As `Storage.compact`."""
         with self._sessions.open() as session:
-            self._tables.compact(session.spark, table)
+            for each in name, *self._sums.names(session.spark, name.catalog, table_id):
+                self._tables.compact(session.spark, each)
 
-    def vacuum(self, table: TableName, kept_ms: int) -> None:
-        """Remove files that were replaced longer ago than that."""
+    def vacuum(self, name: TableName, table_id: str, kept_ms: int) -> None:
+        """Remove old files; nothing but refreshes reads partial sums."""
         with self._sessions.open() as session:
-            self._tables.vacuum(session.spark, table, kept_ms)
+            for each in name, *self._sums.names(session.spark, name.catalog, table_id):
+                self._tables.vacuum(session.spark, each, kept_ms)
 
     def remove_dead_checkpoints(self, table_ids: frozenset[str]) -> None:
-        """Remove the checkpoints in which no stream of these tables ran for a week."""
-        if self._checkpoints is not None:
+        """As `Storage.remove_dead_checkpoints`."""
+        if self._parts is not None:
             for table_id in table_ids:
-                self._checkpoints.remove_abandoned(table_id, self._now_ms())
+                self._parts.checkpoints.remove_abandoned(table_id, self._now_ms())
 
 
 def versioned_tables(spark: SparkSession, files: DriverFiles | None = None) -> DeltaTables:
@@ -198,14 +192,12 @@ def versioned_tables(spark: SparkSession, files: DriverFiles | None = None) -> D
     return DeltaTables(DeltaLog(spark) if files is None else DriverLog(spark, files))
 
 
-def _parts(
-    spark: SparkSession,
-    reading: tuple[SparkSourceReader, StreamableTables, TableDetails],
-    settings: Callable[[], Settings],
-    now_ms: Callable[[], int],
-) -> StreamParts | None:
-    """Return what streams are made of; none over Connect, as they run in the driver's process."""
-    return None if is_connect(spark) else stream_parts(spark, reading, settings, now_ms)
+def _reading_session(spark: SparkSession) -> SparkSession:
+    return spark if is_connect(spark) else lasting_session(spark, FEW_ROWS)
+
+
+def _names(spark: SparkSession, files: DriverFiles | None) -> Callable[[str], list[str]]:
+    return partial(listed_names, spark) if files is None else files.names
 
 
 def _settings(spark: SparkSession) -> Settings:
@@ -229,31 +221,15 @@ def _execution_context(log: SparkSystemLog, now_ms: Callable[[], int]) -> Execut
         processes=LocalProcesses(),
         heartbeat=ThreadedHeartbeat(),
         run_both=run_parallel,
-        is_cancellation=is_cancellation,
+        is_cancellation=_is_cancellation,
     )
-
-
-def _system(
-    spark: SparkSession,
-    tables: SparkTables,
-    files: DriverFiles | None,
-    now_ms: Callable[[], int],
-    in_background: RunInBackground,
-) -> tuple[SparkSystemLog, SparkLeaseLog]:
-    """Return the registry and the leases of a session's catalogs."""
-    versions = NewestVersions(TableDetails(spark, tables), tables.log)
-    registry = SystemTable(spark, tables, PrivateSessions(spark), in_background=in_background)
-    leases = SystemTable(spark, tables, PrivateSessions(spark), LAYOUT)
-    log = SparkSystemLog(spark, registry, now_ms, versions)
-    names = partial(listed_names, spark) if files is None else files.names
-    return log, SparkLeaseLog(leases, registry, versions, names, files)
 
 
 def _now_ms(clock: Callable[[], datetime]) -> int:
     return int(clock().timestamp() * 1000)
 
 
-def is_cancellation(error: BaseException) -> bool:
+def _is_cancellation(error: BaseException) -> bool:
     """Whether the statement was stopped, by Spark or by ending the process."""
     if isinstance(error, Exception):
         return is_spark_error(error) and failure_of(error).is_cancelled

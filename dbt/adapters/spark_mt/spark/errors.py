@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 _LOGGERS = (
@@ -216,15 +216,27 @@ def is_spark_error(error: BaseException) -> bool:
     return type(error).__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"}
 
 
-@contextmanager
-def suppress_spark_errors() -> Iterator[None]:
-    """Leave out what Spark refuses in the block, where something else makes up for it."""
-    try:
-        with unlogged():
-            yield
-    except Exception as error:
-        if not is_spark_error(error):
-            raise
+class suppress_spark_errors:  # noqa: N801 - as contextlib.suppress
+    """Leave out what Spark refuses in the block, unlogged, where something else makes up for it.
+
+    Args:
+        expected: Which failures are left out; all of Spark's by default.
+    """
+
+    def __init__(self, expected: Callable[[SparkFailure], bool] = lambda _: True) -> None:
+        self._expected = expected
+        self._unlogged = unlogged()
+
+    def __enter__(self) -> None:
+        self._unlogged.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> bool:
+        self._unlogged.__exit__(None, None, None)
+        if not isinstance(error, Exception) or not is_spark_error(error):
+            return False
+        return self._expected(failure_of(error))
 
 
 def _of_pyspark(error: _Foreign) -> SparkFailure:

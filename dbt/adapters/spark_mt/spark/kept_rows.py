@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
-from dbt.adapters.spark_mt.spark.private_session import is_connect
+from dbt.adapters.spark_mt.spark.private_session import is_connect, set_for_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +29,8 @@ _ADAPTIVE = "spark.sql.adaptive.enabled"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _DEFAULT_THRESHOLD = "10485760b"
 _VIEW = "__materialized_table_kept_"
+_NUMBERS = count()
+"""Of names: a write keeps rows of its own in the session whose kept rows it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,6 @@ class KeptRows:
         self._spark = spark
         self._cached: list[DataFrame] = []
         self._held: list[Any] = []
-        self._count = 0
         if spark.conf.get(_THRESHOLD) == _DEFAULT_THRESHOLD:
             spark.conf.set(_THRESHOLD, str(_BROADCAST_BYTES))
 
@@ -102,16 +104,11 @@ class KeptRows:
 
     def _measured(self, frame: DataFrame, *measures: str) -> Row:
         """Return aggregates over all rows, in one job instead of one for each stage."""
-        before = self._spark.conf.get(_ADAPTIVE) or "true"
-        self._spark.conf.set(_ADAPTIVE, "false")
-        try:
+        with set_for_now(self._spark, {_ADAPTIVE: "false"}):
             return frame.selectExpr(*measures).collect()[0]
-        finally:
-            self._spark.conf.set(_ADAPTIVE, before)
 
     def _view(self, frame: DataFrame) -> str:
-        name = f"{_VIEW}{self._count}"
-        self._count += 1
+        name = f"{_VIEW}{next(_NUMBERS)}"
         frame.createOrReplaceTempView(name)
         return name
 

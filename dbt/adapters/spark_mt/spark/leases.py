@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease, renewed
-from dbt.adapters.spark_mt.spark.system_rows import owner_columns, owner_of
-from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, TABLE, Layout, make_jobs_view
+from dbt.adapters.spark_mt.spark.registry import owner_columns, owner_of
+from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, TABLE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def _superseded(name: str, now_ms: int) -> str:  # noqa: ARG001 - a lease has no
     )
 
 
-LAYOUT = Layout(LEASES, _COLUMNS, _superseded, make_jobs_view)
+LAYOUT = Layout(LEASES, _COLUMNS, _superseded)
 
 
 class SparkLeaseLog:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.definition import CatalogEntry
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.table_state import CatalogEntry
 from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
-from dbt.adapters.spark_mt.execution.ports import (
-    RowDifference,
-    RowDifferences,
-    Side,
-    partly_refreshed,
-)
+from dbt.adapters.spark_mt.execution.ports import RowDifference, RowDifferences, Side
+from dbt.adapters.spark_mt.execution.table_history import partly_refreshed
 from dbt.adapters.spark_mt.resolution.options import session_confs
 from dbt.adapters.spark_mt.spark.catalog import NoTable, clustering_columns
 from dbt.adapters.spark_mt.spark.commit import computed_rows, keys_query
@@ -27,8 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.definition.positions import Baseline
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.table_format import TableLog
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.spark.catalog import TableDetails
@@ -40,15 +36,7 @@ _COPIES = "__materialized_table_copies"
 
 
 class SparkTableObserver:
-    """Comparison of tables with their queries, and reads of the catalog.
-
-    Args:
-        spark: The user's session.
-        sessions: Opens those in which queries are compared.
-        rows: Writes queries over fixed states of their sources.
-        log: Reads logs.
-        details: Reads where tables live.
-    """
+    """Comparison of tables with their queries, and reads of the catalog."""
 
     def __init__(
         self,
@@ -159,11 +147,8 @@ def _kept(session: PrivateSession, table: StoredTable, baseline: Baseline) -> It
 def difference_query(actual: str, expected: str, columns: tuple[Column, ...], limit: int) -> str:
     """Return the rows that two queries do not have equally often: EXCEPT ALL both ways, at once.
 
-    Args:
-        actual: A query with the columns of the table.
-        expected: A query with the same columns in the same order.
-        columns: The columns.
-        limit: How many rows to return at most; the total is in each.
+    Both have the columns of the table in their order. At most `limit` rows are returned; the total
+    is in each.
     """
     names = ", ".join(quote(column.name) for column in columns)
     listed = ", ".join(f"{_comparable(column)} AS {quote(column.name)}" for column in columns)

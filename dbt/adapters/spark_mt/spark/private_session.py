@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.table_format import SINGLE_DRIVER
 from dbt.adapters.spark_mt.query.analyzer import (
     ALWAYS_STORED,
     DEFAULTS,
@@ -35,14 +37,22 @@ def context_of(spark: SparkSession) -> QueryContext:
     return QueryContext(catalog, spark.catalog.currentDatabase(), semantic_confs(confs))
 
 
+_ENTERED: WeakKeyDictionary[SparkSession, QueryContext] = WeakKeyDictionary()
+"""The contexts of private sessions: to read the confs of one takes 185 calls of the JVM."""
+
+
 def enter_context(spark: SparkSession, context: QueryContext) -> None:
     """Give a private session the catalog, schema and semantic confs of `context`, no others.
 
-    What is right already is left alone: over Connect each change is a call.
+    What is right already is left alone: over Connect each change is a call. Nothing but this
+    function changes them in a private session.
 
     Raises:
         pyspark.errors.PySparkException: The catalog or the schema is gone.
     """
+    if _ENTERED.get(spark) == context:
+        return
+    _ENTERED.pop(spark, None)
     wanted = dict(context.confs)
     now = dict(spark.conf.getAll)
     for key in now:
@@ -54,6 +64,7 @@ def enter_context(spark: SparkSession, context: QueryContext) -> None:
     current = (spark.catalog.currentCatalog(), spark.catalog.currentDatabase())
     if current != (context.catalog, context.schema):
         spark.sql(f"USE {quote(context.catalog)}.{quote(context.schema)}")
+    _ENTERED[spark] = context
 
 
 _OURS = {
@@ -84,18 +95,11 @@ class PrivateSessions:
 
     @contextmanager
     def open(self, context: QueryContext | None = None) -> Iterator[PrivateSession]:
-        """Open a session with the user's settings, and a query's own where `context` is given.
-
-        Args:
-            context: The catalog, schema and confs to use instead of the user's.
-        """
+        """Open a session with the user's settings, and a query's own where `context` is given."""
         session = _new_session(self._spark)
         self._open.add(session)
         try:
-            _copy_confs(self._spark, session)
-            ours = _OURS if is_connect(session) else {**_OURS, **_OURS_IN_A_DRIVER}
-            for key, value in ours.items():
-                session.conf.set(key, value)
+            _make_private(session, self._spark)
             if context is not None:
                 enter_context(session, context)
             yield PrivateSession(session)
@@ -125,6 +129,32 @@ class PrivateSession:
         for key, value in confs.items():
             if key not in _OURS:
                 self.spark.conf.set(key, value)
+
+
+_LASTING: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
+
+
+def lasting_session(spark: SparkSession, confs: Mapping[str, str]) -> SparkSession:
+    """Return the private session of a classic one that lasts as long as that; made when asked for.
+
+    Args:
+        spark: The user's session, whose settings of the first call it has.
+        confs: Its own confs, the same in each call.
+    """
+    session = _LASTING.get(spark)
+    if session is None:
+        session = spark.newSession()
+        _make_private(session, spark)
+        PrivateSession(session).configure(confs)
+        _LASTING[spark] = session
+    return session
+
+
+def _make_private(session: SparkSession, spark: SparkSession) -> None:
+    _copy_confs(spark, session)
+    ours = _OURS if is_connect(session) else {**_OURS, **_OURS_IN_A_DRIVER}
+    for key, value in ours.items():
+        session.conf.set(key, value)
 
 
 def is_connect(spark: SparkSession) -> bool:
@@ -158,10 +188,26 @@ def _close(session: SparkSession) -> None:
         vars(session).pop("catalog", None)
 
 
+@contextmanager
+def set_for_now(spark: SparkSession, confs: Mapping[str, str]) -> Iterator[None]:
+    """Set confs of a session while the block runs."""
+    before = {key: spark.conf.get(key, None) for key in confs}
+    try:
+        for key, value in confs.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, earlier in reversed(before.items()):
+            if earlier is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, earlier)
+
+
 def _copy_confs(source: SparkSession, target: SparkSession) -> None:
     if is_connect(source):
         return
     for key, value in source.sql("SET").collect():
         copied = key.startswith(_COPIED) and not key.startswith(_NEVER_COPIED)
-        if copied and target.conf.isModifiable(key):
+        if key == SINGLE_DRIVER or (copied and target.conf.isModifiable(key)):
             target.conf.set(key, value)

@@ -37,14 +37,10 @@ def activate(spark: SparkSession) -> None:
 
 
 def spark_frame(value: object, model: str) -> DataFrame:
-    """Return the rows of a model as Spark's.
+    """Return the rows of a model as Spark's: of a DataFrame of Spark, pandas-on-Spark or pandas.
 
     pandas DataFrames go through pandas-on-Spark, as in dbt-spark: it knows more of their types than
     Spark itself. An index is not a column.
-
-    Args:
-        value: A DataFrame of Spark, of pandas-on-Spark or of pandas.
-        model: Whose it is, for the error.
 
     Raises:
         UnsupportedFrameError: It is something else, or a stream.
@@ -64,13 +60,7 @@ def spark_frame(value: object, model: str) -> DataFrame:
 
 
 def create_view(spark: SparkSession, frame: DataFrame, name: str) -> None:
-    """Make a temporary view of a frame in `spark`, whichever session the frame is from.
-
-    Args:
-        spark: The session that shall see the view.
-        frame: The rows.
-        name: The view's name.
-    """
+    """Make a temporary view of a frame in `spark`, whichever session the frame is from."""
     if frame.sparkSession is spark:
         frame.createOrReplaceTempView(name)
         return

@@ -12,24 +12,29 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.query.analyzer import semantic_confs
 from dbt.adapters.spark_mt.query.text import QueryShape, replace_at, shape_of
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.plan import Plan, parts_of, read_plan
+from dbt.adapters.spark_mt.spark.private_session import set_for_now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
     from dbt.adapters.spark_mt.query.text import RelationRef
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.plan import Parts
+
+    Options = Mapping[str, str]
 
 
 _BUILTIN: dict[str, frozenset[str]] = {}
@@ -307,6 +312,11 @@ def analysed(spark: SparkSession, query: str) -> DataFrame:
     return frame
 
 
+def has_rows(spark: SparkSession, query: str) -> bool:
+    """Whether a query returns any row."""
+    return bool(spark.sql(f"SELECT 1 FROM (\n{query}\n) LIMIT 1").collect())
+
+
 def failure_at(spark: SparkSession, statement: str) -> SparkFailure | None:
     """Run a statement that is expected to fail, and return why it did."""
     try:
@@ -371,11 +381,6 @@ def table_name(parts: Parts) -> TableName:
     )
 
 
-def quoted(parts: Parts) -> str:
-    """Return the name for a statement."""
-    return ".".join(quote(part) for part in parts)
-
-
 def _folded(parts: Parts) -> Parts:
     return tuple(part.lower() for part in parts)
 
@@ -395,3 +400,53 @@ def _hidden(
         if in_plan[name] > in_text[name] * max(1, opened):
             return f"the query reads {name} in a place where its text does not name it"
     return ""
+
+
+NO_LIMITS: Mapping[str, str] = MappingProxyType({})
+"""A batch takes all that is there."""
+_OPTION = "option."
+_SHOWING_ALL = {
+    "spark.sql.legacy.setCommandRejectsSparkCoreConfs": "false",
+    "spark.redaction.regex": "(?!)",
+    "spark.sql.redaction.options.regex": "(?!)",
+}
+"""Confs under which Spark shows the values of passwords and addresses, which a source needs."""
+
+
+def table_options(private: SparkSession, name: TableName) -> dict[str, str]:
+    """Return the options of a table's CREATE TABLE … OPTIONS; keys as they were written.
+
+    Args:
+        private: A session in which nothing else runs meanwhile. The values are secrets: they belong
+            into readers and nowhere else.
+        name: The table's full name.
+
+    Raises:
+        SourceNotFoundError: It is gone.
+    """
+    with set_for_now(private, _SHOWING_ALL):
+        try:
+            with unlogged():
+                rows = private.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+            raise SourceNotFoundError(source=name, problem=failure_of(error).message) from error
+    return {key[len(_OPTION) :]: value for key, value in rows if key.startswith(_OPTION)}
+
+
+def without(options: Options, keys: Collection[str]) -> dict[str, str]:
+    """Return the options without some, by names without regard to case, as in Spark."""
+    dropped = {key.lower() for key in keys}
+    return {key: value for key, value in options.items() if key.lower() not in dropped}
+
+
+def only(options: Options, keys: Collection[str]) -> dict[str, str]:
+    """Return some of the options, by names without regard to case, as in Spark."""
+    kept = {key.lower() for key in keys}
+    return {key: value for key, value in options.items() if key.lower() in kept}
+
+
+def has_any(options: Options, keys: Collection[str]) -> bool:
+    """Whether any of these options is given."""
+    return len(without(options, keys)) < len(options)

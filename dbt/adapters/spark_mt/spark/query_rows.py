@@ -9,6 +9,7 @@ versions before and after instead.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
@@ -34,7 +35,7 @@ from dbt.adapters.spark_mt.spark.query_relations import (
     inspect,
     providers_of,
 )
-from dbt.adapters.spark_mt.spark.streams.kafka import KAFKA, KafkaSource
+from dbt.adapters.spark_mt.spark.streams.offsets import KAFKA, KafkaSource
 from dbt.adapters.spark_mt.spark.types import columns_of, ddl_type
 
 if TYPE_CHECKING:
@@ -42,16 +43,16 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import Column, TableName
+    from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns, TableName
     from dbt.adapters.spark_mt.definition.definition import QueryContext, StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Position, Positions, SourcePositions
-    from dbt.adapters.spark_mt.definition.source_columns import SourceColumns
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.query.text import RelationRef
     from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession
     from dbt.adapters.spark_mt.spark.query_relations import Inspection, StandIns, ViewDefinition
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
+    from dbt.adapters.spark_mt.spark.stored_queries import StoredQueries, TextAt
 
     RangeRows = Callable[[VersionRange], str | None]
 
@@ -98,11 +99,14 @@ class PinnedQuery:
         text: The text to run in the session that pinned it; None if the query cannot be pinned.
         reason: Why not; empty otherwise.
         columns: Of its result.
+        text_at: Returns the text at other versions with the same columns; None where the session
+            has views of its own for it.
     """
 
     text: str | None
     reason: str = ""
     columns: tuple[Column, ...] = ()
+    text_at: TextAt | None = None
 
 
 class _NotPinnableError(Exception):
@@ -137,10 +141,12 @@ def pin_query(private: SparkSession, query: str, context: QueryContext, pins: Pi
 def _pinned(private: SparkSession, query: str, context: QueryContext, pins: Pins) -> PinnedQuery:
     try:
         with unlogged():
-            text = _Pinner(private, pins).pinned(query, context)
+            pinner = _Pinner(private, pins)
+            text = pinner.pinned(query, context)
             enter_context(private, context)
             if pins.recorded:  # whose names the caller looks for in the result
-                return PinnedQuery(text, columns=columns_of(analysed(private, text).schema))
+                columns = columns_of(analysed(private, text).schema)
+                return PinnedQuery(text, columns=columns, text_at=pinner.text_at)
             return _checked(private, pins.stand_ins.inserted(query, context), text)
     except _NotPinnableError as no:
         reason = str(no)
@@ -170,6 +176,7 @@ class _Pinner:
         self._streams = pins.streams
         self._stand_ins = pins.stand_ins
         self._inlined: dict[TableName, str] = {}
+        self.text_at: TextAt | None = None
 
     def pinned(self, text: str, context: QueryContext) -> str:
         """Pin one text in its own context; leaves the session in some context."""
@@ -185,6 +192,7 @@ class _Pinner:
         for _, name in inspection.matched:
             if name.parts in views and name not in self._inlined:
                 self._inlined[name] = self._inline(describe_view(self._spark, name))
+        self.text_at = None if self._inlined or self._replaced else partial(_at, inspection)
         return inspection.rewritten(self._place, self._alias)
 
     def _refuse_unknown(self, inspection: Inspection) -> None:
@@ -256,6 +264,16 @@ class _Pinner:
         return inner, alias
 
 
+def _at(inspection: Inspection, versions: Mapping[str, int]) -> str:
+    """Return the text of a query without views at versions of its sources."""
+
+    def place(ref: RelationRef, name: TableName) -> str:
+        version = None if ref.pinned else versions.get(str(name))
+        return name.sql if version is None else FORMAT.at(name.sql, version)
+
+    return inspection.rewritten(place)
+
+
 _ATTEMPTS = 5
 _RESULT = "__materialized_table_result"
 _CHANGES = "__materialized_table_changes_"
@@ -267,11 +285,16 @@ class QueryRows:
     """Texts of a definition's query over the rows that a refresh reads."""
 
     def __init__(
-        self, sources: SparkSourceReader, tables: SparkTables, details: TableDetails
+        self,
+        sources: SparkSourceReader,
+        tables: SparkTables,
+        details: TableDetails,
+        stored: StoredQueries,
     ) -> None:
         self._sources = sources
         self._tables = tables
         self._details = details
+        self._stored = stored
 
     def whole(
         self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun
@@ -284,11 +307,15 @@ class QueryRows:
         """
         _raise_if_processed(definition)
         resolved = definition.resolved
+        text = self._stored.text_at(resolved, run.positions)
+        if text is not None:
+            return content_query(resolved, text), run.positions
         recorded = resolved.source_columns
         pins = Pins(_versions(run), _whole_logs(session, run), recorded=recorded)
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is not None:
             raise_if_unfit(definition, pinned.columns)
+            self._stored.keep_text(resolved, run.positions, pinned.text_at)
             return content_query(resolved, pinned.text), run.positions
         return self._settled(session, definition, run, pinned.reason)
 

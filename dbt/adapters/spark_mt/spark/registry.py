@@ -2,41 +2,82 @@
 
 Neither is authoritative: the tables are. Losing them costs the speed of listings and the history of
 refreshes, and `repair` rebuilds the registry.
+
+Columns stay as they are. A later release adds keys to the JSON of the column `facts`: a missing key
+has a default, and an unknown key is ignored.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import logging
+from typing import TYPE_CHECKING, TypeVar
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
-from dbt.adapters.spark_mt.definition.job import Job, JobStatus
-from dbt.adapters.spark_mt.spark.system_rows import (
-    RowReader,
-    entry_of,
-    job_of,
-    job_row,
-    known_of,
-    named,
-    table_row,
-)
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.freshness import Freshness
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.positions import encode_positions
+from dbt.adapters.spark_mt.execution.ports import KnownTable, RegistryEntry, known_table
 from dbt.adapters.spark_mt.spark.system_table import SCHEMA, TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import Row, SparkSession
 
-    from dbt.adapters.spark_mt.execution.ports import RegistryEntry
-    from dbt.adapters.spark_mt.execution.registry_entry import KnownTable
+    from dbt.adapters.spark_mt.definition.definition import Pairs
     from dbt.adapters.spark_mt.planning.steps import Register
     from dbt.adapters.spark_mt.spark.catalog import NewestVersions
     from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value
 
+    Read = TypeVar("Read", KnownTable, Job)
 
-_IS_TABLE = "coalesce(kind, 'TABLE') = 'TABLE'"
-"""A row without a kind is older than the log of refreshes."""
-_LATEST_TABLE = "max_by(struct(*), struct(recorded_at_ms, generation, seq))"
-_LATEST_JOB = "max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING'))"
+
+FORMAT_VERSION = 1
+"""The major version of the `facts` of a table's row; those without a number have this one."""
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, MaterializedTableError)
+_log = logging.getLogger(__name__)
+MOST_ROWS = 500
+"""How many rows go into one commit: they are literals of one statement."""
+
+
+class RowReader:
+    """Reader of rows one by one, so that an unreadable row does not affect the others.
+
+    Such a row is left out, and named once in the log.
+    """
+
+    def __init__(self) -> None:
+        self._named: set[tuple[str, int]] = set()
+
+    def each(
+        self, rows: Iterable[Row], catalog: str, read: Callable[[Row, str], Read]
+    ) -> tuple[Read, ...]:
+        """Return the values of the readable ones of `rows`."""
+        found = (self._one(row, catalog, read) for row in rows)
+        return tuple(each for each in found if each is not None)
+
+    def _one(self, row: Row, catalog: str, read: Callable[[Row, str], Read]) -> Read | None:
+        try:
+            return read(row, catalog)
+        except _DAMAGE as error:
+            name = ".".join((catalog, str(row["schema_name"]), str(row["table_name"])))
+            if (key := (name, row["recorded_at_ms"])) not in self._named:
+                self._named.add(key)
+                _log.warning(
+                    "The registry's row of %s cannot be read and is left out (%s: %s). Upgrade "
+                    "dbt-spark-mt if a newer release wrote it; otherwise `spark-mt repair` writes "
+                    "it again from the table.",
+                    name,
+                    type(error).__name__,
+                    error,
+                )
+        return None
+
+
+_BY_START = "ORDER BY latest.started_at_ms DESC"
 
 
 class SparkSystemLog:
@@ -62,8 +103,7 @@ class SparkSystemLog:
     def remove(self, name: TableName) -> None:
         """Append the row that says that a table is gone."""
         now = self._now_ms()
-        row: dict[str, Value] = {**named("TABLE", name, now), "dropped": True}
-        self._table.append(name.catalog or "", [row], now)
+        self._table.append(name.catalog or "", [_gone_row(name, now)], now)
 
     def append(self, *jobs: Job, tables: Sequence[Register] = ()) -> int:
         """Append a row about each job and each table, all in one commit; they are of one catalog.
@@ -83,19 +123,15 @@ class SparkSystemLog:
 
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name."""
-        query = (
-            f"SELECT latest.* FROM (SELECT {_LATEST_TABLE} AS latest FROM {{table}} "
-            f"WHERE {_IS_TABLE} GROUP BY schema_name, table_name) "
-            "WHERE NOT latest.dropped AND latest.facts IS NOT NULL "
-            "ORDER BY latest.schema_name, latest.table_name"
-        )
+        order = "ORDER BY latest.schema_name, latest.table_name"
+        query = f"SELECT latest.* {_newest_tables()} AND latest.facts IS NOT NULL {order}"
         return self._reader.each(self._table.rows(catalog, query), catalog, known_of)
 
     def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
         """Append a row for the refresh handler of each table, all in one commit."""
         now = self._now_ms()
         rows: list[dict[str, Value]] = [
-            {**named("HANDLER", name, now), "facts": handler.decode()}
+            {**_named("HANDLER", name, now), "facts": handler.decode()}
             for name, handler in handlers.items()
         ]
         if rows:
@@ -105,7 +141,7 @@ class SparkSystemLog:
         """Return the serialized refresh handler of a table; empty without one."""
         query = (
             "SELECT max_by(facts, recorded_at_ms) AS facts FROM {table} WHERE kind = 'HANDLER' "
-            f"AND schema_name = {_text(name.schema or '')} AND table_name = {_text(name.name)}"
+            f"AND {_is_about(name)}"
         )
         rows = self._table.rows(name.catalog or "", query)
         return (rows[0]["facts"] or "").encode() if rows else b""
@@ -117,39 +153,29 @@ class SparkSystemLog:
             "WHERE kind = 'HANDLER' GROUP BY schema_name, table_name"
         )
         return {
-            TableName(row["table_name"], row["schema_name"], catalog): row["facts"].encode()
+            _name(row, catalog): row["facts"].encode()
             for row in self._table.rows(catalog, query)
             if row["facts"]
         }
 
     def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
         """Return the tables of one schema that exist, ordered by name."""
-        query = (
-            f"SELECT latest.* FROM (SELECT {_LATEST_TABLE} AS latest FROM {{table}} "
-            f"WHERE {_IS_TABLE} AND schema_name = {_text(schema)} GROUP BY table_name) "
-            "WHERE NOT latest.dropped ORDER BY latest.table_name"
-        )
-        rows = self._table.rows(catalog, query)
-        there = {row["tableName"] for row in self._tables(catalog, schema)} if rows else set()
+        newest = _newest_tables(f"schema_name = {_text(schema)}")
+        rows = self._table.rows(catalog, f"SELECT latest.* {newest} ORDER BY latest.table_name")
+        if not rows:
+            return ()
+        shown = self._spark.sql(f"SHOW TABLES IN {quote(catalog)}.{quote(schema)}").collect()
+        there = {row["tableName"] for row in shown}
         return tuple(entry_of(row, catalog) for row in rows if row["table_name"] in there)
 
     def known(self, catalog: str) -> tuple[TableName, ...]:
         """Return every table of a catalog with a row that was not dropped, ordered by name."""
-        query = (
-            f"SELECT latest.schema_name, latest.table_name FROM (SELECT {_LATEST_TABLE} AS latest "
-            f"FROM {{table}} WHERE {_IS_TABLE} GROUP BY schema_name, table_name) "
-            "WHERE NOT latest.dropped ORDER BY 1, 2"
-        )
-        rows = self._table.rows(catalog, query)
-        return tuple(TableName(row["table_name"], row["schema_name"], catalog) for row in rows)
+        query = f"SELECT latest.schema_name, latest.table_name {_newest_tables()} ORDER BY 1, 2"
+        return tuple(_name(row, catalog) for row in self._table.rows(catalog, query))
 
     def knows(self, name: TableName) -> bool:
         """Whether there is a row for `name`, also where no such table exists any more."""
-        query = (
-            f"SELECT 1 FROM (SELECT {_LATEST_TABLE} AS latest FROM {{table}} WHERE {_IS_TABLE} "
-            f"AND schema_name = {_text(name.schema or '')} AND table_name = {_text(name.name)}) "
-            "WHERE NOT latest.dropped"
-        )
+        query = f"SELECT 1 {_newest_tables(_is_about(name))}"
         return bool(self._table.rows(name.catalog or "", query))
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
@@ -168,18 +194,15 @@ class SparkSystemLog:
 
     def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
         """Return the newest jobs of each table with a heartbeat since an instant."""
-        query = (
-            f"SELECT latest.* FROM (SELECT {_LATEST_JOB} AS latest FROM {{table}} "
-            f"WHERE kind = 'JOB' AND recorded_at_ms >= {since_ms} GROUP BY job_id) "
+        most = (
             "QUALIFY row_number() OVER (PARTITION BY latest.schema_name, latest.table_name "
             f"ORDER BY latest.started_at_ms DESC) <= {per_table}"
         )
-        return self._reader.each(self._table.rows(catalog, query), catalog, job_of)
+        return self._jobs(catalog, f"recorded_at_ms >= {since_ms}", most)
 
     def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
         """Return the newest jobs of a table, the newest first."""
-        condition = f"schema_name = {_text(name.schema or '')} AND table_name = {_text(name.name)}"
-        return self._jobs(name.catalog or "", condition, f"LIMIT {limit}")
+        return self._jobs(name.catalog or "", _is_about(name), f"{_BY_START} LIMIT {limit}")
 
     def last_scheduled(self, catalog: str) -> dict[TableName, int]:
         """Return the newest scheduled time of each table that was run for."""
@@ -188,21 +211,31 @@ class SparkSystemLog:
             "WHERE kind = 'JOB' AND status IN ('FINISHED', 'SKIPPED') "
             "AND scheduled_at_ms IS NOT NULL GROUP BY schema_name, table_name"
         )
-        return {
-            TableName(row["table_name"], row["schema_name"], catalog): row["at"]
-            for row in self._table.rows(catalog, query)
-        }
+        return {_name(row, catalog): row["at"] for row in self._table.rows(catalog, query)}
 
-    def _jobs(self, catalog: str, condition: str, limit: str = "") -> tuple[Job, ...]:
+    def _jobs(self, catalog: str, condition: str, most: str = _BY_START) -> tuple[Job, ...]:
         query = (
-            f"SELECT latest.* FROM (SELECT {_LATEST_JOB} AS latest FROM {{table}} "
-            f"WHERE kind = 'JOB' AND {condition} GROUP BY job_id) "
-            f"ORDER BY latest.started_at_ms DESC {limit}"
+            "SELECT latest.* FROM (SELECT max_by(struct(*), struct(recorded_at_ms, "
+            "status <> 'RUNNING')) AS latest FROM {table} "
+            f"WHERE kind = 'JOB' AND {condition} GROUP BY job_id) {most}"
         )
         return self._reader.each(self._table.rows(catalog, query), catalog, job_of)
 
-    def _tables(self, catalog: str, schema: str) -> list[Row]:
-        return self._spark.sql(f"SHOW TABLES IN {quote(catalog)}.{quote(schema)}").collect()
+
+def _newest_tables(condition: str = "true") -> str:
+    """Return FROM and WHERE for the newest rows, as `latest`, of tables that were not dropped.
+
+    A row without a kind is older than the log of refreshes.
+    """
+    return (
+        "FROM (SELECT max_by(struct(*), struct(recorded_at_ms, generation, seq)) AS latest "
+        f"FROM {{table}} WHERE coalesce(kind, 'TABLE') = 'TABLE' AND {condition} "
+        "GROUP BY schema_name, table_name) WHERE NOT latest.dropped"
+    )
+
+
+def _is_about(name: TableName) -> str:
+    return f"schema_name = {_text(name.schema or '')} AND table_name = {_text(name.name)}"
 
 
 def _text(value: str) -> str:
@@ -210,8 +243,8 @@ def _text(value: str) -> str:
     return quote_text(value).replace("{", "{{").replace("}", "}}")
 
 
-MOST_ROWS = 500
-"""How many rows go into one commit: they are literals of one statement."""
+def _name(row: Row, catalog: str) -> TableName:
+    return TableName(row["table_name"], row["schema_name"], catalog)
 
 
 class SparkScan:
@@ -234,12 +267,7 @@ class SparkScan:
 
 
 class SparkCorrections:
-    """Writer of many rows of the registry.
-
-    Args:
-        table: The registry.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
-    """
+    """Writer of many rows of the registry."""
 
     def __init__(self, table: SystemTable, now_ms: Callable[[], int]) -> None:
         self._table = table
@@ -248,21 +276,198 @@ class SparkCorrections:
     def correct(self, catalog: str, there: Sequence[Register], gone: Sequence[TableName]) -> None:
         """Write the rows of tables that are there and of those that are gone."""
         now = self._now_ms()
-        rows = [*(table_row(step, now) for step in there), *(_dropped(name, now) for name in gone)]
+        rows = [*(table_row(step, now) for step in there), *(_gone_row(name, now) for name in gone)]
         for start in range(0, len(rows), MOST_ROWS):
             self._table.append(catalog, rows[start : start + MOST_ROWS], now)
 
 
-def _dropped(name: TableName, now_ms: int) -> dict[str, Value]:
-    return {
-        "kind": "TABLE",
-        "schema_name": name.schema or "",
-        "table_name": name.name,
-        "recorded_at_ms": now_ms,
-        "dropped": True,
-    }
+def _gone_row(name: TableName, now_ms: int) -> dict[str, Value]:
+    return {**_named("TABLE", name, now_ms), "dropped": True}
 
 
 def _unquoted(name: str) -> str:
     """SHOW SCHEMAS quotes names where a statement would have to."""
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def _named(kind: str, name: TableName, now_ms: int) -> dict[str, Value]:
+    """Return the columns that rows about tables begin with."""
+    return {
+        "kind": kind,
+        "schema_name": name.schema or "",
+        "table_name": name.name,
+        "recorded_at_ms": now_ms,
+    }
+
+
+def table_row(step: Register, now_ms: int) -> dict[str, Value]:
+    """Return the row of a table in the registry; `now_ms` is milliseconds since the epoch, UTC."""
+    definition, table = step.definition, known_table(step, now_ms)
+    facts = {
+        "asked_refresh_mode": table.declared_refresh_mode,
+        "status_reason": table.status_reason,
+        "zone": table.zone,
+        "formatters": table.formatters,
+        "reads": table.reads,
+        "derived_from": table.derived_from,
+        "rows": table.rows,
+    }
+    return {
+        **_named("TABLE", definition.name, now_ms),
+        "table_id": definition.table_id,
+        "generation": definition.generation,
+        "seq": step.seq,
+        "refresh_mode": definition.resolved.refresh_mode.value,
+        "freshness": definition.resolved.freshness.sql,
+        "status": definition.status.value,
+        "last_refresh_at_ms": step.refresh.started_at_ms if step.refresh else None,
+        "lag_seconds": None,  # a lag that is stored is not true later; releases before wrote 0
+        "positions": json.dumps(encode_positions(step.positions or {})),
+        "dropped": False,
+        "facts": json.dumps(facts),
+    }
+
+
+def known_of(row: Row, catalog: str) -> KnownTable:
+    """Return the known table of a row, for a manager; the row must have `facts`.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError, MaterializedTableError: It cannot be read.
+    """
+    facts = json.loads(row["facts"])
+    if (version := facts.get("format", FORMAT_VERSION)) != FORMAT_VERSION:
+        raise ValueError(f"its format is {version}, and this release reads {FORMAT_VERSION}")  # noqa: TRY003, EM102
+    derived_from = facts.get("derived_from")
+    return KnownTable(
+        name=_name(row, catalog),
+        table_id=row["table_id"],
+        generation=row["generation"],
+        refresh_mode=RefreshMode(row["refresh_mode"]),
+        declared_refresh_mode=facts.get("asked_refresh_mode", "AUTOMATIC"),
+        freshness=Freshness.of_stored(row["freshness"]),
+        status=RefreshStatus(row["status"]),
+        status_reason=facts.get("status_reason", ""),
+        zone=facts.get("zone", "UTC"),
+        formatters=_read_pairs(facts.get("formatters", [])),
+        reads=tuple(facts.get("reads", [])),
+        derived_from=None if derived_from is None else _read_pairs(derived_from),
+        last_refresh_at_ms=row["last_refresh_at_ms"],
+        rows=facts.get("rows"),
+        recorded_at_ms=row["recorded_at_ms"],
+    )
+
+
+def entry_of(row: Row, catalog: str) -> RegistryEntry:
+    """Return the entry of a row, for a listing; from its columns, whatever `facts` holds."""
+    return RegistryEntry(
+        name=_name(row, catalog),
+        table_id=row["table_id"],
+        refresh_mode=row["refresh_mode"],
+        freshness=row["freshness"],
+        status=row["status"],
+        last_refresh_at_ms=row["last_refresh_at_ms"],
+        recorded_at_ms=row["recorded_at_ms"],
+    )
+
+
+def job_row(job: Job) -> dict[str, Value]:
+    """Return the row of a job in the log of refreshes."""
+    row: dict[str, Value] = {
+        **_named("JOB", job.table, job.last_heartbeat_ms),
+        "status": job.status.value,
+        "refresh_mode": job.refresh_mode,
+        "freshness": job.freshness,
+        "job_id": job.job_id,
+        "job_kind": job.kind.value,
+        "trigger": job.trigger,
+        "creates": job.creates,
+        "started_at_ms": job.started_at_ms,
+        "ended_at_ms": job.ended_at_ms,
+        "rows": job.rows,
+        "error": job.error,
+        **owner_columns(job.owner),
+        "scheduled_at_ms": job.scheduled_at_ms,
+    }
+    facts = _job_facts(job)
+    return {**row, "facts": facts} if facts else row
+
+
+_CHOICE = ("strategy", "reason")
+"""Keys in `facts` of a job: how its rows are computed."""
+
+
+def _job_facts(job: Job) -> str:
+    """Return what has no column: the choice of the strategy, and what a newer release stored."""
+    known = {"strategy": job.strategy, "reason": job.reason}
+    known = {key: text for key, text in known.items() if text}
+    if not known:
+        return job.unknown
+    more = json.loads(job.unknown) if job.unknown else {}
+    return json.dumps({**more, **known}, sort_keys=True)
+
+
+def _read_facts(text: str) -> tuple[dict[str, str], str]:
+    """Return the choice in `facts`, and the rest of them as text."""
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}, text
+    if not isinstance(found, dict) or not any(key in found for key in _CHOICE):
+        return {}, text
+    known = {key: str(found.pop(key)) for key in _CHOICE if key in found}
+    return known, json.dumps(found, sort_keys=True) if found else ""
+
+
+def job_of(row: Row, catalog: str) -> Job:
+    """Return the job of a row.
+
+    A process that ends the job of another one writes the row again, so `facts` is kept.
+
+    Raises:
+        ValueError, KeyError, TypeError: It cannot be read.
+    """
+    chosen, unknown = _read_facts(row["facts"] or "")
+    return Job(
+        job_id=row["job_id"],
+        table=_name(row, catalog),
+        kind=JobKind(row["job_kind"]),
+        status=JobStatus(row["status"]),
+        started_at_ms=row["started_at_ms"],
+        last_heartbeat_ms=row["recorded_at_ms"],
+        owner=owner_of(row),
+        trigger=row["trigger"] or "",
+        creates=bool(row["creates"]),
+        refresh_mode=row["refresh_mode"] or "",
+        freshness=row["freshness"] or "",
+        ended_at_ms=row["ended_at_ms"],
+        rows=row["rows"],
+        error=row["error"] or "",
+        scheduled_at_ms=row["scheduled_at_ms"],
+        strategy=chosen.get("strategy", ""),
+        reason=chosen.get("reason", ""),
+        unknown=unknown,
+    )
+
+
+def owner_columns(owner: Owner) -> dict[str, Value]:
+    """Return the columns of a process."""
+    return {
+        "owner_host": owner.host,
+        "owner_pid": owner.pid,
+        "owner_process": owner.process,
+        "owner_user": owner.user,
+    }
+
+
+def owner_of(row: Row) -> Owner:
+    """Return the process that a row names."""
+    return Owner(
+        host=row["owner_host"],
+        pid=row["owner_pid"],
+        process=row["owner_process"] or "",
+        user=row["owner_user"] or "",
+    )
+
+
+def _read_pairs(items: list[list[str]]) -> Pairs:
+    return tuple((key, value) for key, value in items)

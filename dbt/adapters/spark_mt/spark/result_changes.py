@@ -7,7 +7,6 @@ and added again cancel out.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,8 @@ from dbt.adapters.spark_mt.resolution.columns import (
     stored_columns,
 )
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.query_relations import analysed
+from dbt.adapters.spark_mt.spark.input_size import sizes_of, total_of
+from dbt.adapters.spark_mt.spark.query_relations import analysed, has_rows
 from dbt.adapters.spark_mt.spark.query_rows import raise_if_unfit
 from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
 from dbt.adapters.spark_mt.spark.types import columns_of, ddl_type
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
     from dbt.adapters.spark_mt.definition.columns import PrimaryKey
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
 
 SMALLEST_RATIO = 20
 """How many times as large as a table its sources must be for partial sums to pay."""
-_SIZE = re.compile(r"sizeInBytes=([\d.E+]+) (B|[KMGTPE]iB)")
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _WEIGHT = "__materialized_table_weight"
 _WEIGHTS = (f"max({_WEIGHT})", f"min({_WEIGHT})")
 
@@ -94,6 +93,7 @@ class ResultChanges:
     Args:
         tables: Reads the changes of sources.
         rows: Returns which versions a refresh reads.
+        details: Reads what the catalog has of tables with partial sums.
     """
 
     def __init__(self, tables: SparkTables, rows: QueryRows, details: TableDetails) -> None:
@@ -113,7 +113,8 @@ class ResultChanges:
             kept: Keeps rows for as long as the change is used.
 
         Raises:
-            ChangeNotSupported: There is no rule for the query, or rows cannot be compared.
+            ChangeNotSupported: There is no rule for the query, rows cannot be compared, or the
+                first rows of a sorted result need rows that are not stored.
             CommitConflictError: Another refresh changed the partial sums first.
             RowsNotThereError: The partial sums are not those of the groups.
         """
@@ -129,13 +130,16 @@ class ResultChanges:
         found = result_change(tree, states, _own_rows(resolved, step), types)
         by_sums = self._by_sums(session, step, states, kept, needs_sums="K" in found.rules)
         found = _shared_once(by_sums or found, kept)
+        if found.unknown and has_rows(spark, found.unknown):
+            problem = "rows left the first ones, and rows that are not stored may follow them"
+            raise ChangeNotSupported(NotIncremental("TOP_ROWS_LEFT", problem))
         raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
         added = content_query(resolved, found.added)
         unique_by = _of_table(resolved, found.unique_by)
         removed = content_query(resolved, found.removed) if found.removed else ""
         if found.keys:
             change = TableChange(added, removed, unique_by, _keys(resolved, found))
-            return change if _has_rows(spark, change.keys) else TableChange()
+            return change if has_rows(spark, change.keys) else TableChange()
         if not removed:
             return TableChange(added, unique_by=unique_by)
         return _netted(resolved.columns, added, removed, unique_by, kept)
@@ -180,9 +184,9 @@ class ResultChanges:
         """
         key = (step.definition.table_id, step.definition.generation)
         if key not in self._paying:
-            sources = sum(_size(spark, state.after) for state in states.values())
-            own = _size(spark, _own_rows(step.definition.resolved, step))
-            self._paying[key] = sources >= SMALLEST_RATIO * own
+            own = _own_rows(step.definition.resolved, step)
+            relations = (own, *(state.after for state in states.values()))
+            self._paying[key] = sums_pay(*sizes_of(spark, relations))
         return self._paying[key]
 
     def _summed(
@@ -235,29 +239,28 @@ class ResultChanges:
         found = kept.keep_first(reader.weighted(range_, _WEIGHT), *_WEIGHTS)
         if not found.rows:
             return RelationStates(now, now)
-        columns = ", ".join(quote(c) for c in spark.sql(f"SELECT * FROM {now}").columns)
-        return RelationStates(_before(spark, range_), now, *_bags(found, columns))
+        columns = spark.sql(f"SELECT * FROM {now}").schema
+        bags = _bags(found, ", ".join(map(quote, columns.names)))
+        return RelationStates(_before(spark, range_, columns), now, *bags)
 
 
-def _size(spark: SparkSession, relation: str) -> float:
-    """Return about how many bytes the files of a relation have, as Spark's planner knows it."""
-    plan = spark.sql(f"EXPLAIN COST SELECT * FROM {relation}").collect()[0][0]
-    found = _SIZE.search(plan)
-    return float(found[1]) * 1024 ** _UNITS.index(found[2]) if found else 0.0
+def sums_pay(own: float | None, *sources: float | None) -> bool:
+    """Whether partial sums of a table pay, by the sizes of its files and of those of its sources.
+
+    They do not where a size is unknown: to build them costs as much as computing the query.
+    """
+    total = total_of(sources)
+    return own is not None and total is not None and total >= SMALLEST_RATIO * own
 
 
 def _shared_once(found: ResultChange, kept: KeptRows) -> ResultChange:
     """Compute the relations that the queries of a change share, each once."""
-    queries = (found.added, found.removed, found.keys)
+    queries = (found.added, found.removed, found.keys, found.unknown)
     names: dict[str, str] = {}
     for name, query in found.used(*queries):
         names[name] = kept.keep(_reading(query, names)).view
-    added, removed, keys = (_reading(query, names) for query in queries)
-    return replace(found, added=added, removed=removed, keys=keys, shared=())
-
-
-def _has_rows(spark: SparkSession, query: str) -> bool:
-    return bool(spark.sql(f"SELECT 1 FROM (\n{query}\n) LIMIT 1").collect())
+    added, removed, keys, unknown = (_reading(query, names) for query in queries)
+    return replace(found, added=added, removed=removed, keys=keys, unknown=unknown, shared=())
 
 
 def _reading(query: str, names: Mapping[str, str]) -> str:
@@ -283,22 +286,20 @@ def _bag(view: str, columns: str, sign: int, most: int) -> str:
     return f"({rows} WHERE {_WEIGHT} * {sign} > 0)"
 
 
-def _before(spark: SparkSession, range_: VersionRange) -> str:
+def _before(spark: SparkSession, range_: VersionRange, after: StructType) -> str:
     """Return the earlier state of a table, in the columns of the later one."""
-    relations = [
-        FORMAT.at(range_.name.sql, position.version) for position in (range_.after, range_.upto)
-    ]
-    before, after = (spark.sql(f"SELECT * FROM {relation}").schema for relation in relations)
+    relation = FORMAT.at(range_.name.sql, range_.after.version)
+    before = spark.sql(f"SELECT * FROM {relation}").schema
     types = [[(f.name, f.dataType) for f in schema] for schema in (before, after)]
     if types[0] == types[1]:
-        return relations[0]
+        return relation
     there = {field.name.lower() for field in before}
     columns = ", ".join(
         f"CAST({quote(f.name) if f.name.lower() in there else 'NULL'} AS {ddl_type(f.dataType)}) "
         f"AS {quote(f.name)}"
         for f in after
     )
-    return f"(SELECT {columns} FROM {relations[0]})"
+    return f"(SELECT {columns} FROM {relation})"
 
 
 def _own_rows(definition: ResolvedDefinition, step: ApplyChanges) -> str:

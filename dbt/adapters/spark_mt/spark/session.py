@@ -18,7 +18,13 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT, PACKAGES_KEY, with_delta
+from dbt.adapters.spark_mt.spark.delta.format import (
+    FORMAT,
+    PACKAGES_KEY,
+    WAREHOUSE,
+    check_log_store,
+    with_delta,
+)
 from dbt.adapters.spark_mt.spark.derby import check_metastore_is_free
 from dbt.adapters.spark_mt.spark.private_session import is_connect
 
@@ -31,7 +37,6 @@ if TYPE_CHECKING:
 
 _IMPLEMENTATION_KEY = "spark.sql.catalogImplementation"
 _DERBY_KEY = "spark.hadoop.javax.jdo.option.ConnectionURL"
-_WAREHOUSE_KEY = "spark.sql.warehouse.dir"
 _DERBY_DIRECTORY = re.compile(
     r"jdbc:derby:(?!//)(?:;(?:.*;)?databaseName=)?(?P<directory>(?:[A-Za-z]:)?[^;:=]+)(?:;|$)"
 )
@@ -70,12 +75,14 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
 
     Raises:
         UnsupportedSparkError: A table format is needed and none is known for the installed PySpark.
+        SingleDriverStorageError: The warehouse can be written by one driver only, and the user has
+            not confirmed that it is.
     """
     known = _known(requested)
     added = {
         "spark.app.name": "dbt-spark-mt",
         _IMPLEMENTATION_KEY: "hive",
-        _WAREHOUSE_KEY: str(home / "spark-warehouse"),
+        WAREHOUSE: str(home / "spark-warehouse"),
         **_QUIET,
         **_WHOLE_PLANS,
         **_KEPT_CODE,
@@ -85,6 +92,7 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
     derby = _derby(known, home)
     if derby is not None and _DERBY_KEY not in known:
         added[_DERBY_KEY] = f"jdbc:derby:;databaseName={derby};create=true"
+    check_log_store(known.get(WAREHOUSE, ""), known.get)
     needed = {key: value for key, value in added.items() if key not in known}
     merged = with_delta(known)
     return SessionConfs({**needed, **requested, **merged}, derby)
@@ -93,9 +101,7 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
 def embedded_metastore(requested: Mapping[str, str], home: Path) -> Path | None:
     """Return the directory of the Derby metastore that a new Spark would open; None without one.
 
-    Args:
-        requested: The user's confs.
-        home: Where the metastore is unless the confs say otherwise.
+    It is below `home` unless the user's confs say otherwise.
     """
     return _derby(_known(requested), home)
 
@@ -261,7 +267,9 @@ def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = Fal
     Raises:
         ConnectMissingError: Packages that Spark Connect needs are not installed.
     """
-    _require_connect()
+    missing = [package for module, package in _CONNECT_MODULES.items() if not _is_there(module)]
+    if missing:
+        raise ConnectMissingError(packages=", ".join(missing))
     from pyspark.sql import SparkSession
 
     quiet_python_loggers()
@@ -319,7 +327,10 @@ def quiet_python_loggers() -> None:
 def _start(confs: SessionConfs, log: Path) -> None:
     from pyspark import SparkConf, SparkContext
 
-    _require_java()
+    home = os.environ.get("JAVA_HOME")
+    at_home = home is not None and (Path(home) / "bin" / "java").exists()
+    if not at_home and shutil.which("java") is None:
+        raise JavaMissingError(javaHome=home or "not set")
     if confs.derby is not None:
         check_metastore_is_free(confs.derby)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -357,12 +368,6 @@ def _be_impatient(spark: SparkSession) -> None:
     spark.client.set_retry_policies([NearPolicy(max_backoff=_NEAR_BACKOFF_MS)])
 
 
-def _require_connect() -> None:
-    missing = [package for module, package in _CONNECT_MODULES.items() if not _is_there(module)]
-    if missing:
-        raise ConnectMissingError(packages=", ".join(missing))
-
-
 def _is_there(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
@@ -370,21 +375,9 @@ def _is_there(module: str) -> bool:
         return False
 
 
-def _require_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    at_home = home is not None and (Path(home) / "bin" / "java").exists()
-    if not at_home and shutil.which("java") is None:
-        raise JavaMissingError(javaHome=home or "not set")
-
-
 @dataclass(frozen=True, slots=True)
 class StageProgress:
-    """The tasks of the stages that run now, of all jobs of the driver.
-
-    Args:
-        ended: How many have ended.
-        tasks: How many there are.
-    """
+    """The tasks of the stages that run now, of all jobs of the driver, and how many have ended."""
 
     ended: int
     tasks: int

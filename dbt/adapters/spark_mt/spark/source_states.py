@@ -6,11 +6,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from dbt.adapters.spark_mt.definition.freshness import SourceActivity
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, OffsetPosition
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
-from dbt.adapters.spark_mt.execution.source_states import Unread, state_of
+from dbt.adapters.spark_mt.execution.table_history import Unread, state_of
 from dbt.adapters.spark_mt.execution.table_loader import readable_definition
 from dbt.adapters.spark_mt.spark.catalog import NoTable
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -18,14 +20,17 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition, VersionedPosition
-    from dbt.adapters.spark_mt.execution.source_states import TableState
     from dbt.adapters.spark_mt.execution.table_format import TableLog
-    from dbt.adapters.spark_mt.execution.table_history import Commit
+    from dbt.adapters.spark_mt.execution.table_history import Commit, TableState
     from dbt.adapters.spark_mt.spark.catalog import TableDetails
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 
 
 _V = TypeVar("_V")
+_RECENT = 10
+"""The newest commits of a source, from which it is known how often it changes."""
+_MANY_FILES = 100
+_SMALL_FILE_BYTES = 1024 * 1024
 _MOST = 20_000
 """How many answers are kept of each kind; some 10 MB."""
 
@@ -100,6 +105,25 @@ class SparkSourceStates:
             before = self._state(source, search.location, search.change.version - 1)
             return Unread(search.change.timestamp_ms, before and replace(before, is_newest=False))
         return Unread(None, self._state(source, search.location, search.upto))
+
+    def activity(self, source: TableName) -> SourceActivity | None:
+        """As `SourceStates.activity`, by three small reads."""
+        location = self._location(source)
+        newest = self._newest_version(source, location) if location else -1
+        if newest < 0:
+            return None
+        commits = min(newest, _RECENT)
+        first, last = (self._log.commit(location, at) for at in (newest - commits, newest))
+        rate = None
+        if commits and first is not None and last is not None:
+            rate = (last.timestamp_ms - first.timestamp_ms) / 1000 / commits
+        size = self._log.size(location)
+        if size is None:
+            return SourceActivity(str(source), rate)
+        files, mean = size[0], size[1] // max(size[0], 1)
+        is_small = files >= _MANY_FILES and mean < _SMALL_FILE_BYTES
+        statement = FORMAT.compaction.format(table=source.sql) if is_small else ""
+        return SourceActivity(str(source), rate, files, mean, statement)
 
     def forget(self) -> None:
         """Ask the catalog again where tables live and how they are defined."""

@@ -29,15 +29,14 @@ from dbt.adapters.spark_mt.resolution.source_columns import field_names
 from dbt.adapters.spark_mt.spark.binding import current_columns
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.streams.files import FilesSource
-from dbt.adapters.spark_mt.spark.streams.kafka import KAFKA, KafkaSource
+from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
+from dbt.adapters.spark_mt.spark.streams.offsets import KAFKA, FilesSource, KafkaSource
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.columns import FieldName, TableName
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition
-    from dbt.adapters.spark_mt.definition.source_columns import FieldName
     from dbt.adapters.spark_mt.execution.table_format import TableLog
     from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetail, TableDetails
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
@@ -246,6 +245,7 @@ class SparkSourceReader:
         if not (range_.is_empty or after == BEFORE_ALL or self.is_readable(source, after)):
             return ChangeExtent(self._why_unreadable(range_))
         with self._sessions.open() as session:
+            session.configure(FEW_ROWS)  # those of the log
             return self._tables.changes(session.spark).extent(range_)
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:

@@ -90,21 +90,25 @@ class SumsTables:
     def find(self, spark: SparkSession, step: ApplyChanges, sums: PartialSums) -> StoredSums | None:
         """Return the stored sums of a table; None where there are none that can be used."""
         name = sums_name(step, sums)
-        self._details.forget(name)
-        detail = self._details.of(name)
-        if isinstance(detail, NoTable):
-            return None
-        newest = self._tables.log.newest(detail.location)
-        commits = self._tables.log.backwards(detail.location)
+        location, newest = self._newest(name)
+        commits = self._tables.log.backwards(location) if location else ()
         ours = next((c for c in commits if c.metadata and c.metadata.positions is not None), None)
         if ours is None or ours.metadata is None or ours.metadata.positions is None:
             return None
-        is_foreign = self._tables.log.first_row_change(detail.location, ours.version + 1, newest)
+        is_foreign = self._tables.log.first_row_change(location, ours.version + 1, newest)
         types = {f.name: ddl_type(f.dataType) for f in spark.table(name.sql).schema}
         if is_foreign is not None or tuple(types) != sums.sums.columns:
             return None
         table = TableColumns(name, sums.sums.columns)
         return StoredSums(table, sums.keys, newest, ours.metadata.positions, types)
+
+    def _newest(self, name: TableName) -> tuple[str, int]:
+        """Return where a table lives now, and its newest version; nothing and -1 for none."""
+        self._details.forget(name)
+        detail = self._details.of(name)
+        if isinstance(detail, NoTable):
+            return "", -1
+        return detail.location, self._tables.log.newest(detail.location)
 
     def build(
         self,
@@ -126,9 +130,7 @@ class SumsTables:
             return None
         self.remove(spark, step.definition.name.catalog, step.definition.table_id, but=name)
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
-        self._details.forget(name)
-        detail = self._details.of(name)
-        newest = -1 if isinstance(detail, NoTable) else self._tables.log.newest(detail.location)
+        _, newest = self._newest(name)
         write = partial(self._tables.replace, spark, name, query, by_row=True)
         version = self._commit(spark, step, newest, write)
         self._details.forget(name)
@@ -199,14 +201,18 @@ class SumsTables:
         but: TableName | None = None,
     ) -> None:
         """Drop the sums of a materialized table, except one table of them."""
-        where = _schema(catalog)
-        if not spark.catalog.databaseExists(where):
-            return
-        for row in spark.sql(f"SHOW TABLES IN {where} LIKE '{_PREFIX}{table_id}_*'").collect():
-            name = _named(catalog, row["tableName"])
+        for name in self.names(spark, catalog, table_id):
             if but is None or name != but:
                 spark.sql(f"DROP TABLE IF EXISTS {name.sql}")
                 self._details.forget(name)
+
+    def names(self, spark: SparkSession, catalog: str | None, table_id: str) -> list[TableName]:
+        """Return the tables that have sums of a materialized table."""
+        where = _schema(catalog)
+        if not spark.catalog.databaseExists(where):
+            return []
+        rows = spark.sql(f"SHOW TABLES IN {where} LIKE '{_PREFIX}{table_id}_*'").collect()
+        return [_named(catalog, row["tableName"]) for row in rows]
 
 
 def sums_name(step: ApplyChanges, sums: PartialSums) -> TableName:

@@ -14,22 +14,30 @@ from dbt.adapters.spark_mt.definition.job import JobKind
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, SILENCE_MS
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.errors import (
+    failure_of,
+    is_spark_error,
+    suppress_spark_errors,
+    unlogged,
+)
+from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import Row, SparkSession
 
     from dbt.adapters.spark_mt.spark.catalog import SparkTables
-    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 
     Value = str | int | bool | None
     RunInBackground = Callable[[Callable[[], None]], object]
 
 
 SCHEMA = "materialized_table_system"
-RETAINED_MS = 3600 * 1000
+_RETAINED_MS = 3600 * 1000
+_LOOKS, _LOOK_EVERY_S = 20, 0.1
+"""How often, and how long after each other, a table is looked for that another process makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +49,11 @@ class Layout:
         columns: Types by name.
         superseded: Returns the statement that deletes the rows that no reader needs, from the
             table's full name and the current instant in milliseconds since the epoch, UTC.
-        make_view: Makes the views over it, in a catalog.
     """
 
     table: str
     columns: Mapping[str, str]
     superseded: Callable[[str, int], str]
-    make_view: Callable[[SparkSession, str], None]
 
     def name(self, catalog: str) -> str:
         """Return the full name, quoted."""
@@ -58,77 +64,8 @@ class Layout:
         return TableName(self.table, SCHEMA, catalog)
 
 
-def create(spark: SparkSession, catalog: str, layout: Layout) -> None:
-    """Make schema, table and views; other processes may do the same at this moment."""
-    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")
-    try:
-        with unlogged():
-            _create_table(spark, catalog, layout)
-            layout.make_view(spark, catalog)
-    except Exception as error:
-        if not is_spark_error(error):
-            raise
-        failure = failure_of(error)
-        if not (failure.is_conflict or failure.is_existing_table):  # another process makes it
-            raise
-
-
-def complete(spark: SparkSession, catalog: str, layout: Layout) -> bool:
-    """Add the columns that an older release's table lacks; whether there were any."""
-    name = layout.name(catalog)
-    there = {field.name.lower() for field in spark.table(name).schema.fields}
-    missing = [f"{quote(n)} {t}" for n, t in layout.columns.items() if n not in there]
-    if missing:
-        spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(missing)})")
-        layout.make_view(spark, catalog)
-    return bool(missing)
-
-
-def keep_small(tables: SparkTables, spark: SparkSession, catalog: str, layout: Layout) -> None:
-    """Remove files that no reader needs, and keep few commits of an older table, too."""
-    name = layout.table_name(catalog)
-    rows = spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
-    there = {row["key"]: row["value"] for row in rows}
-    wanted = tables.format.system_properties
-    others = {key: value for key, value in wanted.items() if there.get(key) != value}
-    if others:
-        tables.set_properties(spark, name, others)
-    tables.vacuum(spark, name, RETAINED_MS)
-
-
-def _create_table(spark: SparkSession, catalog: str, layout: Layout) -> None:
-    """Make the table; if its directory exists, wait for the other process, or take it over.
-
-    The format may fill the directory before the catalog has the table. A process that was killed in
-    between leaves it there.
-    """
-    columns = ", ".join(f"{quote(name)} {type_}" for name, type_ in layout.columns.items())
-    statement = f"CREATE TABLE IF NOT EXISTS {layout.name(catalog)}"
-    try:
-        properties = ", ".join(
-            f"{quote_text(key)} = {quote_text(value)}"
-            for key, value in FORMAT.system_properties.items()
-        )
-        spark.sql(f"{statement} ({columns}) USING {FORMAT.name} TBLPROPERTIES ({properties})")
-    except Exception as error:
-        if not (is_spark_error(error) and failure_of(error).is_taken_directory):
-            raise
-        location = failure_of(error).parameter("tableLocation")
-        if not _appears(spark, catalog, layout):
-            spark.sql(f"{statement} USING {FORMAT.name} LOCATION {quote_text(location)}")
-
-
-def _appears(spark: SparkSession, catalog: str, layout: Layout) -> bool:
-    """Whether the table of another process is there within two seconds."""
-    for _ in range(20):
-        if spark.catalog.tableExists(layout.name(catalog)):
-            return True
-        time.sleep(0.1)
-    return False
-
-
 VIEW = "jobs"
-REGISTRY, LEASES = "registry", "leases"
+TABLE, LEASES = "registry", "leases"
 _SILENCE = f"IF(latest.job_kind = '{JobKind.CONTINUOUS.value}', {HOST_SILENCE_MS}, {SILENCE_MS})"
 _HELD = """
 LEFT JOIN (
@@ -158,7 +95,7 @@ WHERE latest.recorded_at_ms >= now_ms - {KEPT_MS}
 """
 
 
-def make_jobs_view(spark: SparkSession, catalog: str) -> None:
+def _make_jobs_view(spark: SparkSession, catalog: str) -> None:
     """Make the view; only Spark's own catalog surely has views.
 
     A catalog has the table of leases once it had a manager.
@@ -166,18 +103,17 @@ def make_jobs_view(spark: SparkSession, catalog: str) -> None:
     if catalog != "spark_catalog":
         return
     schema = f"{quote(catalog)}.{SCHEMA}"
-    if not spark.catalog.tableExists(f"{schema}.{REGISTRY}"):
+    if not spark.catalog.tableExists(f"{schema}.{TABLE}"):
         return
     managed = spark.catalog.tableExists(f"{schema}.{LEASES}")
     query = _QUERY.format(
-        registry=f"{schema}.{REGISTRY}",
+        registry=f"{schema}.{TABLE}",
         gone="lease IS NULL" if managed else "true",
         held=_HELD.format(leases=f"{schema}.{LEASES}") if managed else "",
     )
     spark.sql(f"CREATE OR REPLACE VIEW {schema}.{VIEW} AS {query}")
 
 
-TABLE = "registry"
 COLUMNS = {
     "kind": "STRING",
     "schema_name": "STRING",
@@ -214,11 +150,7 @@ COMPACT_EVERY = 64
 _LOGGER = logging.getLogger(__name__)
 _VACUUM_EVERY = 4
 _ATTEMPTS = 5
-_CHEAP = {
-    **FORMAT.confs.small_commits,
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
+_CHEAP = {**FORMAT.confs.small_commits, **FEW_ROWS}
 """A commit of a few rows then takes half the time; no reader needs the statistics of such files."""
 _ORDER = (
     "struct(IF({of}.kind = 'MANAGER', {of}.seq, 0), {of}.recorded_at_ms, "
@@ -248,7 +180,7 @@ def at_once(action: Callable[[], None]) -> None:
     action()
 
 
-REGISTRY_LAYOUT = Layout(TABLE, COLUMNS, _superseded, make_jobs_view)
+REGISTRY_LAYOUT = Layout(TABLE, COLUMNS, _superseded)
 
 
 class SystemTable:
@@ -293,11 +225,7 @@ class SystemTable:
         Returns:
             The version of the commit; -1 where Spark does not report it.
         """
-        statement = self._insertion(catalog, rows)
-        with self._cheap_session() as session:
-            insert = partial(session.spark.sql, statement)
-            write = partial(self._tables.commit, session.spark, "", None, insert)
-            version = self._append(session, catalog, write)
+        version = self._insert(catalog, rows)
         if version and version % self._compact_every == 0:
             self._in_background(partial(self._compact, catalog, version, now_ms))
         return -1 if version is None else version
@@ -308,18 +236,7 @@ class SystemTable:
         Returns:
             Whether it was appended; of several that try at once, a single one succeeds.
         """
-        statement = self._insertion(catalog, [row])
-        with self._cheap_session() as session:
-            insert = partial(session.spark.sql, statement)
-            write = partial(self._tables.commit, session.spark, "", number, insert, fence)
-            return self._append(session, catalog, write) is not None
-
-    @contextmanager
-    def _cheap_session(self) -> Iterator[PrivateSession]:
-        with self._sessions.open() as session:
-            for key, value in _CHEAP.items():
-                session.spark.conf.set(key, value)
-            yield session
+        return self._insert(catalog, [row], number, fence) is not None
 
     def rows(self, catalog: str, query: str) -> list[Row]:
         """Run a query over `{table}`; without the table there are no rows."""
@@ -333,13 +250,36 @@ class SystemTable:
             if failure_of(error).is_missing_table:
                 return []
             with self._sessions.open() as session:
-                if not complete(session.spark, catalog, self._layout):
+                if not self._complete(session.spark, catalog):
                     raise
         return self._spark.sql(statement).collect()
 
-    def _append(
+    @contextmanager
+    def _cheap_session(self) -> Iterator[SparkSession]:
+        with self._sessions.open() as session:
+            session.configure(_CHEAP)
+            yield session.spark
+
+    def _insert(
         self,
-        session: PrivateSession,
+        catalog: str,
+        rows: Sequence[Mapping[str, Value]],
+        number: int | None = None,
+        fence: str = "",
+    ) -> int | None:
+        """Append rows in one commit, with a fence where there is a number; return its version."""
+        columns = self._layout.columns
+        values = ", ".join(f"({', '.join(_literal(row.get(c)) for c in columns)})" for row in rows)
+        names = ", ".join(map(quote, columns))
+        statement = f"INSERT INTO {self._layout.name(catalog)} ({names}) VALUES {values}"
+        with self._cheap_session() as spark:
+            insert = partial(spark.sql, statement)
+            commit = partial(self._tables.commit, spark, "", number, insert, fence)
+            return self._attempt(spark, catalog, commit)
+
+    def _attempt(
+        self,
+        spark: SparkSession,
         catalog: str,
         commit: Callable[[], int | None],
         attempts: int = _ATTEMPTS,
@@ -349,50 +289,90 @@ class SystemTable:
                 return commit()
         except Exception as error:
             ours = attempts > 1 and is_spark_error(error)
-            if not (ours and self._mended(session.spark, catalog, error)):
+            if not (ours and self._mended(spark, catalog, error)):
                 raise
-        return self._append(session, catalog, commit, attempts - 1)
+        return self._attempt(spark, catalog, commit, attempts - 1)
 
     def _mended(self, spark: SparkSession, catalog: str, error: Exception) -> bool:
         """Whether what made an append fail is gone now."""
         failure = failure_of(error)
         if failure.is_missing_table:
-            create(spark, catalog, self._layout)
+            spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(catalog)}.{SCHEMA}")
+            # another process may make the same at this moment
+            with suppress_spark_errors(lambda other: other.is_conflict or other.is_existing_table):
+                self._create(spark, catalog)
+                _make_jobs_view(spark, catalog)
             return True
-        return failure.is_conflict or complete(spark, catalog, self._layout)
+        return failure.is_conflict or self._complete(spark, catalog)
+
+    def _create(self, spark: SparkSession, catalog: str) -> None:
+        """Make the table; if its directory exists, wait for the other process, or take it over.
+
+        The format may fill the directory before the catalog has the table. A process that was
+        killed in between leaves it there.
+        """
+        columns = ", ".join(
+            f"{quote(name)} {type_}" for name, type_ in self._layout.columns.items()
+        )
+        properties = ", ".join(
+            f"{quote_text(key)} = {quote_text(value)}"
+            for key, value in FORMAT.system_properties.items()
+        )
+        name = self._layout.name(catalog)
+        statement = f"CREATE TABLE IF NOT EXISTS {name}"
+        try:
+            spark.sql(f"{statement} ({columns}) USING {FORMAT.name} TBLPROPERTIES ({properties})")
+        except Exception as error:
+            if not (is_spark_error(error) and failure_of(error).is_taken_directory):
+                raise
+            for _ in range(_LOOKS):
+                if spark.catalog.tableExists(name):
+                    return
+                time.sleep(_LOOK_EVERY_S)
+            location = failure_of(error).parameter("tableLocation")
+            spark.sql(f"{statement} USING {FORMAT.name} LOCATION {quote_text(location)}")
+
+    def _complete(self, spark: SparkSession, catalog: str) -> bool:
+        """Add the columns that an older release's table lacks; whether there were any."""
+        name = self._layout.name(catalog)
+        there = {field.name.lower() for field in spark.table(name).schema.fields}
+        missing = [f"{quote(n)} {t}" for n, t in self._layout.columns.items() if n not in there]
+        if missing:
+            spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(missing)})")
+            _make_jobs_view(spark, catalog)
+        return bool(missing)
 
     def _compact(self, catalog: str, version: int, now_ms: int) -> None:
         """Delete superseded rows and merge files; another process may do the same meanwhile."""
         name = self._layout.name(catalog)
         try:
-            with self._cheap_session() as session:
-                session.spark.sql(self._layout.superseded(name, now_ms))
-                self._tables.compact(session.spark, self._layout.table_name(catalog))
+            with self._cheap_session() as spark:
+                spark.sql(self._layout.superseded(name, now_ms))
+                self._tables.compact(spark, self._layout.table_name(catalog))
                 # By version for statements, whose processes end before the fourth compaction. By
                 # count for a manager: compaction takes versions too, so that the versions of its
                 # appends may never be multiples of the interval.
                 self._compactions += 1
                 by_version = version % (_VACUUM_EVERY * self._compact_every) == 0
                 if by_version or self._compactions % _VACUUM_EVERY == 0:
-                    keep_small(self._tables, session.spark, catalog, self._layout)
+                    self._keep_small(spark, catalog)
         except Exception as error:  # noqa: BLE001 - the rows are written; the next time does it
             if not (is_spark_error(error) and failure_of(error).is_conflict):
                 _LOGGER.warning("%s was not compacted: %s", name, problem_of(error))
 
-    def _insertion(self, catalog: str, rows: Sequence[Mapping[str, Value]]) -> str:
-        columns = ", ".join(map(quote, self._layout.columns))
-        values = ", ".join(self._values(row) for row in rows)
-        return f"INSERT INTO {self._layout.name(catalog)} ({columns}) VALUES {values}"
+    def _keep_small(self, spark: SparkSession, catalog: str) -> None:
+        """Remove files that no reader needs, and keep few commits of an older table, too."""
+        name = self._layout.table_name(catalog)
+        rows = spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
+        there = {row["key"]: row["value"] for row in rows}
+        wanted = self._tables.format.system_properties
+        others = {key: value for key, value in wanted.items() if there.get(key) != value}
+        if others:
+            self._tables.set_properties(spark, name, others)
+        self._tables.vacuum(spark, name, _RETAINED_MS)
 
-    def _values(self, row: Mapping[str, Value]) -> str:
-        return "(" + ", ".join(_literals(row.get(each) for each in self._layout.columns)) + ")"
 
-
-def _literals(values: Iterable[Value]) -> Iterable[str]:
-    for value in values:
-        if value is None:
-            yield "NULL"
-        elif isinstance(value, str):
-            yield quote_text(value)
-        else:
-            yield str(value).lower()
+def _literal(value: Value) -> str:
+    if value is None:
+        return "NULL"
+    return quote_text(value) if isinstance(value, str) else str(value).lower()

@@ -68,13 +68,7 @@ class InvalidScheduleTimeError(MaterializedTableError):
 
 
 def read_schedule_time(sessions: PrivateSessions, text: str, pattern: str, zone: str) -> datetime:
-    """Return the instant that a text means.
-
-    Args:
-        sessions: Private sessions.
-        text: The time.
-        pattern: Its Spark datetime pattern.
-        zone: The time zone in which it holds.
+    """Return the instant that a text means, by a datetime pattern of Spark and in a time zone.
 
     Raises:
         InvalidScheduleTimeError: The text does not fit the pattern, or Spark knows no such pattern.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
 from dbt.adapters.spark_mt.execution.errors import (
     LocationTakenError,
     RefreshFailedError,
@@ -17,13 +18,13 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.execution.table_history import read_history
-from dbt.adapters.spark_mt.planning.constraints import (
+from dbt.adapters.spark_mt.planning.properties import (
     changed_duplicates_query,
     guarded,
+    location_of,
     outside_duplicates_query,
 )
-from dbt.adapters.spark_mt.planning.properties import location_of
-from dbt.adapters.spark_mt.planning.steps import SCHEDULED, FillMode
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED, ApplyChanges, FillMode
 from dbt.adapters.spark_mt.query.differential import ChangeNotSupported
 from dbt.adapters.spark_mt.resolution.options import session_confs
 from dbt.adapters.spark_mt.spark.catalog import NoTable
@@ -34,7 +35,9 @@ from dbt.adapters.spark_mt.spark.commit import (
     keys_query,
     raise_if_violated,
 )
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.input_size import interpret_if_small, may_interpret, plan_at_once
 from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
 from dbt.adapters.spark_mt.spark.result_changes import ResultChanges
 
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.table_format import TableLog
     from dbt.adapters.spark_mt.execution.table_history import History
-    from dbt.adapters.spark_mt.planning.steps import ApplyChanges, Fill, FillPartitions
+    from dbt.adapters.spark_mt.planning.steps import Fill, FillPartitions
     from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.commit import Attempt
     from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
@@ -156,7 +159,7 @@ class ContentWriter:
                 version = self._apply_change(session, step, metadata, kept)
             return self._result(definition, version, step.run.positions)
         with opened as session, self._errors.explaining(session, step) as attempt:
-            session.configure(session_confs(definition.run_options))
+            _configure(session, step)
             write = self._change(session, step, attempt)
             adding = partial(write, adds_columns=step.changes_definition)
             version = fenced(self._tables, session, definition.name, metadata, adding)
@@ -186,7 +189,7 @@ class ContentWriter:
         """Remove and add the rows by which the result changed; return the version."""
         name = step.definition.name
         with self._errors.explaining(session, step) as attempt:
-            session.configure(session_confs(step.definition.run_options))
+            _configure(session, step)
             try:
                 change = self._changes.of(session, step, kept)
                 attempt.content = change.added
@@ -251,7 +254,7 @@ class ContentWriter:
         self, session: PrivateSession, step: Fill | FillPartitions
     ) -> tuple[str, Positions]:
         """Return the rows as a query, and the state of the sources that it reads."""
-        session.configure(session_confs(step.definition.run_options))
+        _configure(session, step)
         if step.since is None:
             return self._rows.whole(session, step.definition, step.run)
         content = self._rows.added(session, step.definition, step.run, step.since)
@@ -298,8 +301,7 @@ class ContentWriter:
     def _result(
         self, definition: StoredDefinition, version: int, positions: Positions
     ) -> StepResult:
-        self._details.forget()
-        detail = self._details.of(definition.name)
+        detail = self._details.of_made(definition.name)
         if isinstance(detail, NoTable):
             return StepResult(positions=positions)
         commit = self._tables.log.commit(detail.location, version)
@@ -331,6 +333,26 @@ def _empty_run(
         f"has rows for {there}: compare the date formatter with the values of the query."
     )
     return (warning,)
+
+
+def _configure(session: PrivateSession, step: Fill | FillPartitions | ApplyChanges) -> None:
+    """Set the user's confs, and those of small inputs if all that is read is in small tables.
+
+    A change is applied to rows of the table, which are read too.
+    """
+    session.configure(session_confs(step.definition.run_options))
+    if not may_interpret(session.spark):
+        return
+    run = step.run
+    positions = [(s.name, run.positions.get(str(s.name))) for s in run.sources]
+    known = (VersionedPosition, DefinitionPosition)
+    if all(isinstance(position, known) for _, position in positions):
+        versions = ((n, p.version) for n, p in positions if isinstance(p, VersionedPosition))
+        relations = [FORMAT.at(name.sql, version) for name, version in versions]
+        if isinstance(step, ApplyChanges) and (step.changes_rows or step.replaces_keys):
+            relations.append(step.definition.name.sql)
+        if interpret_if_small(session.spark, relations):
+            plan_at_once(session.spark)
 
 
 def _condition(step: FillPartitions) -> str:

@@ -1,26 +1,31 @@
-"""Parser of ALTER MATERIALIZED TABLE, with the literals of REFRESH PARTITION."""
+"""Parser of ALTER MATERIALIZED TABLE, and replacements for forms that statements do not have.
+
+The missing forms are those of Flink's and Spark's tables.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.statements.advice import alter_advice
-from dbt.adapters.spark_mt.statements.body import (
+from dbt.adapters.spark_mt.statements.clauses import (
+    CLAUSES,
+    Alter,
     Part,
     PartList,
-    expect_end,
     parts_of,
     read_clauses,
-    read_query,
 )
-from dbt.adapters.spark_mt.statements.clauses import CLAUSES, Alter
-from dbt.adapters.spark_mt.statements.errors import MissingEqualsError, UnsupportedAlterError
+from dbt.adapters.spark_mt.statements.errors import UnsupportedAlterError
 from dbt.adapters.spark_mt.statements.lexer import (
     TokenKind,
     did_you_mean,
+    expect_end,
     read_table_name,
     refuse_temporary,
+    unescape,
 )
 from dbt.adapters.spark_mt.statements.nodes import (
     AddQuery,
@@ -33,7 +38,12 @@ from dbt.adapters.spark_mt.statements.nodes import (
     SetOptions,
     Suspend,
 )
-from dbt.adapters.spark_mt.statements.values import read_keys, read_options, refuse_duplicates
+from dbt.adapters.spark_mt.statements.values import (
+    read_keys,
+    read_options,
+    read_query,
+    refuse_duplicates,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,16 +56,165 @@ if TYPE_CHECKING:
     )
 
 
+_KEY = "PRIMARY KEY (column, …) NOT ENFORCED"
+_CHECK = "CHECK (condition)"
+_REFERENCES = "References between tables are checked by a dbt test (relationships)."
+_WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,9}\s*")
+_UNITS = re.compile(r"(?:SECOND|MINUTE|HOUR|DAY|WEEK)S?")
+_ROLES = {
+    "PRIMARY": "key",
+    "UNIQUE": "key",
+    "CHECK": "check",
+    "FOREIGN": "reference",
+    "REFERENCES": "reference",
+}
+"""What kind of constraint begins with a word."""
+
+
+def _definition(name: TableName, change: str, cost: str) -> str:
+    show = f"SHOW CREATE OR ALTER MATERIALIZED TABLE {name.sql}"
+    return f"Run the statement that {show} prints, {change}; {cost}."
+
+
+def _added(name: TableName, item: str) -> str:
+    change = f"with {item} in its column list"
+    return _definition(name, change, "the rows that are there are checked, and none is computed")
+
+
+def _alter_watermark(cursor: Cursor, name: TableName, verb: str, ahead: int) -> str:
+    alter = f"ALTER MATERIALIZED TABLE {name.sql}"
+    form = "RESET ('watermark')" if verb == "DROP" else f"SET ({watermark_option(cursor, ahead)})"
+    return f"A watermark is an option: run {alter} {form}."
+
+
+def _alter_distribution(_: Cursor, name: TableName, verb: str, __: int) -> str:
+    clause = "without CLUSTER BY" if verb == "DROP" else "with CLUSTER BY (column, …)"
+    change = f"{clause} after its column list"
+    cost = "later writes and OPTIMIZE lay out the files by it"
+    return "Materialized tables have no buckets. " + _definition(name, change, cost)
+
+
+def _alter_constraint(cursor: Cursor, name: TableName, verb: str, ahead: int) -> str:
+    if verb == "DROP":
+        change = "without the constraint in its column list"
+        return _definition(name, change, "no row is computed")
+    return {
+        "key": _added(name, _KEY),
+        "check": _added(name, _CHECK),
+        "reference": _REFERENCES,
+    }.get(_role(cursor, ahead), _added(name, f"{_KEY} or {_CHECK}"))
+
+
+def _alter_column(cursor: Cursor, name: TableName, verb: str, _: int) -> str:
+    if _mentions(cursor, "NOT", "NULL") or _mentions(cursor, "COMMENT"):
+        change = "with NOT NULL and COMMENT after the types of its column list"
+        return _definition(name, change, "a new NOT NULL is checked, and no row is computed")
+    if verb == "ADD":
+        return "Columns come from the query: append them there with CREATE OR ALTER or ALTER … AS."
+    if verb == "DROP":
+        return "Columns come from the query: leave them out with CREATE OR REPLACE, which rebuilds."
+    widening = f"ALTER MATERIALIZED TABLE {name.sql} SET ('schema.type-widening' = 'true')"
+    return (
+        f"Columns come from the query. For a wider type run {widening} and cast the column there "
+        "with ALTER … AS; any other change needs CREATE OR REPLACE, which rebuilds."
+    )
+
+
+_SUBJECTS: dict[str, Callable[[Cursor, TableName, str, int], str]] = {
+    "WATERMARK": _alter_watermark,
+    "DISTRIBUTION": _alter_distribution,
+    "DISTRIBUTED": _alter_distribution,
+    "CONSTRAINT": _alter_constraint,
+    **dict.fromkeys(_ROLES, _alter_constraint),
+}
+_COLUMN_VERBS = frozenset({"ADD", "DROP", "MODIFY", "ALTER", "REPLACE", "CHANGE"})
+_OTHERS = {
+    "RENAME": "A new name is a new table: create it, then drop the old one.",
+    "SWAP": "Create the replacement under the same name with CREATE OR REPLACE.",
+    "UNSET": "An option goes back to its default with RESET ('key').",
+    "CLUSTER": "Clustering is changed in place by CREATE OR ALTER.",
+    "SET TBLPROPERTIES": "Options are set without a keyword: SET ('key' = 'value', …).",
+    "RESET REFRESH_MODE": "The default is SET REFRESH_MODE = AUTOMATIC.",
+}
+
+
+def _alter_advice(cursor: Cursor, name: TableName, read: str) -> str:
+    """Return what to do in place of a form of which `read` has been read; empty if unknown."""
+    verb = cursor.peek().keyword
+    if read or verb not in _COLUMN_VERBS:
+        return _OTHERS.get(read + verb, "")
+    ahead = 2 if cursor.peek(1).text == "(" else 1
+    advise = _SUBJECTS.get(cursor.peek(ahead).keyword, _alter_column)
+    return advise(cursor, name, verb, ahead)
+
+
+def watermark_option(cursor: Cursor, ahead: int) -> str:
+    """Return the option for `WATERMARK FOR column AS column - INTERVAL …`, `ahead` tokens on."""
+    column, delay = "ts", "10 SECONDS"
+    if cursor.peek(ahead + 1).keyword == "FOR":
+        column = cursor.peek(ahead + 2).text
+    sign, word, number, unit = (cursor.peek(ahead + place) for place in (5, 6, 7, 8))
+    if sign.text == "-" and word.keyword == "INTERVAL" and number.kind is TokenKind.STRING:
+        count = unescape(number.text)
+        if _WHOLE_NUMBER.fullmatch(count) and _UNITS.fullmatch(unit.keyword):
+            delay = f"{count.strip()} {unit}"
+    return f"'watermark' = {quote_text(f'{column} DELAY OF INTERVAL {delay}')}"
+
+
+def constraint_advice(cursor: Cursor, column: str = "") -> str:
+    """Return what to write in place of a constraint that a column list does not have.
+
+    `column` is the column whose type it follows; empty for an item of its own.
+    """
+    role = _role(cursor, 0)
+    if role == "reference":
+        return _REFERENCES
+    if role == "check":
+        return f"Write it as an item of its own in the column list: {_CHECK}."
+    key = _KEY.replace("column, …", quote(column)) if column else _KEY
+    return (
+        f"Declare a key as an item of its own in the column list: {key}. A dbt test (unique) "
+        "checks uniqueness without a key."
+    )
+
+
+def computed_advice(keyword: str, expression: str, column: str) -> str:
+    """Return what to write in place of an option after a column's type.
+
+    Args:
+        keyword: The option: AS, GENERATED, DEFAULT …
+        expression: The value that it gives; empty where it gives none.
+        column: The name of the column.
+    """
+    name = quote(column)
+    if not expression:
+        return "After its type a column takes NOT NULL and COMMENT only."
+    value = f"coalesce({name}, {expression})" if keyword == "DEFAULT" else expression
+    return f"Compute the value in the query: SELECT …, {value} AS {name}."
+
+
+def _role(cursor: Cursor, ahead: int) -> str:
+    """Return what kind of constraint is `ahead`, whether it is named or not."""
+    if cursor.peek(ahead).keyword == "CONSTRAINT":
+        ahead += 2
+    return _ROLES.get(cursor.peek(ahead).keyword, "")
+
+
+def _mentions(cursor: Cursor, *keywords: str) -> bool:
+    """Whether these words follow each other in the rest of the statement."""
+    ahead = 0
+    while cursor.peek(ahead).kind is not TokenKind.END:
+        if all(cursor.peek(ahead + i).keyword == word for i, word in enumerate(keywords)):
+            return True
+        ahead += 1
+    return False
+
+
 _TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
 _WORDS = frozenset({"TRUE", "FALSE"})
 
 
-def read_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
-    """Read `(column = literal, …)`.
-
-    Raises:
-        StatementSyntaxError: A value is no literal, or a column is repeated.
-    """
+def _read_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
     found = cursor.items(lambda c: (c.peek(), _read_value(c)))
     refuse_duplicates(cursor, [(value.column, token) for token, value in found], "column")
     return tuple(value for _, value in found)
@@ -65,8 +224,7 @@ def _read_value(cursor: Cursor) -> PartitionValue:
     token = cursor.peek()
     column = cursor.name("a partition column's name")
     if not cursor.accept("="):
-        suggestion = f"{token} = 'value'"
-        raise cursor.error(MissingEqualsError, clause=token, suggestion=suggestion)
+        raise cursor.missing_equals(token, "'value'")
     if cursor.accept("NULL"):
         return PartitionValue(column, None)
     return PartitionValue(column, _read_literal(cursor))
@@ -80,20 +238,15 @@ def _read_literal(cursor: Cursor) -> str:
         cursor.next()
     if first.keyword in _TYPED or first.kind is TokenKind.STRING:
         cursor.string("a value")
-    else:
-        _read_number(cursor)
-    return cursor.text_between(first, cursor.previous)
-
-
-def _read_number(cursor: Cursor) -> None:
-    if cursor.at("-") or cursor.at("+"):
+        return cursor.text_between(first, cursor.previous)
+    if first.text in ("-", "+"):
         cursor.next()
     dot = cursor.peek()
     if dot.text == "." and cursor.peek(1).start == dot.end:
         cursor.next()
     if cursor.peek().kind is not TokenKind.NUMBER:
         raise cursor.expected(what="a literal: a text in quotes, a number, DATE '…', NULL, TRUE …")
-    cursor.next()
+    return cursor.text_between(first, cursor.next())
 
 
 _ALONE = {c.keyword: c for c in CLAUSES if c.alter in (Alter.ALONE, Alter.ALONE_OR_RESET)}
@@ -122,8 +275,10 @@ def read_alter(cursor: Cursor) -> AlterStatement:
     refuse_temporary(cursor)
     cursor.expect("MATERIALIZED", "TABLE")
     name = read_table_name(cursor)
-    if _at_evolution(cursor):
-        return _read_alter_query(cursor, name)
+    if cursor.at("AS") or any(cursor.at(*part.words) for part in _BEFORE_QUERY.parts):
+        values: dict[str, Any] = read_clauses(cursor, _BEFORE_QUERY)
+        options = values.pop("options", ())
+        return AlterQuery(name, DeclaredDefinition(read_query(cursor), **values), options)
     word = cursor.peek()
     read = _FORMS.get(word.keyword)
     if read is None or (word.keyword == "ADD" and not _at_added_query(cursor)):
@@ -134,10 +289,6 @@ def read_alter(cursor: Cursor) -> AlterStatement:
     return statement
 
 
-def _at_evolution(cursor: Cursor) -> bool:
-    return cursor.at("AS") or any(cursor.at(*part.words) for part in _BEFORE_QUERY.parts)
-
-
 def _at_added_query(cursor: Cursor) -> bool:
     depth = 1
     while cursor.peek(depth).text == "(":
@@ -146,23 +297,9 @@ def _at_added_query(cursor: Cursor) -> bool:
     return first.kind is TokenKind.END or first.keyword in _QUERY_BEGINS
 
 
-def _read_alter_query(cursor: Cursor, name: TableName) -> AlterQuery:
-    values: dict[str, Any] = read_clauses(cursor, _BEFORE_QUERY)
-    options = values.pop("options", ())
-    return AlterQuery(name, DeclaredDefinition(read_query(cursor), **values), options)
-
-
 def _read_resume(cursor: Cursor, name: TableName) -> Resume:
     with_options = cursor.accept("WITH") or cursor.accept("TBLPROPERTIES")
     return Resume(name, read_options(cursor) if with_options else ())
-
-
-def _read_refresh(cursor: Cursor, name: TableName) -> Refresh:
-    return Refresh(name, read_partition(cursor) if cursor.accept("PARTITION") else ())
-
-
-def _read_add(cursor: Cursor, name: TableName) -> AddQuery:
-    return AddQuery(name, read_query(cursor))
 
 
 def _read_set(cursor: Cursor, name: TableName) -> AlterStatement:
@@ -186,7 +323,7 @@ def _read_reset(cursor: Cursor, name: TableName) -> AlterStatement:
 
 def _unsupported(cursor: Cursor, name: TableName, read: str) -> UnsupportedAlterError:
     """Return the error about a form of which `read` has been read."""
-    instead = alter_advice(cursor, name, read)
+    instead = _alter_advice(cursor, name, read)
     words = [cursor.peek()]
     if instead and not read:
         words += [word for word in (cursor.peek(1),) if word.kind is TokenKind.WORD]
@@ -202,10 +339,12 @@ def _unsupported(cursor: Cursor, name: TableName, read: str) -> UnsupportedAlter
 _FORMS: dict[str, Callable[[Cursor, TableName], AlterStatement]] = {
     "SUSPEND": lambda _, name: Suspend(name),
     "RESUME": _read_resume,
-    "REFRESH": _read_refresh,
+    "REFRESH": lambda cursor, name: Refresh(
+        name, _read_partition(cursor) if cursor.accept("PARTITION") else ()
+    ),
     "SET": _read_set,
     "RESET": _read_reset,
-    "ADD": _read_add,
+    "ADD": lambda cursor, name: AddQuery(name, read_query(cursor)),
 }
 ALTER_FORMS = (
     "SUSPEND",

@@ -2,6 +2,7 @@
 
 The entry drives parser, renderer, defaults, diff, SHOW, DESC and the config of dbt models. The
 value of a clause is a field of `DeclaredDefinition`, and of `ResolvedDefinition` if it is resolved.
+Statements have clauses in their order up to AS.
 """
 
 from __future__ import annotations
@@ -13,13 +14,20 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.modes import (
     KEEP_NONE,
-    IntervalUnit,
     LogicalRefreshMode,
     RefreshMode,
     StartModeType,
 )
-from dbt.adapters.spark_mt.statements.errors import MissingEqualsError, StatementSyntaxError
-from dbt.adapters.spark_mt.statements.lexer import Cursor
+from dbt.adapters.spark_mt.statements.errors import (
+    ClauseOutOfOrderError,
+    DistributedTableError,
+    MissingAsError,
+    PartitionedAndClusteredError,
+    RepeatedClauseError,
+    StatementSyntaxError,
+    UnknownClauseError,
+)
+from dbt.adapters.spark_mt.statements.lexer import Cursor, did_you_mean
 from dbt.adapters.spark_mt.statements.values import (
     read_column_names,
     read_freshness,
@@ -91,14 +99,6 @@ class ConfigKey:
     synonyms: tuple[str, ...] = ()
 
 
-def _sql(value: Any) -> str:  # noqa: ANN401 - the value of any clause
-    return str(value.sql)
-
-
-def _unchanged(value: Any, _: Fold) -> object:  # noqa: ANN401
-    return value
-
-
 @dataclass(frozen=True, slots=True)
 class Clause:
     """A clause: how it is read, written, compared and explained.
@@ -132,7 +132,7 @@ class Clause:
     field: str
     read: Callable[[Cursor], object]
     place: Place
-    sql: Callable[[Any], str] = _sql
+    sql: Callable[[Any], str] = lambda value: str(value.sql)
     example: str = ""
     spellings: tuple[str, ...] = ()
     excludes: str = ""
@@ -140,7 +140,7 @@ class Clause:
     label: str = ""
     noun: str = ""
     shown: Callable[[Any], str] | None = None
-    key: Callable[[Any, Fold], object] = _unchanged
+    key: Callable[[Any, Fold], object] = lambda value, _: value
     effect: Callable[[ResolvedDefinition], Effect] | None = None
     is_resolved: bool = False
     default: object = None
@@ -156,8 +156,7 @@ class Clause:
             StatementSyntaxError: The equals sign is missing, or the value is none of the clause.
         """
         if self.example and not cursor.accept("="):
-            suggestion = f"{self.keyword} = {self._value_ahead(cursor)}"
-            raise cursor.error(MissingEqualsError, clause=self.keyword, suggestion=suggestion)
+            raise cursor.missing_equals(self.keyword, self._value_ahead(cursor))
         return self.read(cursor)
 
     def _value_ahead(self, cursor: Cursor) -> str:
@@ -207,13 +206,14 @@ class Clause:
         return self.key(self.declared(definition.declared), fold)
 
 
-def _lines(items: Iterable[str]) -> str:
+def lines_text(items: Iterable[str]) -> str:
+    """Return items in parentheses, one a line."""
     return "(\n  " + ",\n  ".join(items) + "\n)"
 
 
 def options_text(options: Pairs) -> str:
     """Return options as a statement has them, one a line."""
-    return _lines(f"{quote_text(key)} = {quote_text(value)}" for key, value in options)
+    return lines_text(f"{quote_text(key)} = {quote_text(value)}" for key, value in options)
 
 
 def names_text(names: Iterable[str]) -> str:
@@ -221,31 +221,12 @@ def names_text(names: Iterable[str]) -> str:
     return f"({', '.join(quote(name) for name in names)})"
 
 
-def _folded(names: tuple[str, ...], fold: Fold) -> tuple[str, ...]:
-    return tuple(fold(name) for name in names)
-
-
-_IN_BASE_UNIT = {
-    IntervalUnit.SECOND: ("seconds", 1),
-    IntervalUnit.MINUTE: ("seconds", 60),
-    IntervalUnit.HOUR: ("seconds", 3600),
-    IntervalUnit.DAY: ("days", 1),
-    IntervalUnit.WEEK: ("days", 7),
-    IntervalUnit.MONTH: ("months", 1),
-    IntervalUnit.YEAR: ("months", 12),
-}
-"""Intervals of the same length in the same base unit always mean the same instant."""
-
-
 def _start(start: ResolvedStartMode, _: Fold) -> object:
     """Compare relative start modes by interval, absolute ones by instant."""
     mode = start.mode
     if mode.type.fallback is StartModeType.FROM_TIMESTAMP:
         return mode.type, start.instant_ms
-    if mode.interval is None:
-        return mode.type, None
-    base, factor = _IN_BASE_UNIT[mode.interval.unit]
-    return mode.type, (base, mode.interval.count * factor)
+    return mode.type, mode.interval and mode.interval.length
 
 
 def _start_effect(wanted: ResolvedDefinition) -> Effect:
@@ -289,7 +270,7 @@ CLAUSES: tuple[Clause, ...] = (
         excludes="clustered_by",
         label="Partitioned by",
         noun="partitioning",
-        key=_folded,
+        key=lambda names, fold: tuple(map(fold, names)),
         effect=lambda _: Effect.IMPOSSIBLE,
         config=ConfigKey(
             "partition_by", "none", "A column or a list of columns; cannot change in place."
@@ -304,7 +285,7 @@ CLAUSES: tuple[Clause, ...] = (
         excludes="partitioned_by",
         label="Clustered by",
         noun="clustering",
-        key=_folded,
+        key=lambda names, fold: tuple(map(fold, names)),
         effect=lambda _: Effect.STORAGE,
         config=ConfigKey("cluster_by", "none", "A column or a list of columns."),
     ),
@@ -397,10 +378,112 @@ BY_FIELD = {clause.field: clause for clause in CLAUSES}
 
 def defaults(declared: DeclaredDefinition) -> dict[str, Any]:
     """Return the resolved values of the clauses that no enricher decides about, by field."""
-    return {
-        clause.field: clause.default
-        if clause.declared(declared) is None
-        else clause.declared(declared)
-        for clause in CLAUSES
-        if clause.default is not None
-    }
+    values = {c: c.declared(declared) for c in CLAUSES if c.default is not None}
+    return {c.field: c.default if value is None else value for c, value in values.items()}
+
+
+_BUCKETS = frozenset({"DISTRIBUTED", "CLUSTERED", "BUCKETED"})
+_QUERY_WORDS = frozenset({"SELECT", "FROM", "VALUES", "WITH"})
+_OTHER_NAMES = {"OPTIONS": "WITH", "PROPERTIES": "WITH", "PARTITION": "PARTITIONED BY"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What may precede AS: a clause in one of its spellings, or the column list.
+
+    Args:
+        field: Which part of the definition it gives; two spellings of one clause share it.
+        words: What it begins with.
+        read: Reads what follows the words.
+        title: Its name in messages, if that is not its words.
+        keep: Whether `read` reads the words as well.
+        excludes: The field of a clause that the same statement cannot have.
+    """
+
+    field: str
+    words: tuple[str, ...]
+    read: Callable[[Cursor], object]
+    title: str = ""
+    keep: bool = False
+    excludes: str = ""
+
+    def __str__(self) -> str:
+        """Its words, or its title."""
+        return self.title or " ".join(self.words)
+
+
+def parts_of(clause: Clause, *before: str) -> tuple[Part, ...]:
+    """Return a clause in all of its spellings, with the words `before` each."""
+    return tuple(
+        Part(clause.field, (*before, *words.split()), clause.read_value, excludes=clause.excludes)
+        for words in (clause.keyword, *clause.spellings)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PartList:
+    """The parts of a statement before AS, in the usual order.
+
+    Args:
+        orders: Every order of fields that is accepted, the usual one first.
+    """
+
+    parts: tuple[Part, ...]
+    orders: tuple[tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        """The parts in the usual order, for messages."""
+        first_spellings = {part.field: part for part in reversed(self.parts)}
+        return ", ".join(str(part) for part in self.parts if first_spellings[part.field] is part)
+
+
+def read_clauses(cursor: Cursor, known: PartList) -> dict[str, object]:
+    """Read clauses up to AS, which is read as well; return the values by field.
+
+    Raises:
+        StatementSyntaxError: A clause is unknown, misplaced, repeated, or AS is missing.
+    """
+    values: dict[str, object] = {}
+    before: list[Part] = []
+    while not cursor.accept("AS"):
+        part = next((part for part in known.parts if cursor.at(*part.words)), None)
+        # WITH without a parenthesis is a query whose AS was forgotten.
+        if part is None or (part.words == ("WITH",) and cursor.peek(1).text != "("):
+            raise _no_clause(cursor, known)
+        _check_place(cursor, known, before, part)
+        if not part.keep:
+            cursor.expect(*part.words)
+        values[part.field] = part.read(cursor)
+        before.append(part)
+    return values
+
+
+def _check_place(cursor: Cursor, known: PartList, before: list[Part], part: Part) -> None:
+    fields = [each.field for each in before]
+    if part.field in fields:
+        raise cursor.error(RepeatedClauseError, clause=part)
+    other = next((each for each in before if part.field == each.excludes), None)
+    if other is not None:
+        raise cursor.error(PartitionedAndClusteredError, other=other)
+    fitting = [order for order in known.orders if fields == sorted(fields, key=order.index)]
+    ranks = [(order.index(part.field), order) for order in fitting]
+    if any(rank > max(map(order.index, fields), default=-1) for rank, order in ranks):
+        return
+    rank, order = ranks[0]
+    later = next(each for each in before if order.index(each.field) > rank)
+    raise cursor.error(ClauseOutOfOrderError, clause=part, before=later, clauses=known)
+
+
+def _no_clause(cursor: Cursor, known: PartList) -> Exception:
+    token = cursor.peek()
+    if token.keyword in _BUCKETS:
+        return cursor.error(DistributedTableError)
+    if token.keyword in _QUERY_WORDS:
+        return cursor.error(MissingAsError)
+    if cursor.at_end() or cursor.at(";"):
+        return cursor.expected("AS and the query")
+    if other := _OTHER_NAMES.get(token.keyword):
+        suggestion = f"Did you mean {other}? "
+    else:
+        suggestion = did_you_mean(token.keyword, (*map(str, known.parts), "AS"))
+    return cursor.error(UnknownClauseError, clauses=f"{known}, AS", suggestion=suggestion)

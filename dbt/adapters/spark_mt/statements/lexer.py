@@ -1,8 +1,8 @@
 r"""Tokens of a statement with their place in its text, and the cursor that reads them.
 
-A thin layer over sqlglot's tokenizer for Spark, which is stock because `sqlglot[c]` cannot be
-subclassed. The tokenizer finds where literals begin and end. Blanks, comments and escapes are read
-here by the rules of Spark's lexer: sqlglot splits `'it''s'` in two and does not keep `\%`.
+sqlglot's tokenizer for Spark finds where literals begin and end; `sqlglot[c]` cannot be subclassed.
+Blanks, comments and escapes are read here by the rules of Spark's lexer: sqlglot splits `'it''s'`
+in two and does not keep `\%`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from sqlglot.errors import TokenError
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.statements.errors import (
+    MissingEqualsError,
+    MultipleStatementsError,
     StatementSyntaxError,
     TemporaryTableError,
     UnknownValueError,
@@ -94,10 +96,9 @@ def unescape(literal: str) -> str:
     """
     if literal[0] in "rR":
         return literal[2:-1]
-    quote = literal[0]
+    quote, body = literal[0], literal[1:-1]
     pieces: list[str] = []
     last = 0
-    body = literal[1:-1]
     for match in _ESCAPE.finditer(body):
         pieces += [body[last : match.start()].replace(quote * 2, quote), _escaped(match)]
         last = match.end()
@@ -169,18 +170,14 @@ def place(sql: str, start: int, end: int) -> Place:
         line, line_start = line + 1, match.end()
     column = start - line_start
     text = sql[line_start : max(next_start, line_start)]
-    length = max(1, min(end, next_start) - start)
-    return Place(line, column + 1, _underlined(text, column, length, str(line)))
-
-
-def _underlined(text: str, column: int, length: int, number: str) -> str:
     first = max(0, min(column - _WIDTH // 2, len(text) - _WIDTH))
     last = first + _WIDTH
     shown = ("…" if first else "") + text[first:last] + ("…" if last < len(text) else "")
     shown = "".join(char if char.isprintable() else " " for char in shown)
-    indent = column - first + (1 if first else 0)
-    marks = "^" * max(1, min(length, last - column))
-    return f"  {number} | {shown}\n  {' ' * len(number)} | {' ' * indent}{marks}"
+    indent = " " * (column - first + (1 if first else 0))
+    marks = "^" * max(1, min(end - start, next_start - start, last - column))
+    excerpt = f"  {line} | {shown}\n  {' ' * len(str(line))} | {indent}{marks}"
+    return Place(line, column + 1, excerpt)
 
 
 # sqlglot swallows what follows SHOW or EXPLAIN at the beginning of a text, not after a comma.
@@ -203,12 +200,7 @@ class TokenKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a statement.
-
-    Args:
-        text: As written, quotes included.
-        start: The offset of its first character.
-    """
+    """A piece of a statement as written, quotes included, and the offset of its beginning."""
 
     kind: TokenKind
     text: str
@@ -241,7 +233,13 @@ def tokenize(sql: str) -> tuple[Token, ...]:
     try:
         found = sqlglot.tokenize(_GUARD + sql, read="spark")
     except TokenError as error:
-        raise _unreadable(sql) from error
+        start, problem = unreadable(sql)
+        raise UnreadableTextError(
+            statement="The statement",
+            problem=problem,
+            found=sql[start : start + 1],
+            **asdict(place(sql, start, start + 1)),
+        ) from error
     tokens: list[Token] = []
     end = 0
     for start, stop in [(t.start - 1, t.end) for t in found[1:]]:
@@ -273,30 +271,13 @@ def _joined(tokens: list[Token]) -> list[Token]:
     """Put the halves of `'it''s'` together, which sqlglot takes for two literals."""
     joined: list[Token] = []
     for token in tokens:
-        last = joined[-1] if joined else None
-        if last is not None and _continues(last, token):
+        last = joined[-1] if joined else token
+        touch = last.kind is token.kind is TokenKind.STRING and last.end == token.start
+        if touch and last.text[0] == token.text[0] in "'\"":
             joined[-1] = Token(TokenKind.STRING, last.text + token.text, last.start)
         else:
             joined.append(token)
     return joined
-
-
-def _continues(last: Token, token: Token) -> bool:
-    both = last.kind is token.kind is TokenKind.STRING
-    return both and last.end == token.start and last.text[0] == token.text[0] in "'\""
-
-
-def _unreadable(sql: str) -> UnreadableTextError:
-    start, problem = unreadable(sql)
-    where = place(sql, start, start + 1)
-    return UnreadableTextError(
-        statement="The statement",
-        problem=problem,
-        found=sql[start : start + 1],
-        line=where.line,
-        column=where.column,
-        excerpt=where.excerpt,
-    )
 
 
 class Cursor:
@@ -366,6 +347,10 @@ class Cursor:
         facts |= {"found": token, "statement": self.statement, **asdict(where)}
         return kind(violations=(), **facts)
 
+    def missing_equals(self, key: object, value: object) -> MissingEqualsError:
+        """Return the error that no equals sign follows `key`, with a value to write after it."""
+        return self.error(MissingEqualsError, clause=key, suggestion=f"{key} = {value}")
+
     def name(self, what: str = "a name") -> str:
         """Read an identifier: a word, or anything in backticks.
 
@@ -405,12 +390,8 @@ class Cursor:
         """
         keyword = self.peek().keyword
         if keyword not in values:
-            raise self.error(
-                UnknownValueError,
-                clause=clause,
-                values=", ".join(values),
-                suggestion=did_you_mean(keyword, values),
-            )
+            suggestion, known = did_you_mean(keyword, values), ", ".join(values)
+            raise self.error(UnknownValueError, clause=clause, values=known, suggestion=suggestion)
         self.next()
         return keyword
 
@@ -440,7 +421,7 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
 
 
 def read_table_name(cursor: Cursor) -> TableName:
-    """Read a name of one to three parts; later errors of the statement name it."""
+    """Read a name of one to three parts; all later errors of the statement have it."""
     name = TableName.of(*read_parts(cursor, 3, "a table's name"))
     cursor.statement = f"{cursor.statement} {name}"
     return name
@@ -449,12 +430,8 @@ def read_table_name(cursor: Cursor) -> TableName:
 def refuse_temporary(cursor: Cursor, otherwise: str = "") -> None:
     """Refuse `[GLOBAL] TEMPORARY` before MATERIALIZED TABLE.
 
-    Args:
-        cursor: Stands before MATERIALIZED, or at the word.
-        otherwise: What else the statement could do.
-
     Raises:
-        TemporaryTableError: The word is there.
+        TemporaryTableError: The word is there; `otherwise` is what else the statement could do.
     """
     token = cursor.peek()
     if token.keyword in ("GLOBAL", "TEMPORARY", "TEMP"):
@@ -476,3 +453,20 @@ def read_parts(cursor: Cursor, most: int, what: str) -> tuple[str, ...]:
         cursor.next()
         parts.append(cursor.name(what))
     return tuple(parts)
+
+
+def expect_end(cursor: Cursor) -> None:
+    """Read semicolons up to the end of the statement.
+
+    Raises:
+        MultipleStatementsError: Another statement follows.
+        StatementSyntaxError: The statement continues where it should end.
+    """
+    if cursor.at_end():
+        return
+    if not cursor.at(";"):
+        raise cursor.expected(what="the end of the statement")
+    while cursor.accept(";"):
+        pass
+    if not cursor.at_end():
+        raise cursor.error(MultipleStatementsError)

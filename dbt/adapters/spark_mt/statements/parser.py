@@ -7,26 +7,24 @@ byte.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, Constraint, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.statements.advice import (
+from dbt.adapters.spark_mt.statements.alter_parser import (
     computed_advice,
     constraint_advice,
+    read_alter,
     watermark_option,
 )
-from dbt.adapters.spark_mt.statements.alter_parser import read_alter
-from dbt.adapters.spark_mt.statements.body import (
+from dbt.adapters.spark_mt.statements.clauses import (
+    CLAUSES,
     Part,
     PartList,
-    expect_end,
+    Place,
     parts_of,
     read_clauses,
-    read_query,
 )
-from dbt.adapters.spark_mt.statements.clauses import CLAUSES, Place
 from dbt.adapters.spark_mt.statements.errors import (
     EnforcedKeyError,
     IfNotExistsFormError,
@@ -41,6 +39,7 @@ from dbt.adapters.spark_mt.statements.lexer import (
     Cursor,
     Token,
     TokenKind,
+    expect_end,
     read_parts,
     read_table_name,
     refuse_temporary,
@@ -58,7 +57,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
     ShowJobs,
     ShowTables,
 )
-from dbt.adapters.spark_mt.statements.values import read_column_names, refuse_duplicates
+from dbt.adapters.spark_mt.statements.values import read_column_names, read_query, refuse_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,20 +74,10 @@ _OPENING = "(<["
 _CLOSING = ")>]"
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnList:
-    """What is between the parentheses after the table's name."""
-
-    columns: tuple[ColumnSpec, ...]
-    constraints: tuple[Constraint, ...]
-
-
-def read_column_list(cursor: Cursor) -> ColumnList:
-    """Read `( item, … )`.
-
-    Raises:
-        StatementSyntaxError: An item is wrong, a name is repeated, or forms are mixed.
-    """
+def _read_column_list(
+    cursor: Cursor,
+) -> tuple[tuple[ColumnSpec, ...], tuple[Constraint, ...]]:
+    """Read what is between the parentheses after the table's name."""
     columns: list[tuple[ColumnSpec, Token]] = []
     constraints: list[Constraint] = []
 
@@ -100,29 +89,19 @@ def read_column_list(cursor: Cursor) -> ColumnList:
             columns.append((_read_column(cursor), token))
             return
         constraint = _read_constraint(cursor)
-        if isinstance(constraint, PrimaryKey) and _has_key(constraints):
+        is_key = isinstance(constraint, PrimaryKey)
+        if is_key and any(isinstance(other, PrimaryKey) for other in constraints):
             raise cursor.error(RepeatedClauseError, token, clause="PRIMARY KEY")
         constraints.append(constraint)
 
     cursor.items(read)
     refuse_duplicates(cursor, [(column.name, token) for column, token in columns], "column")
-    _refuse_mixture(cursor, columns)
-    return ColumnList(tuple(column for column, _ in columns), tuple(constraints))
-
-
-def _has_key(constraints: list[Constraint]) -> bool:
-    return any(isinstance(constraint, PrimaryKey) for constraint in constraints)
-
-
-def _refuse_mixture(cursor: Cursor, columns: list[tuple[ColumnSpec, Token]]) -> None:
-    bare = [(column.name, token) for column, token in columns if column.type is None]
-    typed = [(column.name, token) for column, token in columns if column.type is not None]
+    bare = {column.name: token for column, token in columns if column.type is None}
+    typed = ", ".join(column.name for column, _ in columns if column.type is not None)
     if bare and typed:
-        names = {
-            "bare": ", ".join(name for name, _ in bare),
-            "typed": ", ".join(name for name, _ in typed),
-        }
-        raise cursor.error(MixedColumnListError, bare[0][1], **names)
+        first = next(iter(bare.values()))
+        raise cursor.error(MixedColumnListError, first, bare=", ".join(bare), typed=typed)
+    return tuple(column for column, _ in columns), tuple(constraints)
 
 
 def _at_constraint(cursor: Cursor) -> bool:
@@ -155,12 +134,11 @@ def _read_condition(cursor: Cursor) -> str:
         if depth == 0:
             break
         cursor.next()
-    if not cursor.at(")") or cursor.peek() is first:
-        raise cursor.expected(
-            what="a condition" if cursor.peek() is first else "a closing parenthesis"
-        )
+    if cursor.peek() is first:
+        raise cursor.expected(what="a condition")
     last = cursor.previous
-    cursor.next()
+    if not cursor.accept(")"):
+        raise cursor.expected(what="a closing parenthesis")
     return cursor.text_between(first, last)
 
 
@@ -170,11 +148,7 @@ def _read_column(cursor: Cursor) -> ColumnSpec:
         return ColumnSpec(name)
     if cursor.at("AS"):
         raise _unsupported_option(cursor, name)
-    return _read_column_options(cursor, name, _read_type(cursor))
-
-
-def _read_column_options(cursor: Cursor, name: str, type_: str) -> ColumnSpec:
-    not_null, comment = False, None
+    type_, not_null, comment = _read_type(cursor), False, None
     while not (cursor.at(",") or cursor.at(")") or cursor.at_end()):
         token = cursor.peek()
         if cursor.accept("NOT"):
@@ -230,7 +204,7 @@ def _read_type(cursor: Cursor) -> str:
 
 
 def _create_parts() -> PartList:
-    columns = Part("items", ("(",), read_column_list, title="(column, …)", keep=True)
+    columns = Part("items", ("(",), _read_column_list, title="(column, …)", keep=True)
     places = {place: [c for c in CLAUSES if c.place is place] for place in Place}
     parts = [part for place in Place for clause in places[place] for part in parts_of(clause)]
     # The FLIPs put either pair after WITH and never combine them.
@@ -245,25 +219,7 @@ def _create_parts() -> PartList:
 CREATE_PARTS = _create_parts()
 
 
-def read_create(cursor: Cursor) -> CreateTable:
-    """Read the statement from CREATE on.
-
-    Raises:
-        StatementSyntaxError: It does not follow the grammar.
-    """
-    form = _read_form(cursor)
-    if_not_exists = _read_if_not_exists(cursor, form)
-    name = read_table_name(cursor)
-    values: dict[str, Any] = read_clauses(cursor, CREATE_PARTS)
-    items = values.pop("items", ColumnList((), ()))
-    query = read_query(cursor)
-    declared = DeclaredDefinition(
-        query, columns=items.columns, constraints=items.constraints, **values
-    )
-    return CreateTable(form, name, declared, if_not_exists)
-
-
-def _read_form(cursor: Cursor) -> CreateForm:
+def _read_create(cursor: Cursor) -> CreateTable:
     cursor.expect("CREATE")
     form = CreateForm.CREATE
     if cursor.accept("OR"):
@@ -271,48 +227,38 @@ def _read_form(cursor: Cursor) -> CreateForm:
     cursor.statement = f"{form.value} MATERIALIZED TABLE"
     refuse_temporary(cursor, ", or create a temporary view, which stores no rows")
     cursor.expect("MATERIALIZED", "TABLE")
-    return form
-
-
-def _read_if_not_exists(cursor: Cursor, form: CreateForm) -> bool:
     token = cursor.peek()
-    given = cursor.accept("IF", "NOT", "EXISTS")
-    if given and form is not CreateForm.CREATE:
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if if_not_exists and form is not CreateForm.CREATE:
         raise cursor.error(IfNotExistsFormError, token, form=form.value)
-    return given
+    name = read_table_name(cursor)
+    values: dict[str, Any] = read_clauses(cursor, CREATE_PARTS)
+    columns, constraints = values.pop("items", ((), ()))
+    declared = DeclaredDefinition(read_query(cursor), columns, constraints, **values)
+    return CreateTable(form, name, declared, if_not_exists)
 
 
-def read_drop(cursor: Cursor) -> DropTable:
-    """Read `DROP MATERIALIZED TABLE [IF EXISTS] name`."""
+def _read_drop(cursor: Cursor) -> DropTable:
     cursor.statement = "DROP MATERIALIZED TABLE"
     cursor.expect("DROP")
     refuse_temporary(cursor)
     cursor.expect("MATERIALIZED", "TABLE")
     if_exists = cursor.accept("IF", "EXISTS")
-    name = read_table_name(cursor)
-    expect_end(cursor)
-    return DropTable(name, if_exists)
+    return DropTable(read_table_name(cursor), if_exists)
 
 
-def read_show(cursor: Cursor) -> ShowTables | ShowCreate | ShowJobs:
-    """Read the statement from SHOW on."""
+def _read_show(cursor: Cursor) -> ShowTables | ShowCreate | ShowJobs:
     cursor.statement = "SHOW"
     cursor.expect("SHOW")
     if cursor.accept("JOBS"):
-        expect_end(cursor)
         return ShowJobs()
-    if cursor.accept("CREATE"):
-        return _read_show_create(cursor)
-    return _read_show_tables(cursor)
+    return _read_show_create(cursor) if cursor.accept("CREATE") else _read_show_tables(cursor)
 
 
-def read_describe(cursor: Cursor) -> DescribeTable | DescribeJob:
-    """Read the statement from DESC on."""
+def _read_describe(cursor: Cursor) -> DescribeTable | DescribeJob:
     cursor.statement = cursor.next().keyword
     if cursor.accept("JOB"):
-        job = DescribeJob(cursor.string("a job's id"))
-        expect_end(cursor)
-        return job
+        return DescribeJob(cursor.string("a job's id"))
     extended = cursor.accept("EXTENDED")
     cursor.expect("MATERIALIZED", "TABLE")
     cursor.statement = f"{cursor.statement} MATERIALIZED TABLE"
@@ -320,21 +266,14 @@ def read_describe(cursor: Cursor) -> DescribeTable | DescribeJob:
     if cursor.at("EXTENDED") and cursor.peek(1).kind in (TokenKind.WORD, TokenKind.QUOTED):
         cursor.next()
         extended = True
-    name = read_table_name(cursor)
-    expect_end(cursor)
-    return DescribeTable(name, extended)
+    return DescribeTable(read_table_name(cursor), extended)
 
 
-def read_explain(cursor: Cursor) -> Explain:
-    """Read the statement from EXPLAIN on.
-
-    Raises:
-        StatementSyntaxError: What is explained changes no definition, or is wrong itself.
-    """
+def _read_explain(cursor: Cursor) -> Explain:
     cursor.statement = "EXPLAIN"
     cursor.expect("EXPLAIN")
     if cursor.at("CREATE"):
-        return Explain(read_create(cursor))
+        return Explain(_read_create(cursor))
     token = cursor.peek()
     if cursor.at("ALTER"):
         statement = read_alter(cursor)
@@ -351,9 +290,7 @@ def _read_show_create(cursor: Cursor) -> ShowCreate:
         cursor.expect("ALTER")
     cursor.statement = f"SHOW CREATE {'OR ALTER ' if or_alter else ''}MATERIALIZED TABLE"
     cursor.expect("MATERIALIZED", "TABLE")
-    name = read_table_name(cursor)
-    expect_end(cursor)
-    return ShowCreate(name, or_alter)
+    return ShowCreate(read_table_name(cursor), or_alter)
 
 
 def _read_show_tables(cursor: Cursor) -> ShowTables:
@@ -367,28 +304,24 @@ def _read_show_tables(cursor: Cursor) -> ShowTables:
     if negated or cursor.at("LIKE"):
         cursor.expect("LIKE")
         pattern = cursor.string("a pattern")
-    expect_end(cursor)
     return ShowTables(schema, pattern, negated)
 
 
 _READERS: dict[str, Callable[[Cursor], Statement]] = {
-    "CREATE": read_create,
+    "CREATE": _read_create,
     "ALTER": read_alter,
-    "DROP": read_drop,
-    "SHOW": read_show,
-    "DESC": read_describe,
-    "DESCRIBE": read_describe,
-    "EXPLAIN": read_explain,
+    "DROP": _read_drop,
+    "SHOW": _read_show,
+    "DESC": _read_describe,
+    "DESCRIBE": _read_describe,
+    "EXPLAIN": _read_explain,
 }
 
 
 def parse(sql: str) -> Statement:
-    """Read one statement about materialized tables.
+    """Read one statement about materialized tables; `parse_statement` decides first if it is one.
 
-    `parse_statement` decides first whether a text is such a statement.
-
-    Args:
-        sql: The statement; comments before it and a semicolon after it do not count.
+    Comments before it and a semicolon after it do not count.
 
     Raises:
         StatementSyntaxError: The text does not follow the grammar.
@@ -396,8 +329,10 @@ def parse(sql: str) -> Statement:
     cursor = Cursor(sql)
     read = _READERS.get(cursor.peek().keyword)
     if read is None:
-        raise cursor.expected(what=" or ".join(_READERS))
-    return read(cursor)
+        raise cursor.expected(" or ".join(_READERS))
+    statement = read(cursor)
+    expect_end(cursor)
+    return statement
 
 
 _MENTION = re.compile(r"materialized|\bjobs?\b", re.IGNORECASE)
@@ -422,13 +357,10 @@ _OURS = re.compile(
 
 
 def parse_statement(sql: str) -> Statement | None:
-    """Read a statement if it is about materialized tables.
-
-    Args:
-        sql: Any SQL, comments before it included.
+    """Read a statement of any SQL, comments before it included, if it is about our tables.
 
     Returns:
-        The statement; None where it is Spark's, also when it cannot be read at all.
+        None where it is Spark's, also when it cannot be read at all.
 
     Raises:
         StatementSyntaxError: It is ours and does not follow the grammar.
@@ -456,10 +388,7 @@ def _head(sql: str) -> str:
 
 
 def parse_name(text: str) -> TableName:
-    """Return the table that a name in a statement would mean.
-
-    Args:
-        text: A name of one to three parts, in backticks where it needs them.
+    """Return the table that a name of one to three parts, quoted if need be, would mean.
 
     Raises:
         StatementSyntaxError: It is no name.

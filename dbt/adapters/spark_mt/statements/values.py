@@ -1,4 +1,4 @@
-"""Values of clauses, read from a statement."""
+"""Values of clauses, and the query's text byte for byte, read from a statement."""
 
 from __future__ import annotations
 
@@ -24,14 +24,20 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetentionType,
 )
 from dbt.adapters.spark_mt.statements.errors import (
-    AT,
-    EXCERPT,
     DuplicateNameError,
     IntervalFormError,
-    MissingEqualsError,
+    MissingCommaError,
     StatementSyntaxError,
+    TableHintError,
 )
-from dbt.adapters.spark_mt.statements.lexer import Cursor, Token, TokenKind, did_you_mean
+from dbt.adapters.spark_mt.statements.lexer import (
+    Cursor,
+    Token,
+    TokenKind,
+    did_you_mean,
+    expect_end,
+    hints,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +46,7 @@ if TYPE_CHECKING:
 
 
 _UNITS = tuple(unit.name for unit in IntervalUnit)
-_WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")
+_POSITIVE = re.compile(r"(?=0*[1-9])[0-9]{1,18}")
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+)\s+([A-Za-z]+)\s*")
 _NO_INTERVAL = "literal must be an interval for FROM_NOW and RESUME_OR_FROM_NOW modes"
 
@@ -49,7 +55,7 @@ class FreshnessSyntaxError(StatementSyntaxError, InvalidFreshnessError):
     """FRESHNESS holds no positive whole number, or one that is too large."""
 
     condition = InvalidFreshnessError.condition
-    text = AT + InvalidFreshnessError.text + EXCERPT
+    text = InvalidFreshnessError.text
     remedy = (
         "Write a whole number from 1 to 2147483647, without a sign, such as INTERVAL '3' MINUTE."
     )
@@ -59,7 +65,7 @@ class FreshnessTooLongSyntaxError(StatementSyntaxError, FreshnessTooLongError):
     """FRESHNESS is longer than the longest one."""
 
     condition = FreshnessTooLongError.condition
-    text = AT + FreshnessTooLongError.text + EXCERPT
+    text = FreshnessTooLongError.text
     remedy = FreshnessTooLongError.remedy
 
 
@@ -67,7 +73,7 @@ class FreshnessUnitSyntaxError(StatementSyntaxError, InvalidFreshnessUnitError):
     """FRESHNESS has a unit that no schedule knows, such as MONTH."""
 
     condition = InvalidFreshnessUnitError.condition
-    text = AT + InvalidFreshnessUnitError.text + EXCERPT
+    text = InvalidFreshnessUnitError.text
     remedy = (
         "{suggestion}MONTH and YEAR are units of START_MODE only; 30 days are INTERVAL '30' DAY."
     )
@@ -77,7 +83,7 @@ class StartModeSyntaxError(StatementSyntaxError, InvalidStartModeError):
     """START_MODE's keyword and argument do not fit together."""
 
     condition = InvalidStartModeError.condition
-    text = AT + InvalidStartModeError.text + EXCERPT
+    text = InvalidStartModeError.text
     remedy = InvalidStartModeError.remedy
 
 
@@ -85,7 +91,7 @@ class StateRetentionSyntaxError(StatementSyntaxError, InvalidStateRetentionError
     """STATE_RETENTION names operators where it cannot."""
 
     condition = InvalidStateRetentionError.condition
-    text = AT + InvalidStateRetentionError.text + EXCERPT
+    text = InvalidStateRetentionError.text
     remedy = "Leave the operators out, or write STATE_RETENTION = PTF_ONLY({found} …)."
 
 
@@ -99,8 +105,7 @@ def read_options(cursor: Cursor) -> Pairs:
         key = cursor.string("an option's key")
         if not cursor.accept("="):
             value = cursor.peek() if cursor.peek().kind is TokenKind.STRING else "'value'"
-            suggestion = f"{token} = {value}"
-            raise cursor.error(MissingEqualsError, clause=token, suggestion=suggestion)
+            raise cursor.missing_equals(token, value)
         pairs.append((key, cursor.string("an option's value")))
         keys.append((key, token))
 
@@ -139,8 +144,7 @@ def refuse_duplicates(cursor: Cursor, names: Sequence[tuple[str, Token]], what: 
         seen.add(name)
     if doubled:
         first = next(iter(doubled.values()))
-        listed = ", ".join(doubled)
-        raise cursor.error(DuplicateNameError, first, what=what, names=listed)
+        raise cursor.error(DuplicateNameError, first, what=what, names=", ".join(doubled))
 
 
 def read_freshness(cursor: Cursor) -> Freshness:
@@ -197,9 +201,8 @@ def read_state_retention(cursor: Cursor) -> StateRetention:
 
 
 def _read_timestamp(cursor: Cursor, keyword: Token) -> str:
-    if not cursor.accept("("):
-        raise _start_mode_error(cursor, keyword, "needs a timestamp literal")
-    if not (cursor.at("TIMESTAMP") and cursor.peek(1).kind is TokenKind.STRING):
+    has_literal = cursor.accept("(") and cursor.at("TIMESTAMP")
+    if not has_literal or cursor.peek(1).kind is not TokenKind.STRING:
         raise _start_mode_error(cursor, keyword, "needs a timestamp literal")
     cursor.next()
     text = cursor.string("a timestamp")
@@ -215,7 +218,7 @@ def _read_start_interval(cursor: Cursor, keyword: Token) -> StartInterval:
     if singular not in _UNITS:
         problem = f"has the unit {unit}; the units are {', '.join(_UNITS)}"
         raise _start_mode_error(cursor, keyword, problem, unit)
-    if not _is_positive(count):
+    if not _POSITIVE.fullmatch(count):
         problem = f"needs an interval of a positive whole number, but was: {count}"
         raise _start_mode_error(cursor, keyword, problem, token)
     return StartInterval(int(count), IntervalUnit[singular])
@@ -281,5 +284,61 @@ def _span(cursor: Cursor, first: Token, last: Token) -> Token:
     return Token(first.kind, cursor.text_between(first, last), first.start)
 
 
-def _is_positive(count: str) -> bool:
-    return _WHOLE_NUMBER.fullmatch(count) is not None and int(count) > 0
+_OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\s*\(", re.IGNORECASE)
+_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
+_TWINS = {
+    "scan.timestamp-millis": "START_MODE = FROM_TIMESTAMP(TIMESTAMP '…')",
+    "latest": "START_MODE = FROM_NOW",
+    "earliest": "START_MODE = FROM_BEGINNING",
+}
+
+
+def read_query(cursor: Cursor) -> str:
+    """Read the query that ends a statement.
+
+    Returns:
+        Its text without blanks around it and without the semicolon, comments kept.
+
+    Raises:
+        StatementSyntaxError: There is none, another statement follows, or it holds a slip that
+            can be found without Spark.
+    """
+    begin = cursor.previous.end
+    if cursor.at_end() or cursor.at(";"):
+        raise cursor.expected(what="a query")
+    tokens = []
+    while not (cursor.at_end() or cursor.at(";")):
+        tokens.append(cursor.next())
+    end = cursor.peek().start if cursor.at(";") else len(cursor.sql)
+    expect_end(cursor)
+    _refuse_table_hints(cursor, tokens)
+    _refuse_missing_commas(cursor, tokens)
+    return cursor.sql[begin:end].strip()
+
+
+def _refuse_table_hints(cursor: Cursor, tokens: list[Token]) -> None:
+    # After SELECT a hint is a token, after a table's name sqlglot takes it for a comment.
+    spans = [(token.start, token.text) for token in tokens if token.text.startswith("/*+")]
+    starts = [token.start for token in tokens[1:]] + [len(cursor.sql)]
+    for token, start in zip(tokens, starts, strict=True):
+        found = hints(cursor.sql[token.end : start])
+        spans += [(token.end + offset, text) for offset, text in found]
+    for start, text in spans:
+        if _OPTIONS_HINT.match(text):
+            hint, lowered = Token(TokenKind.SIGN, text, start), text.lower()
+            twin = next((twin for word, twin in _TWINS.items() if word in lowered), "START_MODE")
+            raise cursor.error(TableHintError, hint, twin=twin)
+
+
+def _refuse_missing_commas(cursor: Cursor, tokens: list[Token]) -> None:
+    """Refuse `a.b c.d`, which no place of a query allows."""
+
+    def is_path(tokens: list[Token]) -> bool:
+        first, dot, last = tokens
+        return first.kind in _NAMES and dot.text == "." and last.kind in _NAMES
+
+    for i in range(len(tokens) - 5):
+        left, right = tokens[i : i + 3], tokens[i + 3 : i + 6]
+        if is_path(left) and is_path(right):
+            suggestion = ", ".join("".join(t.text for t in path) for path in (left, right))
+            raise cursor.error(MissingCommaError, right[0], suggestion=suggestion)

@@ -9,15 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.strategies import (
-    append,
-    differential,
-    merge,
-    recompute,
-    stream,
-    window,
-)
+from dbt.adapters.spark_mt.strategies.changed_rows import ADDING, MERGING
+from dbt.adapters.spark_mt.strategies.differential import DERIVING
 from dbt.adapters.spark_mt.strategies.strategy import (
+    APPEND,
     INCREMENTAL,
     NONE,
     STREAM,
@@ -28,6 +23,8 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     TableFacts,
     Write,
 )
+from dbt.adapters.spark_mt.strategies.stream import STREAMING
+from dbt.adapters.spark_mt.strategies.whole_table import RECOMPUTING, SINCE_START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.strategies.strategy import Strategy
 
 
-STRATEGIES: tuple[Strategy, ...] = (stream, append, merge, window, differential, recompute)
+STRATEGIES = (STREAMING, ADDING, MERGING, SINCE_START, DERIVING, RECOMPUTING)
 """Every strategy, the preferred one first."""
 
 
@@ -75,9 +72,9 @@ def choose(
             refused.append(answer)
         else:
             offers.append((strategy, answer))
-    names = tuple(strategy.NAME for strategy, _ in offers)
+    names = tuple(strategy.name for strategy, _ in offers)
     out = {refusal.strategy for refusal in excluded}
-    left = [(strategy, own) for strategy, own in offers if strategy.NAME not in out]
+    left = [(strategy, own) for strategy, own in offers if strategy.name not in out]
     not_used: tuple[Refusal, ...] = ()
     if inputs.request is Request.KEEP:
         chosen = left[0][1] if left else _none(_of_changes(refused))
@@ -103,7 +100,7 @@ def _for_refresh(
     """
     refused: list[Refusal] = []
     for strategy, own in offers:
-        if inputs.request is Request.HOST and strategy.NAME != STREAM:
+        if inputs.request is Request.HOST and strategy.name != STREAM:
             return own, tuple(reversed(refused))
         answer = strategy.usable(table, own, replace(inputs, refused=tuple(refused)))
         if isinstance(answer, Choice):
@@ -116,7 +113,7 @@ def _for_refresh(
 
 def _of_changes(refused: Sequence[Refusal]) -> list[Refusal]:
     """Return why a query cannot be applied to changes, whatever the table keeps."""
-    return [refusal for refusal in refused if refusal.strategy == append.NAME]
+    return [refusal for refusal in refused if refusal.strategy == APPEND]
 
 
 def _none(refused: Sequence[Refusal]) -> Choice:

@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     RelationStates,
+    TopRows,
     added_sums,
     obstacles,
     result_change,
@@ -35,6 +36,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     Cost,
     Refusal,
     Request,
+    Strategy,
     Write,
     all_rows,
     changed_views,
@@ -46,12 +48,11 @@ from dbt.adapters.spark_mt.strategies.strategy import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from dbt.adapters.spark_mt.definition.positions import ChangeExtent
+    from dbt.adapters.spark_mt.definition.positions import ChangeExtent, SourcePositions
     from dbt.adapters.spark_mt.query.differential import NotIncremental
     from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs, TableFacts
 
 
-NAME = DIFFERENTIAL
 RULES = "RULES"
 LARGEST_SHARE = 0.15
 """Up to which part of the rows of the sources may have changed."""
@@ -71,10 +72,10 @@ _NOT_COMPUTED = frozenset(
 """Shapes of queries whose rows do not follow from versions of the sources alone."""
 
 
-def possible(table: TableFacts) -> Choice | Refusal:
+def _possible(table: TableFacts) -> Choice | Refusal:
     """Return that changed rows are computed, or every reason why the definition forbids it."""
     if problems := _switched_off(table) or tuple(_problems(table)) or _of_query(table):
-        return Refusal(NAME, problems)
+        return Refusal(DIFFERENTIAL, problems)
     reasons = (_rules(table), *follows(table.followed))
     return Choice(INCREMENTAL, DIFFERENTIAL, reasons, Write.CHANGE)
 
@@ -95,6 +96,9 @@ def _problems(table: TableFacts) -> Iterator[Reason]:
         yield Reason("BASELINE", "", "the table counts its sources from a baseline")
     if not has_distinct_columns(table.definition):
         yield Reason("DUPLICATE_NAMES", "", "two columns of its result have the same name")
+    if TopRows.of(table.tree.root) is not None and _has_other_types(table):
+        text = "its first rows are stored with other types than those by which they are sorted"
+        yield Reason("TOP_OF_OTHER_TYPES", "", text)
     yield from _moving(table)
     for source in table.analyzed.sources:
         name = str(source.name)
@@ -102,6 +106,11 @@ def _problems(table: TableFacts) -> Iterator[Reason]:
             yield Reason("READ_WHOLE", name, f"the changes of {name} are not recorded")
         elif "/" in source.name.name:
             yield Reason("PATH", name, f"{name} is named by its path")
+
+
+def _has_other_types(table: TableFacts) -> bool:
+    stored = [column.type for column in stored_columns(table.definition)]
+    return stored != [column.type for column in table.analyzed.columns]
 
 
 def _moving(table: TableFacts) -> Iterator[Reason]:
@@ -149,38 +158,51 @@ def _rules(table: TableFacts, kinds: Mapping[str, ChangeKind] | None = None) -> 
     try:
         rules = result_change(table.tree, states, "stored", types).rules
         if "K" in rules and added_sums(table.tree, states) is not None:
-            rules = (*(rule for rule in rules if rule != "K"), "D3")
+            rules = (*rules, "D3")  # whether partial sums pay is known when the sizes are
     except ChangeNotSupported as no:
         return _reason(no.reason)
     by = f" ({', '.join(sorted(set(rules)))})" if rules else ""
     return Reason(RULES, "", f"the change of the result follows from those of the sources{by}")
 
 
-def usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
+def _usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
     """Return after which positions changes are applied, or why all rows must be computed."""
     if refused := _refused(inputs):
         return refused
     names = table.shape.followed
     since = positions_of(names, inputs.positions or {})
     if missing := [name for name in names if name not in dict(since)]:
-        return unread(NAME, missing)
+        return unread(DIFFERENTIAL, missing)
+    return _derived(table, own, inputs, since)
+
+
+DERIVING = Strategy(DIFFERENTIAL, _possible, _usable)
+
+
+def _derived(
+    table: TableFacts, own: Choice, inputs: RefreshInputs, since: SourcePositions
+) -> Choice | Refusal:
+    """Return that changes are applied, or why all rows are computed although they could be."""
+    is_strict = table.incremental is Incremental.STRICT
+    if not is_strict and (longer := slower(inputs.costs)) is not None:  # before a log is read
+        return Refusal(DIFFERENTIAL, (longer,), since=since)
     extents = inputs.extents(since)
-    reasons, is_possible = _extent(extents, inputs, table.incremental)
+    reasons, is_possible = _extent(extents, is_strict=is_strict)
     if is_possible:
         rules = _rules(table, {name: extent.kind for name, extent in extents.items()})
         is_possible = rules.code == RULES
         reasons = (*reasons, rules, *follows(table.followed)) if is_possible else (rules,)
     if not is_possible:
-        return Refusal(NAME, reasons, since=since)
+        return Refusal(DIFFERENTIAL, reasons, since=since)
     return replace(own, reasons=reasons, since=since)
 
 
 def _refused(inputs: RefreshInputs) -> Refusal | None:
     """Refuse what is asked for, or a table whose rows are not those of its positions."""
     if inputs.request in (Request.FORCED, Request.FILL, Request.PARTITIONS):
-        return all_rows(NAME, inputs)
+        return all_rows(DIFFERENTIAL, inputs)
     if inputs.redefined:
-        return changed_views(NAME, inputs)
+        return changed_views(DIFFERENTIAL, inputs)
     found = None
     if inputs.foreign:
         listed = ", ".join(map(str, inputs.foreign))
@@ -188,11 +210,11 @@ def _refused(inputs: RefreshInputs) -> Refusal | None:
     elif inputs.is_partly_refreshed():
         text = "some partitions reflect another state of the sources than the rest"
         found = Reason("PARTITIONS", "", text)
-    return Refusal(NAME, (found,)) if found else None
+    return Refusal(DIFFERENTIAL, (found,)) if found else None
 
 
 def _extent(
-    extents: Mapping[str, ChangeExtent], inputs: RefreshInputs, incremental: Incremental
+    extents: Mapping[str, ChangeExtent], *, is_strict: bool
 ) -> tuple[tuple[Reason, ...], bool]:
     """Return which part of the sources changed, and whether to derive the result's change."""
     kinds = {name: extent.kind for name, extent in extents.items()}
@@ -205,16 +227,14 @@ def _extent(
         found = Reason("CHANGE_TOO_LARGE", "", f"{text}, more than {LARGEST_SHARE:.0%}")
     elif rows < SMALLEST_SOURCES:
         found = Reason("SMALL_SOURCES", "", f"{text}, fewer than {SMALLEST_SOURCES} in all")
-    elif (longer := slower(inputs.costs)) is not None:
-        found = longer
     else:
         return (Reason("SMALL_CHANGE", "", text),), True
-    return (found,), incremental is Incremental.STRICT
+    return (found,), is_strict
 
 
 def slower(costs: Mapping[str, Cost]) -> Reason | None:
     """Return that a recompute is faster, by the last refreshes of the table; None if it is not."""
-    own, other = costs.get(NAME, Cost()), costs.get(RECOMPUTE, Cost())
+    own, other = costs.get(DIFFERENTIAL, Cost()), costs.get(RECOMPUTE, Cost())
     if other.seconds is not None and other.seconds < SHORTEST_RECOMPUTE_S:
         text = f"the last recompute took {other.seconds:.1f} seconds, planning changes takes longer"
         return Reason("SHORT_RECOMPUTE", "", text)

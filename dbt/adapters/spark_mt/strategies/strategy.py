@@ -1,23 +1,17 @@
-"""Values of a choice: what a strategy is asked, and what it answers.
-
-A strategy is a module with a `NAME` and two functions. `possible` answers from the definition, the
-query and the baseline alone. `usable` answers for one refresh, with the positions of the table and
-the changes of its sources. Both return a `Choice` or a `Refusal`.
-"""
+"""Values of a choice: a strategy, what it is asked, and what it answers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import (
     ChangeExtent,
     ChangeKind,
     DefinitionPosition,
-    positions_of,
 )
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
@@ -84,7 +78,7 @@ class Refusal:
     """A strategy that is not used, with every reason.
 
     Args:
-        strategy: The name of its module.
+        strategy: Its name.
         is_final: Whether no other strategy may be used instead: the rows would be wrong or lost.
         since: Positions after which it would have read changes.
         alternative: Why no other strategy is possible, as part of a sentence.
@@ -358,24 +352,22 @@ class TableFacts:
         return Reason("READ_WHOLE", names, f"the changes of {names} are not recorded")
 
 
-class Strategy(Protocol):
-    """A way to keep the rows of a table: a module of this package."""
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A way to keep the rows of a table.
 
-    NAME: str
+    Args:
+        name: As it is stored and shown.
+        possible: Returns how the strategy keeps a table, or why its definition forbids it. It knows
+            the definition, the query and the baseline alone.
+        usable: Returns how one refresh uses what `possible` returned, or why it cannot. It knows
+            also the positions of the table, the changes of its sources, and the preferred
+            strategies that were refused.
+    """
 
-    def possible(self, table: TableFacts) -> Choice | Refusal:
-        """Return how the strategy keeps a table, or why its definition forbids it."""
-        ...
-
-    def usable(self, table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
-        """Return how one refresh uses the strategy, or why it cannot.
-
-        Args:
-            table: As for `possible`.
-            own: What `possible` returned.
-            inputs: Positions, changes, and the preferred strategies that were refused.
-        """
-        ...
+    name: str
+    possible: Callable[[TableFacts], Choice | Refusal]
+    usable: Callable[[TableFacts, Choice, RefreshInputs], Choice | Refusal]
 
 
 def changed_views(strategy: str, inputs: RefreshInputs) -> Refusal:
@@ -393,26 +385,6 @@ def unread(strategy: str, names: Sequence[str]) -> Refusal:
 def all_rows(strategy: str, inputs: RefreshInputs) -> Refusal:
     """Refuse a strategy that computes only what changed."""
     return Refusal.of(strategy, "ALL_ROWS", f"{inputs.request.value} are asked for")
-
-
-def changes_since(
-    strategy: str, table: TableFacts, inputs: RefreshInputs
-) -> SourcePositions | Refusal:
-    """Return after which positions a refresh applies changes, or why it must not.
-
-    A table with a baseline is never computed from all source rows: unknown positions end it.
-    """
-    forced = inputs.request is Request.FORCED and table.baseline is None
-    if forced or inputs.request in (Request.FILL, Request.PARTITIONS):
-        return all_rows(strategy, inputs)
-    if inputs.redefined and not table.keeps_rows:
-        return changed_views(strategy, inputs)
-    since = positions_of(table.shape.followed, inputs.positions or {})
-    known = {name for name, _ in since}
-    missing = [name for name in table.shape.followed if name not in known]
-    if missing:
-        return replace(unread(strategy, missing), is_final=table.baseline is not None)
-    return since
 
 
 _HAPPENED = {

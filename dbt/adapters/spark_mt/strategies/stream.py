@@ -25,6 +25,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     Choice,
     Refusal,
     Request,
+    Strategy,
     TableFacts,
     Write,
     all_rows,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs
 
 
-NAME = STREAM
 NEVER_STREAMED = frozenset({"TIME_DEPENDENT", "FUNCTION", "LOOKED_UP_AND_FOLLOWED"})
 """Shapes that no stream can have, whatever its state."""
 _GROUPS = frozenset({"NO_KEY", "KEY_IS_NOT_GROUP", "STAR"})
@@ -54,43 +54,46 @@ LOG_FORMATS = ("kafka", "rate", "rate-micro-batch", *_FILES)
 """Formats of tables without versions that can be read as streams: logs, and folders of files."""
 
 
-def possible(table: TableFacts) -> Choice | Refusal:
+def _possible(table: TableFacts) -> Choice | Refusal:
     """Return the stream that keeps a table, or why none can."""
     try:
         return _Streams(table).of_table()
     except NotAStreamError as no:
-        return Refusal(NAME, no.reasons)
+        return Refusal(STREAM, no.reasons)
 
 
-def usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:  # noqa: ARG001 - a port
+def _usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:  # noqa: ARG001 - a port
     """Return the stream that resumes after the rows of a table, or why it cannot."""
     if inputs.request not in (Request.REFRESH, Request.HOST):
-        return all_rows(NAME, inputs)
+        return all_rows(STREAM, inputs)
     if inputs.positions is None:
-        return unread(NAME, own.followed)
+        return unread(STREAM, own.followed)
     if inputs.redefined:
-        return changed_views(NAME, inputs)
+        return changed_views(STREAM, inputs)
     problem = _checkpoint_problem(inputs) if own.keeps_checkpoint else _problem(own, inputs)
     return problem or own
 
 
+STREAMING = Strategy(STREAM, _possible, _usable)
+
+
 def _checkpoint_problem(inputs: RefreshInputs) -> Refusal | None:
     text = "the checkpoint that belongs to its rows is not there"
-    return None if inputs.can_resume() else Refusal.of(NAME, "CHECKPOINT_LOST", text)
+    return None if inputs.can_resume() else Refusal.of(STREAM, "CHECKPOINT_LOST", text)
 
 
 def _problem(own: Choice, inputs: RefreshInputs) -> Refusal | None:
     """Return why a stream cannot resume after the positions of the table's rows."""
     if inputs.request is not Request.HOST:
         text = "a refresh on request applies all changes in one commit"
-        return Refusal.of(NAME, "ONE_COMMIT", text)
+        return Refusal.of(STREAM, "ONE_COMMIT", text)
     since = positions_of(own.followed, inputs.positions or {})
     if len(since) < len(own.followed):
-        return unread(NAME, own.followed)
+        return unread(STREAM, own.followed)
     if not inputs.is_readable(since):
         names = ", ".join(own.followed)
         text = f"{names} was dropped and created again"
-        return Refusal.of(NAME, "SOURCE_RECREATED", text, names)
+        return Refusal.of(STREAM, "SOURCE_RECREATED", text, names)
     return None
 
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, InvalidValueError
 from dbt.adapters.spark_mt.definition.modes import (
     LogicalRefreshMode,
     RefreshMode,
     StartModeType,
 )
-from dbt.adapters.spark_mt.resolution.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 from dbt.adapters.spark_mt.resolution.query_options import (
     WATERMARK,
@@ -113,7 +112,6 @@ def errors(
 def _check_modes(
     table: str, definition: ResolvedDefinition, query: AnalyzedQuery
 ) -> Iterator[MaterializedTableError]:
-    """Yield what the refresh mode forbids."""
     if definition.refresh_mode is RefreshMode.CONTINUOUS:
         if query.nondeterministic:
             functions = ", ".join(f"{name}()" for name in query.nondeterministic)
@@ -147,7 +145,7 @@ def _check_incremental(
     choice = choose(definition, query)
     if choice.possible == (RECOMPUTE,):
         violations = [
-            f"{reason.text} ({reason.code})"
+            reason.violation
             for refusal in choice.refused
             if refusal.strategy == DIFFERENTIAL
             for reason in refusal.reasons

@@ -7,8 +7,7 @@ from starlette.requests import Request
 from starlette.routing import Mount
 
 from dbt.adapters.spark_mt.manager.http import app, pages
-from dbt.adapters.spark_mt.manager.http.auth import AccessRules
-from dbt.adapters.spark_mt.manager.http.middleware import HEALTH
+from dbt.adapters.spark_mt.manager.http.auth import HEALTH, AccessRules
 from tests.unit.manager.http.client import (
     BEARER,
     DAILY,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.manager.http.middleware import LARGEST_BODY, MOST_CALLS
+from dbt.adapters.spark_mt.manager.http.app import LARGEST_BODY, BodyLimit
+from dbt.adapters.spark_mt.manager.http.routes import MOST_CALLS
 from tests.unit.manager.http.client import (
     BEARER,
     DAILY,
@@ -53,6 +54,24 @@ def test_forms_of_the_page_are_limited_as_well():
     kind = {"content-type": "application/x-www-form-urlencoded"}
     answer = client.ask("POST", "/login", content=b"token=" + b"x" * 2_000, headers=kind)
     assert problem(answer) == (413, "REQUEST_TOO_LARGE")
+
+
+def test_a_body_that_ends_in_the_middle_is_not_used():
+    """A form without its last bytes names another table."""
+    messages = [
+        {"type": "http.request", "body": b"table=flights", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive():
+        return messages.pop(0)
+
+    async def unused(*_):
+        pytest.fail("the request was handled")
+
+    scope = {"type": "http", "headers": []}
+    asyncio.run(BodyLimit(unused, 2_000)(scope, receive, unused))
+    assert messages == []
 
 
 def test_a_body_in_chunks_that_does_not_say_so():

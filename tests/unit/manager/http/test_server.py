@@ -10,10 +10,9 @@ import time
 import httpx
 import pytest
 
-from dbt.adapters.spark_mt.manager.http.app import create_app
+from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
-from dbt.adapters.spark_mt.manager.http.server import HttpServer
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.http.client import BEARER, DAILY, TABLES, TOKEN, problem
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.manager.http.pages import local_path
-from dbt.adapters.spark_mt.manager.http.pages_render import address_of
+from dbt.adapters.spark_mt.manager.http.pages import address_of, local_path
 from dbt.adapters.spark_mt.manager.views import RefreshRequest
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.pages.awkward import QUOTES, SCRIPT, awkward_tables

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage
+from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus, LagStage, SourceActivity
 from dbt.adapters.spark_mt.manager.http.pages_tables import Advice, Row, advise
 from dbt.adapters.spark_mt.manager.views import RefreshPoint
 from tests.unit.manager.samples import MINUTE, NOW_MS, full_name, sample_tables
@@ -71,6 +71,26 @@ def test_refreshes_that_take_too_long_are_named_with_both_figures():
     remedy = advice_of("hourly_departures").remedy
     assert "usually takes 3 min 46 s" in remedy
     assert "a freshness of 3 min" in remedy
+
+
+def test_the_source_that_changes_most_often_is_named_with_them():
+    activities = (
+        SourceActivity("c.s.rare", 600.0),
+        SourceActivity("c.s.often", 7.0),
+        SourceActivity("c.s.once"),
+    )
+    remedy = advice_of("hourly_departures", source_activities=activities).remedy
+    assert "a freshness of 3 min while c.s.often changes every 7 s: make" in remedy
+
+
+def test_sources_with_many_small_files_are_named():
+    activities = (
+        SourceActivity("c.s.small", 7.0, 312, 4_096, "OPTIMIZE c.s.small"),
+        SourceActivity("c.s.few", 7.0, 99, 4_096),
+        SourceActivity("c.s.unknown", 7.0),
+    )
+    facts = advice_of("hourly_departures", source_activities=activities).facts
+    assert facts[1:] == ("c.s.small has 312 files of 4 kB on average: OPTIMIZE c.s.small.",)
 
 
 def test_a_refresh_that_runs_is_named_when_nothing_else_explains_the_lag():

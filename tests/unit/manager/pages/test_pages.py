@@ -6,7 +6,7 @@ import re
 import pytest
 
 from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
-from dbt.adapters.spark_mt.manager.http.pages_render import address_of
+from dbt.adapters.spark_mt.manager.http.pages import address_of
 from dbt.adapters.spark_mt.manager.views import Health, Role
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.pages.awkward import LONG, LOOP, QUOTES, SCRIPT, awkward_tables

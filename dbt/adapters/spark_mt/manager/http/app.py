@@ -1,27 +1,49 @@
-"""HTTP application of a manager, and its OpenAPI document."""
+"""HTTP application of a manager: OpenAPI document, limits, request log, and its server.
+
+No body is read before the client is authenticated: see `auth.Guard`.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
+import socket
+import threading
+import time
+import uuid
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+import structlog
+import uvicorn
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.manager.http import metrics, pages, routes, schemas
-from dbt.adapters.spark_mt.manager.http.errors import of_http, of_validation, problem_response
-from dbt.adapters.spark_mt.manager.http.middleware import LARGEST_BODY, BodyLimit, Guard, RequestLog
+from dbt.adapters.spark_mt.manager.http.auth import HEALTH, Guard
+from dbt.adapters.spark_mt.manager.http.errors import (
+    AddressTakenError,
+    InternalError,
+    ManagerStoppingError,
+    RequestTooLargeError,
+    ServerNotStartedError,
+    of_http,
+    of_validation,
+    problem_response,
+)
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
     from dbt.adapters.spark_mt.manager.http.auth import Access
     from dbt.adapters.spark_mt.manager.views import ManagerService
 
@@ -35,7 +57,26 @@ ABOUT = (
     "milliseconds since the epoch, UTC."
 )
 _ARGUMENT = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-_REFERENCE = re.compile(r" \([^()]*\b(?:seed|semantics) \d[^()]*\)")
+LARGEST_BODY = 1024 * 1024
+QUIET = HEALTH | {"/metrics"}
+"""Paths that machines read every few seconds; logged at level DEBUG only."""
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+}
+"""On every answer that has not its own."""
+
+START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+MOST_CONNECTIONS = 512
+_BACKLOG = 128
+_STEP_SECONDS = 0.01
+_LAST_PORT = 65_535
+
+log = structlog.get_logger("dbt.adapters.spark_mt.http")
 
 Document = dict[str, Any]
 
@@ -55,17 +96,14 @@ def document(app: FastAPI) -> Document:
 
 
 def _explain(schema: Document, name: str) -> None:
+    """Take the meaning of a schema and of its fields from the docstring of its class."""
     kind = getattr(schemas, name, None) or getattr(views, name, None)
     text = inspect.getdoc(kind) or ""
-    schema["description"] = _without_references(text.partition("\n\n")[0])
+    schema["description"] = " ".join(text.partition("\n\n")[0].split())
     meanings = dict(_ARGUMENT.findall(text.partition("Args:\n")[2]))
     for field, described in schema.get("properties", {}).items():
         if field in meanings:
-            described["description"] = _without_references(meanings[field])
-
-
-def _without_references(text: str) -> str:
-    return _REFERENCE.sub("", " ".join(text.split()))
+            described["description"] = " ".join(meanings[field].split())
 
 
 def create_app(
@@ -87,18 +125,13 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    _add_errors(app)
+    for kind in (MaterializedTableError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _answer_error)
     # The last one that is added sees a request first.
     app.add_middleware(BodyLimit, limit=largest_body)
     app.add_middleware(Guard, access=access)
     app.add_middleware(RequestLog, access=access)
     app.include_router(routes.router(service))
-    _add_documents(app, service)
-    app.include_router(pages.router(service, access), include_in_schema=False)
-    return app
-
-
-def _add_documents(app: FastAPI, service: ManagerService) -> None:
     registry = metrics.registry(service)
     described = cache(partial(document, app))
 
@@ -111,20 +144,254 @@ def _add_documents(app: FastAPI, service: ManagerService) -> None:
     def describe() -> Document:
         return described()
 
+    app.include_router(pages.router(service, access), include_in_schema=False)
+    return app
 
-def _add_errors(app: FastAPI) -> None:
-    async def ours(request: Request, error: Exception) -> Response:
-        assert isinstance(error, MaterializedTableError)  # noqa: S101 - as registered below
-        return problem_response(error, request)
 
-    async def invalid(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)  # noqa: S101 - as registered below
-        return problem_response(of_validation(error, request), request)
+async def _answer_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestValidationError):
+        error = of_validation(error, request)
+    elif isinstance(error, HTTPException):
+        error = of_http(error, request)
+    assert isinstance(error, MaterializedTableError)  # noqa: S101 - for no other it is registered
+    return problem_response(error, request)
 
-    async def starlettes(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101 - as registered below
-        return problem_response(of_http(error, request), request)
 
-    app.add_exception_handler(MaterializedTableError, ours)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, starlettes)
+class BodyLimit:
+    """Reads the body of a request as far as it may be long; a longer one is never held in memory.
+
+    Starlette limits the parts of forms with files, and no other body.
+
+    Args:
+        app: Gets the whole body as one message.
+        limit: Bytes, whether the client sent the length or not.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = HTTPConnection(scope)
+        length = request.headers.get("content-length", "0")
+        is_too_large = length.isdigit() and int(length) > self._limit
+        body, has_more = bytearray(), True
+        while has_more and not is_too_large:
+            message = await receive()
+            if message["type"] == "http.disconnect":  # a part of a body may name another table
+                return
+            body += message.get("body", b"")
+            has_more = message.get("more_body", False)
+            is_too_large = len(body) > self._limit
+        if is_too_large:
+            problem = problem_response(RequestTooLargeError(limit=self._limit), request)
+            await problem(scope, receive, send)
+            return
+        read: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def replay() -> Message:
+            return read.pop() if read else await receive()
+
+        await self._app(scope, replay, send)
+
+
+class RequestLog:
+    """Gives each request an id, logs it, and answers with a problem after an unexpected error.
+
+    The query of a URL is not logged, and no header but the length is: there may be secrets in them.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send, str(uuid.uuid4()))
+        scope.setdefault("state", {})["request_id"] = answer.request_id
+        started = time.perf_counter()
+        try:
+            await self._app(scope, receive, answer.send)
+        except asyncio.CancelledError:  # by the server, which closes the connection afterwards
+            if not answer.status:
+                problem = problem_response(ManagerStoppingError(), HTTPConnection(scope))
+                await problem(scope, receive, answer.send)
+        except Exception:  # whatever it is, the client gets an answer and the log the stack
+            log.exception("request failed", request_id=answer.request_id, path=scope["path"])
+            if answer.status:
+                raise
+            problem = problem_response(InternalError(), HTTPConnection(scope))
+            await problem(scope, receive, answer.send)
+        finally:
+            self._log(scope, answer, time.perf_counter() - started)
+
+    def _log(self, scope: Scope, answer: _Answer, seconds: float) -> None:
+        notify = log.debug if scope["path"] in QUIET and answer.status < 400 else log.info
+        notify(
+            "request",
+            request_id=answer.request_id,
+            method=scope["method"],
+            path=scope["path"],
+            status=answer.status,
+            milliseconds=round(seconds * 1000, 1),
+            bytes=answer.sent,
+            client=(scope.get("client") or ("",))[0],
+            visitor=self._access.visitor(HTTPConnection(scope)).value,
+        )
+
+
+class _Answer:
+    """Watches what is sent, and adds the headers that every answer carries."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self.request_id = request_id
+        self.status = 0
+        self.sent = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["x-request-id"] = self.request_id
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        self.sent += len(message.get("body", b""))
+        await self._send(message)
+
+
+class HttpServer:
+    """Serves an application at an address of this machine.
+
+    Args:
+        app: What answers.
+        host: The address to listen at.
+        port: The port; 0 takes a free one.
+    """
+
+    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+        self._app = app
+        self._host = host.strip("[]")
+        self._port = port
+        self._socket: socket.socket | None = None
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that it listens at; the wanted one before it does."""
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """Where programs of this machine reach it."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104 - not bound
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it answers."""
+        return self._thread is not None and self._thread.is_alive() and self._is_up()
+
+    def start(self) -> None:
+        """Listen, and return when requests are answered.
+
+        Raises:
+            AddressTakenError: The address is not free, or not of this machine.
+            ServerNotStartedError: It did not come up in time.
+        """
+        self._socket = _listen(self._host, self._port)
+        self._port = int(self._socket.getsockname()[1])
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                self._app,
+                log_config=None,  # `manager/logging.py` says where it goes
+                access_log=False,
+                server_header=False,
+                ws="none",
+                lifespan="off",
+                limit_concurrency=MOST_CONNECTIONS,
+            )
+        )
+        work = partial(self._run, self._server, self._socket)
+        self._thread = threading.Thread(target=work, name="http", daemon=True)
+        self._thread.start()
+        if not self._wait_until_up():
+            problem = str(self._failure or f"no answer within {START_SECONDS:.0f} seconds")
+            self.stop()
+            raise ServerNotStartedError(
+                host=self._host, port=self._port, problem=problem
+            ) from self._failure
+        log.info("listening", url=self.url)
+
+    def stop(self, within: float = STOP_SECONDS) -> bool:
+        """Take no more requests, let those in progress end, and close.
+
+        Args:
+            within: Seconds; connections that are still open after them are cut.
+
+        Returns:
+            Whether all of it ended; a call of the service that still runs in its thread continues.
+        """
+        if self._server is None or self._thread is None:
+            return True
+        until = time.monotonic() + within
+        self._server.config.timeout_graceful_shutdown = max(1, int(within) - 1)
+        self._server.should_exit = True
+        self._thread.join(max(0.0, until - time.monotonic()))
+        if self._thread.is_alive():
+            self._server.force_exit = True
+            self._thread.join(1.0)
+        if self._socket is not None:
+            self._socket.close()
+        ended = not self._thread.is_alive()
+        self._server = None
+        log.info("stopped listening", ended=ended)
+        return ended
+
+    def _run(self, server: uvicorn.Server, listening: socket.socket) -> None:
+        try:
+            server.run([listening])
+        except (Exception, SystemExit) as error:
+            self._failure = error
+            log.warning("the HTTP server ended", exc_info=True)
+
+    def _wait_until_up(self) -> bool:
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until and self._thread is not None and self._thread.is_alive():
+            if self._is_up():
+                return True
+            time.sleep(_STEP_SECONDS)
+        return self._is_up()
+
+    def _is_up(self) -> bool:
+        return self._server is not None and self._server.started
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        if not 0 <= port <= _LAST_PORT:
+            raise OverflowError(f"ports end at {_LAST_PORT}")  # noqa: TRY003, TRY301, EM102 - as socket does
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        found = socket.socket(family, kind, protocol)
+        try:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(address)
+            found.listen(_BACKLOG)
+        except OSError:
+            found.close()
+            raise
+    except (OSError, OverflowError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        raise AddressTakenError(host=host, port=port, problem=problem) from error
+    return found

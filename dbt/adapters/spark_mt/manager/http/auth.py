@@ -1,4 +1,4 @@
-"""Authentication and authorization: tokens, browser sessions, origins of requests.
+"""Authentication and authorization: tokens, browser sessions, origins of requests, the guard.
 
 Programs send a token in `Authorization: Bearer`. People enter it once on the status page, and a
 signed cookie replaces it afterwards. The token is in no cookie, page, log or URL.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import secrets
 import threading
 import time
@@ -16,105 +15,44 @@ from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
-from dbt.adapters.spark_mt.manager.http.errors import TokenRequiredError, WeakTokenError
+from starlette.requests import HTTPConnection
+from starlette.responses import RedirectResponse
+
+from dbt.adapters.spark_mt.manager.http.errors import (
+    ForeignRequestError,
+    TokenRequiredError,
+    UnauthenticatedError,
+    UnknownHostError,
+    UnsupportedMediaTypeError,
+    WeakTokenError,
+    problem_response,
+)
+from dbt.adapters.spark_mt.spark.connect_server import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from starlette.requests import HTTPConnection, Request
+    from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 
 SESSION_SECONDS = 12 * 3600
 WRONG_TOKENS = 10
 PATIENCE_SECONDS = 60
-
-
-class Sessions:
-    """Makes and checks the cookies of sessions.
-
-    Starlette's SessionMiddleware cannot end a session before its time: a copy of the cookie would
-    stay valid after the user has signed out.
-
-    Args:
-        key: What they are signed with.
-        now: Seconds since the epoch.
-    """
-
-    def __init__(self, key: bytes, now: Callable[[], float]) -> None:
-        self._key = key
-        self._now = now
-        self._ended: dict[str, int] = {}
-        self._lock = threading.Lock()
-        # Browsers share cookies among the ports of a host, and so do the managers on it.
-        self.cookie = f"spark_mt_{self._sign('name', '')[:12]}"
-
-    def begin(self) -> str:
-        """Return the value of a new session's cookie."""
-        session = f"{int(self._now()) + SESSION_SECONDS}.{secrets.token_urlsafe(18)}"
-        return f"{session}.{self._sign('session', session)}"
-
-    def valid(self, cookie: str) -> str | None:
-        """Return the session of a cookie; None if it is not ours, has expired or was ended."""
-        session, _, signature = cookie.rpartition(".")
-        if not _same(signature, self._sign("session", session)):
-            return None
-        alive = int(session.partition(".")[0]) > self._now()
-        with self._lock:
-            return session if alive and session not in self._ended else None
-
-    def csrf_token(self, session: str) -> str:
-        """Return what forms of a session carry."""
-        return self._sign("form", session)
-
-    def end(self, cookie: str) -> None:
-        """End a session before its time."""
-        session = self.valid(cookie)
-        if session is None:
-            return
-        with self._lock:
-            self._ended = {s: at for s, at in self._ended.items() if at > self._now()}
-            self._ended[session] = int(session.partition(".")[0])
-
-    def _sign(self, purpose: str, text: str) -> str:
-        return hmac.new(self._key, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
-
-
-class Attempts:
-    """Limit of wrong tokens that are typed, against guessing.
-
-    Programs, who send the token themselves, are not held up by it.
-
-    Args:
-        now: Seconds since the epoch.
-    """
-
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
-        self._wrong: deque[float] = deque(maxlen=WRONG_TOKENS)
-        self._lock = threading.Lock()
-
-    @property
-    def are_too_many(self) -> bool:
-        """Whether so many were wrong in the last minute that no other one is looked at."""
-        with self._lock:
-            full = len(self._wrong) == WRONG_TOKENS
-            return full and self._wrong[0] > self._now() - PATIENCE_SECONDS
-
-    def was_wrong(self) -> None:
-        """Count one."""
-        with self._lock:
-            self._wrong.append(self._now())
-
-
-def _same(found: str, expected: str) -> bool:
-    return hmac.compare_digest(found.encode("utf-8", "replace"), expected.encode())
-
-
 SHORTEST_TOKEN = 16
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 CSRF_HEADER = "x-csrf-token"
+SIGN_IN = "/login"
+"""Where people type the token."""
+HEALTH = frozenset({"/livez", "/readyz"})
+STATIC = "/static/"
+REST = "/v3/"
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Visitor(Enum):
@@ -150,6 +88,57 @@ class AccessRules:
         return f"AccessRules(host={self.host!r}, has_token={self.token is not None})"
 
 
+class Sessions:
+    """Makes and checks the cookies of sessions.
+
+    Starlette's SessionMiddleware cannot end a session before its time: a copy of the cookie would
+    stay valid after the user has signed out.
+
+    Args:
+        key: What they are signed with.
+        now: Seconds since the epoch.
+    """
+
+    def __init__(self, key: bytes, now: Callable[[], float]) -> None:
+        self._key = key
+        self._now = now
+        self._ended: dict[str, int] = {}
+        self._lock = threading.Lock()
+        # Browsers share cookies among the ports of a host, and so do the managers on it.
+        self.cookie = f"spark_mt_{self._sign('name', '')[:12]}"
+
+    def begin(self) -> str:
+        """Return the value of a new session's cookie."""
+        session = f"{int(self._now()) + SESSION_SECONDS}.{secrets.token_urlsafe(18)}"
+        return f"{session}.{self._sign('session', session)}"
+
+    def valid(self, cookie: str) -> str | None:
+        """Return the session of a cookie; None if it is not ours, has expired or was ended."""
+        session, _, signature = cookie.rpartition(".")
+        if not _same(signature, self._sign("session", session)):
+            return None
+        alive = int(session.partition(".")[0]) > self._now()
+        with self._lock:
+            return session if alive and session not in self._ended else None
+
+    def csrf_token(self, cookie: str) -> str:
+        """Return what every form of a session carries; empty without a valid session."""
+        session = self.valid(cookie)
+        return "" if session is None else self._sign("form", session)
+
+    def end(self, cookie: str) -> None:
+        """End a session before its time."""
+        session = self.valid(cookie)
+        if session is None:
+            return
+        with self._lock:
+            self._ended = {s: at for s, at in self._ended.items() if at > self._now()}
+            self._ended[session] = int(session.partition(".")[0])
+
+    def _sign(self, purpose: str, text: str) -> str:
+        return hmac.new(self._key, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
+
+
 class Access:
     """The rules, applied to requests.
 
@@ -165,9 +154,14 @@ class Access:
     def __init__(self, rules: AccessRules, now: Callable[[], float] = time.time) -> None:
         _check(rules)
         self._rules = rules
-        self._token = None if rules.token is None else rules.token.encode()
-        self._sessions = Sessions(_key(self._token), now)
-        self._attempts = Attempts(now)
+        self._token = rules.token
+        # Sessions are valid after a restart, until the token changes.
+        secret = (rules.token or "").encode()
+        self._sessions = Sessions(
+            hmac.new(secret, b"spark-mt session", hashlib.sha256).digest(), now
+        )
+        self._now = now
+        self._wrong_tokens: deque[float] = deque(maxlen=WRONG_TOKENS)
 
     @property
     def has_token(self) -> bool:
@@ -191,13 +185,16 @@ class Access:
         if not is_loopback(self._rules.host):
             return True
         names = {name.lower() for name in (self._rules.host, *self._rules.names)}
-        return _hostname(host) in LOOPBACK_NAMES | names
+        name, _, port = host.lower().rpartition(":")  # IPv6 addresses keep their brackets
+        hostname = name if name and port.isdigit() else host.lower()
+        return hostname in LOOPBACK_NAMES | names
 
     def visitor(self, request: HTTPConnection) -> Visitor:
         """Return who sends a request, by token, cookie or address."""
         if self._token is None:
             return Visitor.LOCAL
-        if self._has_token(request):
+        scheme, _, found = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and _same(found.strip(), self._token):
             return Visitor.TOKEN
         return Visitor.SESSION if self.is_signed_in(request) else Visitor.NOBODY
 
@@ -207,28 +204,31 @@ class Access:
 
     def is_signed_in(self, request: HTTPConnection) -> bool:
         """Whether the request carries a session's cookie that is valid now."""
-        return self._session(request) is not None
+        cookie = request.cookies.get(self._sessions.cookie, "")
+        return self.has_token and self._sessions.valid(cookie) is not None
 
     def csrf_token(self, request: HTTPConnection) -> str:
         """Return what every form of this session must carry; empty without a session."""
-        session = self._session(request)
-        return "" if session is None else self._sessions.csrf_token(session)
+        cookie = request.cookies.get(self._sessions.cookie, "")
+        return self._sessions.csrf_token(cookie) if self.has_token else ""
 
     def may_act(self, request: HTTPConnection, csrf_token: str) -> bool:
         """Whether a form may change something: session, its CSRF token, and origin all fit."""
         expected = self.csrf_token(request)
-        fits = hmac.compare_digest(expected.encode(), csrf_token.encode("utf-8", "replace"))
-        return bool(expected) and fits and is_own_page(request)
+        return bool(expected) and _same(csrf_token, expected) and is_own_page(request)
 
     def sign_in(self, request: Request, response: Response, token: str) -> bool:
         """Begin a session: put its cookie into the response if the token is right.
 
         False when it is not, when the form came from another site, or after too many attempts.
         """
-        if not is_own_page(request) or self._attempts.are_too_many:
+        # Against guessing. Programs, who send the token themselves, are not held up by it.
+        wrong, since = self._wrong_tokens, self._now() - PATIENCE_SECONDS
+        has_too_many_wrong = len(wrong) == WRONG_TOKENS and wrong[0] > since
+        if not is_own_page(request) or has_too_many_wrong:
             return False
-        if not self._is_token(token.strip()):
-            self._attempts.was_wrong()
+        if self._token is None or not _same(token.strip(), self._token):
+            wrong.append(self._now())
             return False
         response.set_cookie(
             self._sessions.cookie,
@@ -246,18 +246,68 @@ class Access:
         self._sessions.end(request.cookies.get(self._sessions.cookie, ""))
         response.delete_cookie(self._sessions.cookie, path="/", httponly=True, samesite="strict")
 
-    def _session(self, request: HTTPConnection) -> str | None:
-        if self._token is None:
+
+class Guard:
+    """Answers what may not pass, and lets the rest through.
+
+    Forms of the status page carry their CSRF token in the body, so their handlers check it.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = HTTPConnection(scope)
+        problem = self._refusal(request)
+        if problem is None:
+            await self._app(scope, receive, send)
+        elif isinstance(problem, UnauthenticatedError) and _is_person(request):
+            path, query = request.url.path, request.url.query
+            query = urlencode({"next": f"{path}?{query}" if query else path})
+            await RedirectResponse(f"{SIGN_IN}?{query}", 303)(scope, receive, send)
+        else:
+            await problem_response(problem, request)(scope, receive, send)
+
+    def _refusal(self, request: HTTPConnection) -> MaterializedTableError | None:
+        """Return why a request is refused; None if it is not."""
+        path = request.url.path
+        if not self._access.answers_to(request.headers.get("host", "")):
+            return UnknownHostError()
+        if path in HEALTH:
             return None
-        return self._sessions.valid(request.cookies.get(self._sessions.cookie, ""))
+        if request.scope["method"] not in _SAFE:
+            return self._refused_change(request, path)
+        is_open = path == SIGN_IN or path.startswith(STATIC)
+        return None if is_open or self._access.may_read(request) else UnauthenticatedError()
 
-    def _has_token(self, request: HTTPConnection) -> bool:
-        scheme, _, found = request.headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and self._is_token(found.strip())
+    def _refused_change(self, request: HTTPConnection, path: str) -> MaterializedTableError | None:
+        visitor = self._access.visitor(request)
+        if visitor is not Visitor.TOKEN and not is_own_page(request):
+            return ForeignRequestError(reason="another site began the request")
+        if visitor is Visitor.NOBODY and path != SIGN_IN:
+            return UnauthenticatedError()
+        if visitor is Visitor.LOCAL and is_browser(request):
+            return ForeignRequestError(reason="it has no token, so that no user can sign in")
+        return self._refused_rest(request, visitor) if path.startswith(REST) else None
 
-    def _is_token(self, found: str) -> bool:
-        expected = self._token or b""
-        return bool(expected) and hmac.compare_digest(expected, found.encode("utf-8", "replace"))
+    def _refused_rest(
+        self, request: HTTPConnection, visitor: Visitor
+    ) -> MaterializedTableError | None:
+        if visitor is Visitor.SESSION:
+            csrf_token = request.headers.get(CSRF_HEADER, "")
+            if not self._access.may_act(request, csrf_token):
+                return ForeignRequestError(reason=f"the header {CSRF_HEADER} is missing or wrong")
+        found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return None if found == "application/json" else UnsupportedMediaTypeError(found=found)
+
+
+def _same(found: str, expected: str) -> bool:
+    return hmac.compare_digest(found.encode("utf-8", "replace"), expected.encode())
 
 
 def is_browser(request: HTTPConnection) -> bool:
@@ -269,44 +319,26 @@ def is_own_page(request: HTTPConnection) -> bool:
     """Whether no header shows that the request began on a page of another origin."""
     site = request.headers.get("sec-fetch-site", "none")
     origin = request.headers.get("origin")
-    if site not in {"same-origin", "none"}:
-        return False
-    return origin is None or origin.lower().partition("://")[2] == _host(request)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only processes of this machine reach an address."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def _host(request: HTTPConnection) -> str:
-    return request.headers.get("host", "").lower()
-
-
-def _hostname(host: str) -> str:
-    """A Host header without its port; IPv6 addresses keep their brackets."""
-    name, _, port = host.lower().rpartition(":")
-    return name if name and port.isdigit() else host.lower()
-
-
-def _key(token: bytes | None) -> bytes:
-    """What signs sessions: they are valid after a restart, until the token changes."""
-    return hmac.new(token or b"", b"spark-mt session", hashlib.sha256).digest()
+    host = request.headers.get("host", "").lower()
+    fits = origin is None or origin.lower().partition("://")[2] == host
+    return fits and site in {"same-origin", "none"}
 
 
 def _check(rules: AccessRules) -> None:
     reason = _open_to_others(rules)
     if rules.token is None and reason:
         raise TokenRequiredError(host=rules.host, reason=reason, length=SHORTEST_TOKEN)
-    if rules.token is not None:
-        problems = _problems(rules.token)
-        if problems:
-            raise WeakTokenError(reason=" and ".join(problems), length=SHORTEST_TOKEN)
+    if rules.token is None:
+        return
+    problems = []
+    if len(rules.token) < SHORTEST_TOKEN:
+        problems.append(f"it is shorter than {SHORTEST_TOKEN} characters")
+    if len(set(rules.token)) < 5:
+        problems.append("it repeats a few characters")
+    if any(not "!" <= character <= "~" for character in rules.token):
+        problems.append("it has blanks or letters outside of ASCII")
+    if problems:
+        raise WeakTokenError(reason=" and ".join(problems), length=SHORTEST_TOKEN)
 
 
 def _open_to_others(rules: AccessRules) -> str:
@@ -315,12 +347,8 @@ def _open_to_others(rules: AccessRules) -> str:
     return "under further names others reach it through a proxy" if rules.names else ""
 
 
-def _problems(token: str) -> Iterable[str]:
-    found = []
-    if len(token) < SHORTEST_TOKEN:
-        found.append(f"it is shorter than {SHORTEST_TOKEN} characters")
-    if len(set(token)) < 5:
-        found.append("it repeats a few characters")
-    if any(not "!" <= character <= "~" for character in token):
-        found.append("it has blanks or letters outside of ASCII")
-    return found
+def _is_person(request: HTTPConnection) -> bool:
+    """Whether a browser asks for a page of its own."""
+    wants_page = "text/html" in request.headers.get("accept", "")
+    rest = request.url.path.startswith(REST)
+    return wants_page and not rest and request.scope["method"] in {"GET", "HEAD"}

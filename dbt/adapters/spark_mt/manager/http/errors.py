@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from starlette.responses import JSONResponse
 
-from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import (
+    InvalidValueError,
+    MaterializedTableError,
+    did_you_mean,
+)
 from dbt.adapters.spark_mt.execution import errors as execution
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.manager.http.schemas import RequestBody
-from dbt.adapters.spark_mt.resolution.errors import did_you_mean
 from dbt.adapters.spark_mt.spark.types import InvalidScheduleTimeError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 
@@ -295,17 +298,14 @@ def _violation(found: Mapping[str, Any], known: list[str]) -> str:
         )
     name = f"{_PLACES.get(place, place)} '{'.'.join(keys)}'"
     if found["type"] == "extra_forbidden":
-        return f"{name} is not known.{did_you_mean(keys[-1], known) or _list(known)}"
+        there_are = f" There are {', '.join(known)}." if known else ""
+        return f"{name} is not known.{did_you_mean(keys[-1], known) or there_are}"
     return f"{name} is missing." if found["type"] == "missing" else f"{name}: {_why(found)}."
 
 
 def _why(found: Mapping[str, Any]) -> str:
     text = str(found["msg"]).rstrip(".")
     return text[:1].lower() + text[1:]
-
-
-def _list(known: list[str]) -> str:
-    return f" There are {', '.join(known)}." if known else ""
 
 
 def _known_keys(endpoint: object) -> list[str]:

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
 from dbt.adapters.spark_mt.manager.views import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from prometheus_client.core import Metric
 
@@ -126,12 +126,8 @@ def _of_manager(about: ManagerView) -> Iterator[Metric]:
     yield _one("queries_running", "Streaming queries that run.", about.queries_running)
     yield _one("refreshes_running", "Refreshes that run.", about.refreshes_running)
     yield _one("tick_duration_seconds", "How long the newest look took.", about.tick_seconds)
-    yield from _instants(about)
-
-
-def _instants(about: ManagerView) -> Iterable[Metric]:
     ticked = about.last_tick_at_ms or None
-    yield _gauge_of("last_tick_timestamp_seconds", "When the newest look ended.", _seconds(ticked))
+    yield _one("last_tick_timestamp_seconds", "When the newest look ended.", _seconds(ticked))
     yield _one("start_time_seconds", "When the manager started.", about.started_at_ms / 1000)
 
 
@@ -143,15 +139,11 @@ def _gauge(name: str, about: str, values: _Values) -> GaugeMetricFamily:
     return family
 
 
-def _gauge_of(name: str, about: str, value: float | None) -> GaugeMetricFamily:
+def _one(name: str, about: str, value: float | None) -> GaugeMetricFamily:
     family = GaugeMetricFamily(PREFIX + name, about)
     if value is not None:
-        family.add_metric((), value)
+        family.add_metric((), float(value))
     return family
-
-
-def _one(name: str, about: str, value: float) -> GaugeMetricFamily:
-    return _gauge_of(name, about, float(value))
 
 
 def _met(view: TableView) -> float | None:

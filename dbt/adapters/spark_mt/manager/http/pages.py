@@ -7,27 +7,31 @@ page, and draws the lineage and the chart of a table. Pages use the manager thro
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.manager.http.pages_render import HEADERS, Renderer, here
+from dbt.adapters.spark_mt.manager.http import pages_format
 from dbt.adapters.spark_mt.manager.http.pages_tables import (
     Choice,
     Row,
+    State,
     advise,
     choose,
     counts,
@@ -46,6 +50,63 @@ if TYPE_CHECKING:
 
 
 FOLDER = Path(__file__).parent / "static"
+REFRESH_SECONDS = 5
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    # `no-referrer` would let browsers send `Origin: null` with our own forms.
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+FRESH_MS = 10_000
+"""Younger than this, the details of a table are shown whatever happened since."""
+OLDEST_MS = 60_000
+"""Older than this, they are read again even if nothing is known to have happened."""
+MOST = 64
+_NOT_ALLOWED = (
+    "Nothing was done: this form does not belong to a session that is signed in. "
+    "Sign in, open the page again, and repeat it."
+)
+_MOST_FIELDS = 20
+_KIND = "application/x-www-form-urlencoded"
+
+
+def router(
+    service: ManagerService,
+    access: Access,
+    now: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+) -> APIRouter:
+    """Make the routes of the status page.
+
+    Args:
+        service: What is shown, and asked to act.
+        access: Who may see it, and press its buttons.
+        now: The clock, milliseconds since the epoch.
+    """
+    page = StatusPage(service, access, now)
+    found = APIRouter(include_in_schema=False)
+    found.routes.extend(
+        (
+            Route("/", page.tables),
+            Route("/tables/{name:path}", page.table),
+            Route("/login", page.sign_in_page),
+            Route("/login", page.sign_in, methods=["POST"]),
+            Route("/logout", page.sign_out, methods=["POST"]),
+            Route("/actions/{verb}", page.act, methods=["POST"]),
+            Route("/plan", page.plan, methods=["POST"]),
+            Mount("/static", _Files(directory=FOLDER)),
+        )
+    )
+    return found
 
 
 class _Files(StaticFiles):
@@ -55,10 +116,6 @@ class _Files(StaticFiles):
         response = super().file_response(*args, **kwargs)
         response.headers["cache-control"] = "no-cache"
         return response
-
-
-_MOST_FIELDS = 20
-_KIND = "application/x-www-form-urlencoded"
 
 
 class FormError(ValueError):
@@ -102,33 +159,14 @@ def local_path(wanted: str) -> str:
     return wanted if wanted.startswith("/") and not elsewhere else "/"
 
 
-FRESH_MS = 10_000
-"""Younger than this, it is shown whatever happened since."""
-OLDEST_MS = 60_000
-"""Older than this, it is read again even if nothing is known to have happened."""
-MOST = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    details: TableDetails
-    seen: TableView
-    read_at_ms: int
-
-
 class DetailsReader:
-    """Reads the details of tables for pages that ask every few seconds.
-
-    Args:
-        service: Whose catalog is read.
-        now: The clock, milliseconds.
-    """
+    """Reads the details of tables for pages that ask every few seconds."""
 
     def __init__(self, service: ManagerService, now: Callable[[], int]) -> None:
         self._service = service
         self._now = now
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[TableDetails, TableView, int]] = OrderedDict()
 
     def read(self, view: TableView) -> TableDetails:
         """Return the details of a table, at most a minute old.
@@ -141,12 +179,15 @@ class DetailsReader:
         """
         with self._lock:
             kept = self._kept.get(view.name)
-        if kept is not None and self._serves(kept, view):
-            return kept.details
         read_at_ms = self._now()
-        details = self._service.table(quoted(view.name))
+        if kept is not None:
+            details, seen, kept_at_ms = kept
+            age = read_at_ms - kept_at_ms
+            if age < FRESH_MS or (age < OLDEST_MS and _same(seen, view)):
+                return details
+        details = self._service.table(_quoted(view.name))
         with self._lock:
-            self._kept[view.name] = _Kept(details, view, read_at_ms)
+            self._kept[view.name] = details, view, read_at_ms
             self._kept.move_to_end(view.name)
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
@@ -157,70 +198,135 @@ class DetailsReader:
         with self._lock:
             self._kept.pop(name, None)
 
-    def _serves(self, kept: _Kept, view: TableView) -> bool:
-        age = self._now() - kept.read_at_ms
-        return age < FRESH_MS or (age < OLDEST_MS and _same(kept.seen, view))
-
 
 def _same(one: TableView, other: TableView) -> bool:
     parts = ("status", "status_reason", "last_refresh_at_ms", "failures", "problem", "recent")
     return all(getattr(one, part) == getattr(other, part) for part in parts)
 
 
-def quoted(name: str) -> str:
+def _quoted(name: str) -> str:
     """Write a full name as statements and services want it, every part in backticks."""
     return TableName.of(*name.split(".", 2)).sql
 
 
-_NOT_ALLOWED = (
-    "Nothing was done: this form does not belong to a session that is signed in. "
-    "Sign in, open the page again, and repeat it."
-)
+def address_of(name: str) -> str:
+    """The address of a table's page."""
+    return f"/tables/{quote(name, safe='')}"
 
 
-class Actions:
-    """The endpoints that take forms.
+def breakable(name: str) -> Markup:
+    """A name that may break into lines after a dot or an underscore."""
+    return Markup(re.sub(r"([._])", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped
 
-    Args:
-        service: What is asked to act.
-        access: Who may.
-        renderer: Writes what came of it.
-        details: Forgets what was changed.
-    """
 
-    def __init__(
-        self,
-        service: ManagerService,
-        access: Access,
-        renderer: Renderer,
-        details: DetailsReader,
-    ) -> None:
+@cache
+def environment() -> Environment:
+    """Templates that escape everything, and fail on undefined names."""
+    found = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update(
+        duration=pages_format.duration,
+        count=pages_format.count,
+        instant=pages_format.instant,
+        machine_instant=pages_format.machine_instant,
+        address=address_of,
+        breakable=breakable,
+        gist=pages_format.gist,
+        sparkline=pages_format.sparkline,
+    )
+    found.globals.update(
+        State=State,
+        chart=pages_format,
+        plural=pages_format.plural,
+        refresh_seconds=REFRESH_SECONDS,
+    )
+    return found
+
+
+class StatusPage:
+    """The endpoints of the status page."""
+
+    def __init__(self, service: ManagerService, access: Access, now: Callable[[], int]) -> None:
         self._service = service
         self._access = access
-        self._renderer = renderer
-        self._details = details
+        self._now = now
+        self._details = DetailsReader(service, now)
         self._verbs: dict[str, Callable[[str], ChangeView]] = {
             "suspend": service.suspend,
             "resume": service.resume,
             "refresh": self._refresh,
         }
 
+    def tables(self, request: Request) -> Response:
+        """Show the list of tables, and their lineage."""
+        if not self._access.may_read(request):
+            return _to_sign_in(request)
+        rows = self._rows()
+        chosen = choose(tuple(rows.values()), Choice.of(request.query_params))
+        return self._page(
+            request,
+            "tables.html",
+            chosen=chosen,
+            counts=counts(chosen.matching),
+            all_counts=counts(rows.values()),
+            total=len(rows),
+            advice={row.key: advise(row, rows) for row in chosen.rows},
+            rows=rows,
+            lineage=lineage_of(chosen.rows, rows),
+        )
+
+    def table(self, request: Request) -> Response:
+        """Show one table."""
+        if not self._access.may_read(request):
+            return _to_sign_in(request)
+        name = request.path_params["name"]
+        rows = self._rows()
+        row = rows.get(name)
+        if row is None:
+            return self._page(request, "missing.html", status=404, name=name)
+        details: TableDetails | None = None
+        problem = ""
+        try:
+            details = self._details.read(row.view)
+        except MaterializedTableError as error:
+            problem = str(error)
+        return self._page(
+            request,
+            "table.html",
+            row=row,
+            rows=rows,
+            advice=advise(row, rows),
+            details=details,
+            details_problem=problem,
+            readers=tuple(r.view.name for r in rows.values() if name in r.view.reads),
+            lineage=lineage_around(row, rows),
+        )
+
+    def _rows(self) -> dict[str, Row]:
+        now_ms = self._now()
+        return {view.name: Row(view, now_ms) for view in self._service.tables()}
+
     def sign_in_page(self, request: Request) -> Response:
         """Ask for the token."""
         leads_to = local_path(request.query_params.get("next", "/"))
-        return self._renderer.sign_in_page(request, leads_to=leads_to)
+        return self._sign_in_page(request, leads_to=leads_to)
 
     async def sign_in(self, request: Request) -> Response:
         """Begin a session."""
         try:
             form = await read_form(request)
         except FormError as error:
-            return self._renderer.sign_in_page(request, status=error.status, problem=str(error))
+            return self._sign_in_page(request, status=error.status, problem=str(error))
         leads_to = local_path(form.get("next", "/"))
         response = _go(leads_to)
         if self._access.sign_in(request, response, form.get("token", "")):
             return response
-        return self._renderer.sign_in_page(
+        return self._sign_in_page(
             request, status=403, problem="That is not the manager's token.", leads_to=leads_to
         )
 
@@ -259,18 +365,16 @@ class Actions:
             change = await run_in_threadpool(action, form.get(field, ""))
         except MaterializedTableError as error:
             return self._refused(request, str(error), 409, form.get("table", ""))
-        return self._renderer.page(
-            request, "outcome.html", change=change, problem="", table=change.table
-        )
+        return self._page(request, "outcome.html", change=change, problem="", table=change.table)
 
     def _refused(self, request: Request, text: str, status: int, table: str = "") -> Response:
-        return self._renderer.page(
+        return self._page(
             request, "outcome.html", status=status, change=None, problem=text, table=table
         )
 
     def _act(self, verb: Callable[[str], ChangeView], name: str) -> ChangeView:
         try:
-            return replace(verb(quoted(name)), table=name)
+            return replace(verb(_quoted(name)), table=name)
         finally:
             self._details.forget(name)
 
@@ -279,121 +383,51 @@ class Actions:
         message = f"A refresh has begun: job {submitted.job_id}."
         return ChangeView(name, "REFRESHING", message=message)
 
+    def _page(
+        self, request: Request, template: str, *, status: int = 200, **values: object
+    ) -> Response:
+        """Write a page with its frame."""
+        now_ms = self._now()
+        manager = self._service.about()
+        frame = environment().get_template(template)
+        text = frame.render(
+            now_ms=now_ms,
+            ago=lambda at_ms: pages_format.distance(at_ms, now_ms),
+            short=lambda name: pages_format.short_name(name, manager.catalog),
+            manager=manager,
+            health=self._service.health(),
+            has_token=self._access.has_token,
+            signed_in=self._access.is_signed_in(request),
+            csrf_token=self._access.csrf_token(request),
+            here=_here(request),
+            **values,
+        )
+        return HTMLResponse(text, status, HEADERS)
+
+    def _sign_in_page(
+        self, request: Request, *, status: int = 200, problem: str = "", leads_to: str = "/"
+    ) -> Response:
+        """Write the page that asks for the token; it shows nothing of the manager."""
+        frame = environment().get_template("login.html")
+        text = frame.render(
+            problem=problem,
+            leads_to=leads_to,
+            has_token=self._access.has_token,
+            signed_in=self._access.is_signed_in(request),
+        )
+        return HTMLResponse(text, status, HEADERS)
+
+
+def _here(request: Request) -> str:
+    """The address of a request within this site, as the browser wrote it."""
+    path = request.scope.get("raw_path") or quote(request.url.path).encode()
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"{path.decode('ascii', 'replace')}{query}"
+
 
 def _go(path: str) -> RedirectResponse:
     return RedirectResponse(path, status_code=303, headers=HEADERS)
 
 
-def _system_clock() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def router(
-    service: ManagerService, access: Access, now: Callable[[], int] = _system_clock
-) -> APIRouter:
-    """Make the routes of the status page.
-
-    Args:
-        service: What is shown, and asked to act.
-        access: Who may see it, and press its buttons.
-        now: The clock, milliseconds since the epoch.
-    """
-    renderer = Renderer(service, access, now)
-    details = DetailsReader(service, now)
-    pages = Pages(service, access, renderer, details, now)
-    actions = Actions(service, access, renderer, details)
-    found = APIRouter(include_in_schema=False)
-    found.routes.extend(
-        (
-            Route("/", pages.tables),
-            Route("/tables/{name:path}", pages.table),
-            Route("/login", actions.sign_in_page),
-            Route("/login", actions.sign_in, methods=["POST"]),
-            Route("/logout", actions.sign_out, methods=["POST"]),
-            Route("/actions/{verb}", actions.act, methods=["POST"]),
-            Route("/plan", actions.plan, methods=["POST"]),
-            Mount("/static", _Files(directory=FOLDER)),
-        )
-    )
-    return found
-
-
-class Pages:
-    """The endpoints that show something.
-
-    Args:
-        service: What is shown.
-        access: Who may see it.
-        renderer: Writes it.
-        details: Reads tables from the catalog, not too often.
-        now: The clock, milliseconds.
-    """
-
-    def __init__(
-        self,
-        service: ManagerService,
-        access: Access,
-        renderer: Renderer,
-        details: DetailsReader,
-        now: Callable[[], int],
-    ) -> None:
-        self._service = service
-        self._access = access
-        self._renderer = renderer
-        self._details = details
-        self._now = now
-
-    def tables(self, request: Request) -> Response:
-        """Show the list of tables, and their lineage."""
-        if not self._access.may_read(request):
-            return _to_sign_in(request)
-        rows = self._rows()
-        chosen = choose(tuple(rows.values()), Choice.of(request.query_params))
-        return self._renderer.page(
-            request,
-            "tables.html",
-            chosen=chosen,
-            counts=counts(chosen.matching),
-            all_counts=counts(rows.values()),
-            total=len(rows),
-            advice={row.key: advise(row, rows) for row in chosen.rows},
-            rows=rows,
-            lineage=lineage_of(chosen.rows, rows),
-        )
-
-    def table(self, request: Request) -> Response:
-        """Show one table."""
-        if not self._access.may_read(request):
-            return _to_sign_in(request)
-        name = request.path_params["name"]
-        rows = self._rows()
-        row = rows.get(name)
-        if row is None:
-            return self._renderer.page(request, "missing.html", status=404, name=name)
-        details, problem = self._read(row)
-        return self._renderer.page(
-            request,
-            "table.html",
-            row=row,
-            rows=rows,
-            advice=advise(row, rows),
-            details=details,
-            details_problem=problem,
-            readers=tuple(r.view.name for r in rows.values() if name in r.view.reads),
-            lineage=lineage_around(row, rows),
-        )
-
-    def _rows(self) -> dict[str, Row]:
-        now_ms = self._now()
-        return {view.name: Row(view, now_ms) for view in self._service.tables()}
-
-    def _read(self, row: Row) -> tuple[TableDetails | None, str]:
-        try:
-            return self._details.read(row.view), ""
-        except MaterializedTableError as error:
-            return None, str(error)
-
-
 def _to_sign_in(request: Request) -> Response:
-    query = urlencode({"next": here(request)})
-    return RedirectResponse(f"/login?{query}", status_code=303, headers=HEADERS)
+    return _go(f"/login?{urlencode({'next': _here(request)})}")

@@ -78,6 +78,14 @@ def count(number: int | None) -> str:
     return "\u2013" if number is None else f"{number:,}"
 
 
+def size_text(size: int) -> str:
+    """Write a number of bytes, in whole units of a thousand: `4 kB`."""
+    for unit, length in (("MB", 1_000_000), ("kB", 1_000)):
+        if size >= length:
+            return f"{round(size / length):,} {unit}"
+    return plural(size, "byte")
+
+
 def short_name(name: str, catalog: str) -> str:
     """Leave the catalog out of a name where it is the manager's own."""
     return name.removeprefix(f"{catalog}.")

@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
-from dbt.adapters.spark_mt.manager.http.pages_format import clock_time, duration, plural
+from dbt.adapters.spark_mt.manager.http.pages_format import (
+    clock_time,
+    duration,
+    plural,
+    size_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from dbt.adapters.spark_mt.definition.freshness import SourceActivity
     from dbt.adapters.spark_mt.manager.views import TableView
 
 
@@ -66,7 +72,20 @@ class Row:
     @cached_property
     def states(self) -> frozenset[State]:
         """Every state that the table is in."""
-        return frozenset(state for state, holds in _held(self.view) if holds)
+        view = self.view
+        late = view.freshness_status is FreshnessStatus.LATE
+        failing = view.failures > 0
+        suspended = view.status == SUSPENDED
+        by_us = suspended and bool(view.status_reason)
+        held = {
+            State.ATTENTION: late or failing or by_us,
+            State.LATE: late,
+            State.FAILING: failing,
+            State.SUSPENDED: suspended,
+            State.UNKNOWN: view.freshness_status is FreshnessStatus.UNKNOWN,
+            State.MET: view.freshness_status is FreshnessStatus.MET,
+        }
+        return frozenset(state for state, holds in held.items() if holds)
 
     @property
     def needs_attention(self) -> bool:
@@ -117,21 +136,6 @@ class Row:
         if self.view.recent and self.view.recent[-1].status == "RUNNING":
             return self.view.recent[-1].started_at_ms
         return None
-
-
-def _held(view: TableView) -> tuple[tuple[State, bool], ...]:
-    late = view.freshness_status is FreshnessStatus.LATE
-    failing = view.failures > 0
-    suspended = view.status == SUSPENDED
-    by_us = suspended and bool(view.status_reason)
-    return (
-        (State.ATTENTION, late or failing or by_us),
-        (State.LATE, late),
-        (State.FAILING, failing),
-        (State.SUSPENDED, suspended),
-        (State.UNKNOWN, view.freshness_status is FreshnessStatus.UNKNOWN),
-        (State.MET, view.freshness_status is FreshnessStatus.MET),
-    )
 
 
 def counts(rows: Iterable[Row]) -> dict[State, int]:
@@ -340,15 +344,13 @@ def _nearest(start: str, neighbours: Mapping[str, Sequence[str]]) -> dict[str, i
 
 def _cut(names: Iterable[str], rows: Mapping[str, Row]) -> Lineage:
     distinct = list(dict.fromkeys(names))
-    shown = set(distinct[:MOST])
-    nodes = tuple(_node(name, rows, shown) for name in distinct[:MOST])
+    shown = dict.fromkeys(distinct[:MOST])
+    nodes = []
+    for name in shown:
+        row = rows.get(name)
+        reads = dict.fromkeys(row.view.reads if row else ())
+        nodes.append(Node(name, row, tuple(source for source in reads if source in shown)))
     return Lineage(_upstream_first(nodes), len(distinct) - len(nodes))
-
-
-def _node(name: str, rows: Mapping[str, Row], shown: set[str]) -> Node:
-    row = rows.get(name)
-    reads = row.view.reads if row else ()
-    return Node(name, row, tuple(dict.fromkeys(source for source in reads if source in shown)))
 
 
 def _upstream_first(nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -394,37 +396,40 @@ def advise(row: Row, rows: Mapping[str, Row]) -> Advice:
         return Advice()
     on_the_way = (stage.table for stage in row.view.lag_stages if stage.table != row.view.name)
     upstream = dict.fromkeys((*row.view.reads, *on_the_way))
-    causes = tuple(name for name in upstream if _is_cause(rows.get(name)))
+    troubled = {State.ATTENTION, State.SUSPENDED}
+    causes = tuple(
+        name for name in upstream if (other := rows.get(name)) and other.states & troubled
+    )
     return Advice(_facts(row), causes, _remedy(row, causes))
 
 
-def _is_cause(row: Row | None) -> bool:
-    return row is not None and (row.needs_attention or State.SUSPENDED in row.states)
-
-
 def _facts(row: Row) -> tuple[str, ...]:
-    found = []
+    view, found = row.view, []
     since = row.late_since_ms
     if since is not None:
         late = duration((row.now_ms - since) / 1000)
         at = clock_time(since, row.now_ms)
         found.append(f"It has been late for {late}, since {at}.")
-    elif row.view.freshness_status is FreshnessStatus.LATE:
+    elif view.freshness_status is FreshnessStatus.LATE:
         found.append("Its lag to its base tables is larger than its freshness allows.")
-    if row.view.failures:
-        found.append(_failed(row))
-    if row.view.status == SUSPENDED:
+    if view.failures:
+        since = row.failing_since_ms
+        # Where all that is known failed, the first failure may have been earlier.
+        complete = all(point.status in {"FAILED", "RUNNING"} for point in view.recent)
+        at = "" if since is None or complete else f", since {clock_time(since, row.now_ms)}"
+        times = plural(view.failures, "time")
+        found.append(f"Its refresh failed {times} in a row{at}.")
+    if view.status == SUSPENDED:
         found.append("The manager has suspended it.")
-    return tuple(found)
+    return (*found, *_small_files(view.source_activities))
 
 
-def _failed(row: Row) -> str:
-    times = f"Its refresh failed {plural(row.view.failures, 'time')} in a row"
-    since = row.failing_since_ms
-    complete = all(point.status in {"FAILED", "RUNNING"} for point in row.view.recent)
-    if since is None or complete:
-        return f"{times}."
-    return f"{times}, since {clock_time(since, row.now_ms)}."
+def _small_files(sources: Iterable[SourceActivity]) -> Iterator[str]:
+    """Yield each source whose files make reading it slow."""
+    for source in sources:
+        if source.compaction:
+            files, size = plural(source.files or 0, "file"), size_text(source.file_bytes or 0)
+            yield f"{source.table} has {files} of {size} on average: {source.compaction}."
 
 
 def _remedy(row: Row, causes: tuple[str, ...]) -> str:
@@ -449,24 +454,33 @@ def _upstream(row: Row) -> str:
 
 
 def _slow(row: Row) -> str:
-    usual = _usual_seconds(row)
-    allowed = row.view.freshness_seconds
-    if usual is not None and usual * 2 > allowed:
-        return (
-            f"A refresh usually takes {duration(usual)}, too long for a freshness of "
-            f"{duration(allowed)}: make the query cheaper, or allow for more."
-        )
-    running = row.running_since_ms
-    if running is not None:
-        lasted = duration((row.now_ms - running) / 1000)
-        return f"A refresh has been running for {lasted}; it will show when that has ended."
-    return "No refresh has failed: see on its page who runs its refresh, and what its sources say."
-
-
-def _usual_seconds(row: Row) -> float | None:
     lasted = [
         point.duration_ms / 1000
         for point in row.view.recent
         if point.status == "FINISHED" and point.duration_ms is not None
     ]
-    return median(lasted) if len(lasted) >= _ENOUGH else None
+    usual = median(lasted) if len(lasted) >= _ENOUGH else 0.0
+    allowed = row.view.freshness_seconds
+    if usual * 2 > allowed:
+        return (
+            f"A refresh usually takes {duration(usual)}, too long for a freshness of "
+            f"{duration(allowed)}{_change_rate(row)}: make the query cheaper, or allow for more."
+        )
+    running = row.running_since_ms
+    if running is not None:
+        so_far = duration((row.now_ms - running) / 1000)
+        return f"A refresh has been running for {so_far}; it will show when that has ended."
+    return "No refresh has failed: see on its page who runs its refresh, and what its sources say."
+
+
+def _change_rate(row: Row) -> str:
+    """Name the source that changes most often."""
+    rates = {
+        source.change_seconds: source.table
+        for source in row.view.source_activities
+        if source.change_seconds is not None
+    }
+    if not rates:
+        return ""
+    least = min(rates)
+    return f" while {rates[least]} changes every {duration(least)}"

@@ -1,26 +1,30 @@
-"""REST routes and health.
+"""REST routes, health, and the JSON bodies that ask for a refresh.
 
 Calls that read memory run in the common threads. Calls that read or change the catalog run in
-threads of their own (`middleware.LongCalls`). Health runs on the event loop and never waits.
+threads of their own (`LongCalls`). Health runs on the event loop and never waits.
+
+FLIP-435 drafts a refresh with the table in the body. Released Flink (2.0 and later) has the table
+in the path, other keys, and a session before it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+import contextvars
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import BoundedSemaphore, Thread
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import APIRouter, Path, Query
+from pydantic import Field, StrictBool, StrictStr, model_validator
+from pydantic_core import PydanticCustomError
 from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations
+from typing_extensions import Self
 
 from dbt.adapters.spark_mt.execution.errors import JobNotFoundError
-from dbt.adapters.spark_mt.manager.http.middleware import LongCalls
-from dbt.adapters.spark_mt.manager.http.refresh_schemas import (
-    GatewayRefreshRequest,
-    RefreshAnswer,
-    RefreshTableRequest,
-    gateway_request,
-    refresh_request,
-)
+from dbt.adapters.spark_mt.manager.http.errors import ManagerBusyError, ScheduleTimeMissingError
 from dbt.adapters.spark_mt.manager.http.schemas import (
     EmptyRequest,
     ExecuteAnswer,
@@ -29,15 +33,23 @@ from dbt.adapters.spark_mt.manager.http.schemas import (
     JobAnswer,
     JobList,
     PlanRequest,
+    RequestBody,
     ResumeRequest,
     TableAnswer,
     TableFilter,
     TableList,
 )
-from dbt.adapters.spark_mt.manager.views import ChangeView, ManagerView, StatementRequest
+from dbt.adapters.spark_mt.manager.views import (
+    ChangeView,
+    ManagerView,
+    RefreshRequest,
+    StatementRequest,
+)
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.manager.views import ManagerService, TableView
+    from collections.abc import Callable
+
+    from dbt.adapters.spark_mt.manager.views import ManagerService, RefreshSubmitted, TableView
 
 
 MOST_REFRESHES = 1_000
@@ -58,12 +70,134 @@ Limit = Annotated[int, Query(ge=1, le=MOST_REFRESHES, description="How many at m
 Filter = Annotated[TableFilter, Query()]
 
 
+T = TypeVar("T")
+MOST_CALLS = 16
+
+
+class LongCalls:
+    """Runs what may take seconds or minutes, each call in a thread of its own.
+
+    Health and lists never wait for a call. A call beyond the limit is refused at once. The threads
+    do not keep the process alive when it shall end; those of anyio's CapacityLimiter would.
+    """
+
+    def __init__(self) -> None:
+        self._free = BoundedSemaphore(MOST_CALLS)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Run a call in a thread, and wait for it without blocking other requests.
+
+        Raises:
+            ManagerBusyError: Too many run already; nothing was called.
+        """
+        if not self._free.acquire(blocking=False):
+            raise ManagerBusyError(limit=MOST_CALLS)
+        done: Future[T] = Future()
+        work = partial(contextvars.copy_context().run, self._work, call, done)
+        Thread(target=work, name="http-call", daemon=True).start()
+        return await asyncio.wrap_future(done)
+
+    def _work(self, call: Callable[[], T], done: Future[T]) -> None:
+        try:
+            notify = partial(done.set_result, call())
+        except BaseException as error:  # noqa: BLE001 - whoever waits for it gets it
+            notify = partial(done.set_exception, error)
+        self._free.release()
+        if done.set_running_or_notify_cancel():
+            notify()
+
+
+_DIFFER = "isPeriodic and periodic differ"
+
+
+class RefreshTableRequest(RequestBody):
+    """A refresh, as FLIP-435 describes the request of a workflow scheduler."""
+
+    materializedTable: StrictStr = Field(  # noqa: N815 - the paper's name
+        min_length=1,
+        description="The table's name in one to three parts, in backticks where it needs them.",
+        examples=["flights.daily_report"],
+    )
+    isPeriodic: StrictBool = Field(  # noqa: N815 - the paper's name
+        default=False,
+        description="Whether a schedule asks: of a table with date formatters only the partitions "
+        "of the scheduled time are written. Otherwise the whole table is computed.",
+    )
+    scheduleTime: StrictStr | None = Field(  # noqa: N815 - the paper's name
+        default=None,
+        description="The scheduled time in the table's time zone; needed if isPeriodic.",
+        examples=["2026-11-21 00:00:00"],
+    )
+    scheduleTimeFormat: StrictStr | None = Field(  # noqa: N815 - the paper's name
+        default=None,
+        description="Spark's datetime pattern of scheduleTime; yyyy-MM-dd HH:mm:ss if left out.",
+    )
+    config: dict[StrictStr, StrictStr] = Field(
+        default_factory=dict, description="Run options, which hold for this refresh only."
+    )
+
+
+class GatewayRefreshRequest(RequestBody):
+    """A refresh, as workflow schedulers ask Flink's SQL Gateway for it (Flink 2.0 and later)."""
+
+    isPeriodic: StrictBool = Field(  # noqa: N815 - Flink's name
+        default=False,
+        description="Whether a schedule asks: of a table with date formatters only the partitions "
+        "of the scheduled time are written.",
+    )
+    periodic: StrictBool | None = Field(
+        default=None,
+        description="The same as isPeriodic: Flink's own client sends the value under both names.",
+    )
+    scheduleTime: StrictStr | None = Field(  # noqa: N815 - Flink's name
+        default=None,
+        description="The scheduled time in the table's time zone, as yyyy-MM-dd HH:mm:ss; needed "
+        "if isPeriodic.",
+        examples=["2026-11-21 00:00:00"],
+    )
+    staticPartitions: dict[StrictStr, StrictStr] | None = Field(  # noqa: N815 - Flink's name
+        default=None,
+        description="The value of each partition column to refresh; the whole table without it. "
+        "As in Flink, it does not count if isPeriodic.",
+        examples=[{"ds": "2026-11-21"}],
+    )
+    dynamicOptions: dict[StrictStr, StrictStr] | None = Field(  # noqa: N815 - Flink's name
+        default=None, description="Run options, which hold for this refresh only."
+    )
+    executionConfig: dict[StrictStr, StrictStr] | None = Field(  # noqa: N815 - Flink's name
+        default=None, description="Run options, too: SQL confs of Spark."
+    )
+
+    @model_validator(mode="after")
+    def _is_periodic_or_not(self) -> Self:
+        if self.periodic not in {None, self.isPeriodic}:
+            raise PydanticCustomError(_DIFFER, _DIFFER)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshAnswer:
+    """A refresh that was accepted, with the names of FLIP-435.
+
+    Args:
+        jobID: Works in `GET /v3/jobs/{jobID}` and in DESC JOB.
+        clusterInfo: Where it runs, by label.
+    """
+
+    jobID: str  # noqa: N815 - the paper's name
+    clusterInfo: dict[str, str]  # noqa: N815 - the paper's name
+
+    @classmethod
+    def of(cls, submitted: RefreshSubmitted) -> RefreshAnswer:
+        """Say it in the paper's words."""
+        return cls(submitted.job_id, dict(submitted.cluster))
+
+
 def router(service: ManagerService) -> APIRouter:
     """Return the REST interface of a manager."""
     reads, changes = LongCalls(), LongCalls()  # so that changes do not block reads
     routes = APIRouter(responses=_PROBLEMS)
     _add_tables(routes, service, reads)
-    _add_statements(routes, service, reads)
     _add_changes(routes, service, changes)
     _add_manager(routes, service, reads)
     _add_health(routes, service)
@@ -76,7 +210,7 @@ def _add_tables(routes: APIRouter, service: ManagerService, calls: LongCalls) ->
     @tables.get("", summary="List tables")
     def list_tables(wanted: Filter) -> TableList:
         """Every table that the manager knows, ordered by name; from memory."""
-        return listed(service.tables(), wanted)
+        return _listed(service.tables(), wanted)
 
     @tables.get("/{name}", summary="Describe a table")
     async def describe_table(name: Name) -> TableAnswer:
@@ -88,12 +222,6 @@ def _add_tables(routes: APIRouter, service: ManagerService, calls: LongCalls) ->
         """The newest refreshes of a table, the newest first, also running and failed ones."""
         history = await calls.run(lambda: service.history(name, limit))
         return JobList(tuple(map(JobAnswer.of, history)))
-
-    routes.include_router(tables)
-
-
-def _add_statements(routes: APIRouter, service: ManagerService, calls: LongCalls) -> None:
-    tables = APIRouter(prefix="/v3/materialized-tables", tags=["tables"])
 
     @tables.post("/plan", summary="Plan a statement")
     async def plan_statement(body: PlanRequest) -> ChangeView:
@@ -183,20 +311,20 @@ def _add_health(routes: APIRouter, service: ManagerService) -> None:
     async def readyz(response: Response) -> HealthAnswer:
         """503 until every table was looked at once, or while something is wrong. Needs no token."""
         found = service.health()
-        return _with_status(
-            HealthAnswer(found.is_alive and found.is_ready, found.problems), response
-        )
+        is_ready = found.is_alive and found.is_ready
+        return _with_status(HealthAnswer(is_ready, found.problems), response)
 
     routes.include_router(health)
 
 
-def listed(views: tuple[TableView, ...], wanted: TableFilter) -> TableList:
-    """Return one page of the tables that pass a filter."""
+def _listed(views: tuple[TableView, ...], wanted: TableFilter) -> TableList:
     found = [view for view in views if _passes(view, wanted)]
     rest = [view for view in found if view.name > wanted.after]
     page = rest if wanted.limit is None else rest[: wanted.limit]
     shown = tuple(
-        view if len(view.recent) <= wanted.recent else _shortened(view, wanted.recent)
+        view
+        if len(view.recent) <= wanted.recent
+        else replace(view, recent=view.recent[len(view.recent) - wanted.recent :])
         for view in page
     )
     return TableList(shown, len(found), page[-1].name if len(page) < len(rest) else None)
@@ -213,10 +341,46 @@ def _passes(view: TableView, wanted: TableFilter) -> bool:
     )
 
 
-def _shortened(view: TableView, recent: int) -> TableView:
-    return replace(view, recent=view.recent[len(view.recent) - recent :])
-
-
 def _with_status(answer: HealthAnswer, response: Response) -> HealthAnswer:
     response.status_code = 200 if answer.ok else 503
     return answer
+
+
+def refresh_request(body: RefreshTableRequest) -> RefreshRequest:
+    """Check what can be checked without the table.
+
+    Raises:
+        ScheduleTimeMissingError: A periodic refresh without its time (FLIP-435).
+    """
+    request = RefreshRequest(
+        body.materializedTable,
+        is_periodic=body.isPeriodic,
+        schedule_time=_time(body, body.materializedTable),
+        run_options=tuple(body.config.items()),
+    )
+    pattern = (body.scheduleTimeFormat or "").strip()
+    return replace(request, schedule_time_format=pattern) if pattern else request
+
+
+def gateway_request(name: str, body: GatewayRefreshRequest) -> RefreshRequest:
+    """Check what can be checked without the table; as in Flink, a schedule names no partition.
+
+    Raises:
+        ScheduleTimeMissingError: A periodic refresh without its time.
+    """
+    options = (*(body.dynamicOptions or {}).items(), *(body.executionConfig or {}).items())
+    partition = {} if body.isPeriodic else body.staticPartitions or {}
+    return RefreshRequest(
+        name,
+        is_periodic=body.isPeriodic,
+        schedule_time=_time(body, name),
+        run_options=options,
+        partition=tuple(partition.items()),
+    )
+
+
+def _time(body: RefreshTableRequest | GatewayRefreshRequest, table: str) -> str | None:
+    time = (body.scheduleTime or "").strip() or None
+    if body.isPeriodic and time is None:
+        raise ScheduleTimeMissingError(table=table)
+    return time

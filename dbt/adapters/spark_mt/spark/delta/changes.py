@@ -8,37 +8,69 @@ change.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
-from dbt.adapters.spark_mt.spark.delta.files import FileChanges, changed_rows, file_changes
+from dbt.adapters.spark_mt.execution.table_format import is_comparable
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
+from dbt.adapters.spark_mt.spark.query_relations import has_rows
 from dbt.adapters.spark_mt.spark.types import ddl_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import StructType
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
-    from dbt.adapters.spark_mt.spark.delta.log import DeltaLog
+    from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, FileAction
 
 
-_INCOMPARABLE = frozenset({"map", "variant"})
 _CHANGE_FEED = "delta.enableChangeDataFeed"
+_UNIQUE_NAME = re.compile(
+    r"^(?:part|cdc)-\d+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[-.\w]*\.parquet$"
+)
+"""Names that Delta itself gives hold a random number, so that no two files share one."""
+
+MOST_FILES = 5000
+"""Up to how many files are named in a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """What happened to the files of a table in a range of versions.
+
+    Args:
+        added: Names of files that brought rows, by the version at which they can be read: the last
+            of the range, or an earlier one for files that were rewritten since.
+        touched: Names of all files that came or went.
+        removes_rows: Whether rows left the table, as far as the files show.
+        named: Whether the names distinguish the files, and are few enough for a query.
+    """
+
+    added: Mapping[int, tuple[str, ...]]
+    touched: tuple[str, ...]
+    removes_rows: bool
+    named: bool
+
+    @property
+    def files_to_read(self) -> tuple[str, ...] | None:
+        """Names of the files that a query for the changes reads; None for all."""
+        return self.touched if self.named else None
+
+
+_UNKNOWN = FileChanges({}, (), removes_rows=True, named=False)
+"""What is assumed of a range with a commit that is no longer in the log."""
 
 
 class RangeReader:
-    """Reader of ranges, in a session in which versions of any age can be read.
-
-    Args:
-        spark: A private session.
-        log: Reads logs.
-    """
+    """Reader of ranges, in a private session, in which versions of any age can be read."""
 
     def __init__(self, spark: SparkSession, log: DeltaLog) -> None:
         self._spark = spark
@@ -53,23 +85,18 @@ class RangeReader:
         if range_.is_empty or range_.after == BEFORE_ALL:
             return ChangeKind.NONE if range_.is_empty else ChangeKind.ADDED
         changes = self._files(range_)
-        if changes is None:
-            return ChangeKind.GONE
-        try:
-            with unlogged():
+        with suppress_spark_errors(lambda failure: failure.is_unreadable_version):
+            if changes is not None:
                 return self._read_kind(range_, changes)
-        except Exception as error:
-            if is_spark_error(error) and failure_of(error).is_unreadable_version:
-                return ChangeKind.GONE
-            raise
+        return ChangeKind.GONE
 
     def _read_kind(self, range_: VersionRange, changes: FileChanges) -> ChangeKind:
         """Return what happened, by the files alone where these show it."""
         if changes.removes_rows or not (changes.named or self._is_comparable(range_)):
-            return self._compared(range_)
+            return self._compared(range_, changes)
         for version, files in changes.added.items():
             if version != range_.upto.version and changes.named:  # rewritten since: still there?
-                self._has_rows(self._rows(range_, version, files))
+                has_rows(self._spark, self._rows(range_, version, files))
         return ChangeKind.ADDED if changes.added else ChangeKind.NONE
 
     def extent(self, range_: VersionRange) -> ChangeExtent:
@@ -88,42 +115,36 @@ class RangeReader:
             (range_.location, version) for version in {a.version for a in actions}
         )
         counted = {commit.version: commit.changed for commit in recorded.values()}
-        try:
-            with unlogged():
-                rows = self._count(FORMAT.at(range_.name.sql, last))
-        except Exception as error:
-            if is_spark_error(error) and failure_of(error).is_unreadable_version:
-                return ChangeExtent(ChangeKind.GONE)
-            raise
-        kind = ChangeKind.REMOVED if changes.removes_rows else ChangeKind.NONE
-        if changes.added and not changes.removes_rows:
-            kind = ChangeKind.ADDED
-        return ChangeExtent(kind, changed_rows(actions, counted, rows), rows)
-
-    def _count(self, relation: str) -> int:
-        return int(self._spark.sql(f"SELECT count(*) FROM {relation}").collect()[0][0])
+        kind = ChangeKind.ADDED if changes.added else ChangeKind.NONE
+        if changes.removes_rows:
+            kind = ChangeKind.REMOVED
+        with suppress_spark_errors(lambda failure: failure.is_unreadable_version):
+            query = f"SELECT count(*) FROM {FORMAT.at(range_.name.sql, last)}"
+            rows = int(self._spark.sql(query).collect()[0][0])
+            return ChangeExtent(kind, changed_rows(actions, counted, rows), rows)
+        return ChangeExtent(ChangeKind.GONE)
 
     def added(self, range_: VersionRange) -> str:
-        """Return a query for the rows that the range added, with the columns of its end."""
+        """Return a query for the rows that the range added."""
         if range_.is_empty:
             return f"{self._rows(range_, range_.upto.version)} WHERE false"
         if range_.after == BEFORE_ALL:
             return self._rows(range_, range_.upto.version)
-        changes = self._known_files(range_)
+        changes = self._files(range_) or _UNKNOWN
+        before, after = range_.after.version, range_.upto.version
         if changes.removes_rows or not changes.named:
-            return self._difference(range_, range_.upto.version, range_.after.version)
-        parts = [
-            self._rows(range_, version, files) for version, files in changes.added.items()
-        ] or [f"{self._rows(range_, range_.upto.version)} WHERE false"]
-        return "\nUNION ALL\n".join(parts)
+            return self._difference(range_, changes, after, before)
+        parts = [self._rows(range_, version, files) for version, files in changes.added.items()]
+        return "\nUNION ALL\n".join(parts) or f"{self._rows(range_, after)} WHERE false"
 
     def removed(self, range_: VersionRange) -> str | None:
         """Return a query for the rows that the range removed; None where it removed none."""
         if range_.is_empty or range_.after == BEFORE_ALL:
             return None
-        if not self._known_files(range_).removes_rows:
+        changes = self._files(range_) or _UNKNOWN
+        if not changes.removes_rows:
             return None
-        return self._difference(range_, range_.after.version, range_.upto.version)
+        return self._difference(range_, changes, range_.after.version, range_.upto.version)
 
     def weighted(self, range_: VersionRange, weight: str) -> tuple[str, ...]:
         """Return queries for the rows that the range added or removed, and how often.
@@ -132,7 +153,7 @@ class RangeReader:
         the table did not have one throughout. The last one reads the files that came and went.
         """
         weight, both = quote(weight), range_.after != BEFORE_ALL and not range_.is_empty
-        changes = self._known_files(range_) if both else None
+        changes = self._files(range_) or _UNKNOWN if both else None
         if changes is None or (changes.named and not changes.removes_rows):
             return (f"SELECT *, 1L AS {weight} FROM (\n{self.added(range_)}\n)",)
         found = (self._recorded(range_, weight), self._of_files(range_, changes, weight))
@@ -147,8 +168,7 @@ class RangeReader:
         )
 
     def _of_files(self, range_: VersionRange, changes: FileChanges, weight: str) -> str:
-        files = changes.touched if changes.named else None
-        before, after = range_.after.version, range_.upto.version
+        files, before, after = changes.files_to_read, range_.after.version, range_.upto.version
         return (
             f"SELECT *, 1L AS {weight} FROM (\n{self._rows(range_, after, files)}\n)\nUNION ALL\n"
             f"SELECT *, -1L AS {weight} FROM (\n{self._rows(range_, before, files)}\n)"
@@ -169,30 +189,25 @@ class RangeReader:
         counts = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L)"
         return f"SELECT {columns}, {counts} AS {weight} FROM {feed}"
 
-    def _compared(self, range_: VersionRange) -> ChangeKind:
+    def _compared(self, range_: VersionRange, changes: FileChanges) -> ChangeKind:
         if not self._is_comparable(range_):
             return ChangeKind.REMOVED
         before, after = range_.after.version, range_.upto.version
-        if self._has_rows(self._difference(range_, before, after)):
+        if has_rows(self._spark, self._difference(range_, changes, before, after)):
             return ChangeKind.REMOVED
-        added = self._has_rows(self._difference(range_, after, before))
+        added = has_rows(self._spark, self._difference(range_, changes, after, before))
         return ChangeKind.ADDED if added else ChangeKind.NONE
 
-    def _has_rows(self, query: str) -> bool:
-        return bool(self._spark.sql(f"SELECT 1 FROM (\n{query}\n) LIMIT 1").collect())
-
-    def _difference(self, range_: VersionRange, one: int, other: int) -> str:
+    def _difference(self, range_: VersionRange, changes: FileChanges, one: int, other: int) -> str:
         """Return the rows at one version that another lacks, each as often as it is missing.
 
         Where rows cannot be compared, these are all rows of the files that came or went. They are
         more than needed, and enough to find the keys that changes touch.
         """
-        changes = self._known_files(range_)
-        files = changes.touched if changes.named else None
-        rows = self._rows(range_, one, files)
+        rows = self._rows(range_, one, changes.files_to_read)
         if not self._is_comparable(range_):
             return rows
-        return f"{rows}\nEXCEPT ALL\n{self._rows(range_, other, files)}"
+        return f"{rows}\nEXCEPT ALL\n{self._rows(range_, other, changes.files_to_read)}"
 
     def _rows(self, range_: VersionRange, version: int, files: Iterable[str] | None = None) -> str:
         there = {f.name.lower() for f in self._schema(range_, version)}
@@ -209,7 +224,7 @@ class RangeReader:
 
     def _is_comparable(self, range_: VersionRange) -> bool:
         schema = self._schema(range_, range_.upto.version)
-        return not any(_has_incomparable(field.dataType) for field in schema)
+        return all(is_comparable(ddl_type(field.dataType)) for field in schema)
 
     def _schema(self, range_: VersionRange, version: int) -> StructType:
         """Return the columns of a version, which never change; reading them costs 0.03 s."""
@@ -219,12 +234,6 @@ class RangeReader:
             self._schemas[key] = self._spark.sql(query).schema
         return self._schemas[key]
 
-    def _known_files(self, range_: VersionRange) -> FileChanges:
-        changes = self._files(range_)
-        if changes is None:
-            return FileChanges({}, (), removes_rows=True, named=False)
-        return changes
-
     def _files(self, range_: VersionRange) -> FileChanges | None:
         """Return what happened to the files; None where a commit is no longer in the log."""
         first, last = range_.after.version + 1, range_.upto.version
@@ -232,11 +241,51 @@ class RangeReader:
         return None if actions is None else file_changes(actions, last)
 
 
-def _has_incomparable(type_: DataType) -> bool:
-    if type_.typeName() in _INCOMPARABLE:
-        return True
-    if type_.typeName() == "array":
-        return _has_incomparable(type_.elementType)  # type: ignore[attr-defined]
-    if type_.typeName() == "struct":
-        return any(_has_incomparable(f.dataType) for f in type_.fields)  # type: ignore[attr-defined]
-    return False
+def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:
+    """Sum up the actions of the commits up to version `upto`."""
+    brought: dict[str, int] = {}
+    left: set[str] = set()
+    touched: dict[str, None] = {}
+    removes_rows = False
+    for action in sorted(actions, key=lambda a: (a.version, a.adds)):
+        touched[action.path] = None
+        if not action.adds:
+            left.add(action.path)
+            removes_rows = removes_rows or action.changes_rows
+            continue
+        left.discard(action.path)
+        if action.changes_rows:
+            brought[action.path] = action.version
+    by_version: dict[int, list[str]] = {}
+    for path, version in brought.items():
+        by_version.setdefault(version if path in left else upto, []).append(_name(path))
+    names = tuple(map(_name, touched))
+    unique = all(map(_UNIQUE_NAME.match, names)) and len(names) <= MOST_FILES
+    added = {version: tuple(files) for version, files in sorted(by_version.items())}
+    return FileChanges(added, names, removes_rows, unique)
+
+
+def changed_rows(
+    actions: Iterable[FileAction], counted: Mapping[int, int | None], whole: int
+) -> int:
+    """Return at most how many rows the commits of some actions added, changed and removed.
+
+    Args:
+        actions: What happened to the files.
+        counted: What a commit reports itself, by version.
+        whole: Counts for a commit whose files do not have their numbers of rows.
+    """
+    by_version: dict[int, list[int | None]] = {}
+    for action in actions:
+        if action.changes_rows:
+            by_version.setdefault(action.version, []).append(action.rows)
+    total = 0
+    for version, files in by_version.items():
+        own = counted.get(version)
+        known = [rows for rows in files if rows is not None]
+        total += own if own is not None else sum(known) if len(known) == len(files) else whole
+    return total
+
+
+def _name(path: str) -> str:
+    return unquote(path).rpartition("/")[2]

@@ -2,6 +2,10 @@
 
 Delta compiles against one minor version of Spark. A wrong pair starts well and fails later
 (`NoSuchMethodError` in an UPDATE), so only pairs that were tested are listed.
+
+A commit is the file of its number, which no writer may replace. On S3, Delta 4.4 checks whether the
+file is there and then writes it, under a lock of the JVM. Of two drivers that do so at the same
+time, both succeed, and the file has the commit of the one that wrote last.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.table_format import (
+    SINGLE_DRIVER,
     CommitEffect,
     Conditions,
     EngineConfs,
@@ -18,7 +23,7 @@ from dbt.adapters.spark_mt.definition.table_format import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -155,6 +160,7 @@ FORMAT = TableFormat(
         "delta.deletedFileRetentionDuration": "interval 1 hour",
     },
     effects=_EFFECTS,
+    compaction="OPTIMIZE {table}",
     as_of="{relation} VERSION AS OF {version}",
     log_retention="delta.logRetentionDuration",
     file_retention="delta.deletedFileRetentionDuration",
@@ -178,6 +184,12 @@ _CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 PACKAGES_KEY = "spark.jars.packages"
 REQUIRED = {_EXTENSIONS_KEY: _EXTENSION, _CATALOG_KEY: _CATALOG}
 """What makes Delta Lake work in a session."""
+
+WAREHOUSE = "spark.sql.warehouse.dir"
+_DEFAULT_STORAGE = "spark.hadoop.fs.defaultFS"
+_LOG_STORE = "spark.delta.logStore.class"
+_S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
+_SINGLE_DRIVER_STORE = "S3SingleDriverLogStore"
 
 
 class UnsupportedSparkError(MaterializedTableError):
@@ -203,16 +215,31 @@ class DeltaMissingError(MaterializedTableError):
     )
 
 
+class SingleDriverStorageError(MaterializedTableError):
+    """Commits of two drivers could replace each other where tables are, or will be."""
+
+    condition = "MATERIALIZED_TABLE_SINGLE_DRIVER_STORAGE"
+    text = (
+        "Tables at {location} can be written by one Spark driver only: the log store of Delta for "
+        "{scheme}:// is {logStore}. Where two drivers write a table, commits are lost."
+    )
+    remedy = (
+        "If only one driver ever writes there, as where dbt and the command line work in the Spark "
+        "of the only refresh manager, confirm it with the line `spark.materialized-table."
+        "single-driver: true` under `server_side_parameters` or in spark-defaults.conf. Otherwise "
+        "name a log store for several drivers, in every driver the same: `spark.delta.logStore."
+        "{scheme}.impl: io.delta.storage.S3DynamoDBLogStore`, with its package. Nothing was "
+        "changed."
+    )
+
+
 def pyspark_version() -> str:
     """Return the installed PySpark's version, without importing it."""
     return metadata.version("pyspark")
 
 
 def delta_package(pyspark: str) -> str:
-    """Return the Maven coordinates of the Delta that belongs to a PySpark.
-
-    Args:
-        pyspark: A full version such as `4.2.0`.
+    """Return the Maven coordinates of the Delta that belongs to a PySpark such as `4.2.0`.
 
     Raises:
         UnsupportedSparkError: No pair of this version was tested.
@@ -226,10 +253,7 @@ def delta_package(pyspark: str) -> str:
 
 
 def with_delta(known: Mapping[str, str]) -> dict[str, str]:
-    """Return the confs that a new session needs in addition, joined with the user's values.
-
-    Args:
-        known: The user's confs.
+    """Return the confs that a new session needs besides the user's, joined with their values.
 
     Raises:
         UnsupportedSparkError: Delta is needed and none is known for the installed PySpark.
@@ -245,10 +269,11 @@ def with_delta(known: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_session(spark: SparkSession) -> None:
-    """Make sure that a session has Delta Lake.
+    """Make sure that a session has Delta Lake, and a warehouse that it may write.
 
     Raises:
         DeltaMissingError: It has not; every line that it lacks is named.
+        SingleDriverStorageError: Only one driver may write there, and that is not confirmed.
     """
     lacking = [
         f"{key} {value}"
@@ -258,6 +283,41 @@ def check_session(spark: SparkSession) -> None:
     if lacking:
         package = _PACKAGES.get(_minor_of(spark.version), "io.delta:delta-spark")
         raise DeltaMissingError(version=spark.version, package=package, violations=lacking)
+    check_storage(spark)
+
+
+def check_log_store(location: str, conf: Callable[[str], str | None]) -> None:
+    """Refuse a location where commits of two drivers are not serialized, unless there is one.
+
+    Args:
+        location: A path; one without a scheme is on Hadoop's default file system.
+        conf: Returns the value of a conf, or None without one.
+
+    Raises:
+        SingleDriverStorageError: Only one driver may write there, and that is not confirmed.
+    """
+    place = location if "://" in location else conf(_DEFAULT_STORAGE) or ""
+    scheme = place.partition(":")[0].lower()
+    store = conf(_LOG_STORE) or conf(f"spark.delta.logStore.{scheme}.impl")
+    if store is None and scheme in _S3_SCHEMES:
+        store = _SINGLE_DRIVER_STORE
+    if store is None or store.rpartition(".")[2] != _SINGLE_DRIVER_STORE:
+        return
+    if (conf(SINGLE_DRIVER) or "").strip().lower() != "true":
+        raise SingleDriverStorageError(location=location, scheme=scheme, logStore=store)
+
+
+def check_storage(spark: SparkSession, location: str | None = None) -> None:
+    """Apply `check_log_store` to a location, or to the warehouse of a running Spark.
+
+    Raises:
+        SingleDriverStorageError: As there.
+    """
+
+    def conf(key: str) -> str | None:
+        return spark.conf.get(key, None)
+
+    check_log_store(location or conf(WAREHOUSE) or "", conf)
 
 
 def _minor_of(version: str) -> str:

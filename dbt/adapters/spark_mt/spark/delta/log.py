@@ -9,17 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableMetadataError, decode_commit
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
-from dbt.adapters.spark_mt.spark.delta.files import FileAction, file_action
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.driver_files import escaped
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
 _COMMIT_FILE = re.compile(r"/(\d{20})\.json\b(?!\.)", re.ASCII)
 COMMIT_INFO = '{"commitInfo"'
 _METADATA_PREFIX = '{"metaData"'
+_PROTOCOL_PREFIX = '{"protocol"'
 ADD = '{"add"'
 REMOVE = '{"remove"'
-_CHANGES_DATA = (
-    "get_json_object(value, '$.add.dataChange'), get_json_object(value, '$.remove.dataChange')"
-)
+_DESCRIBING = (_METADATA_PREFIX, _PROTOCOL_PREFIX)
+"""With what the lines begin that change columns or properties."""
+_DESCRIBES = re.compile(rf"^(?:{'|'.join(_DESCRIBING)})", re.MULTILINE)
 _COMMIT_NAMES = "?" * 20 + ".json"
 """Not those of compacted logs and of checkpoints, which say the same again."""
 _AT_ONCE = 30
@@ -48,12 +50,27 @@ _COMMITS_WITH_ID = 10
 """In how many of the newest commits a table's metadata is looked for."""
 
 
-class DeltaLog:
-    """Logs by the location of their table, read by jobs of Spark: from anywhere.
+@dataclass(frozen=True, slots=True)
+class FileAction:
+    """What one commit did to one file.
 
     Args:
-        spark: The session.
+        version: The commit.
+        path: The file, as the log spells it.
+        adds: Whether the file joined the table; otherwise it left.
+        changes_rows: Whether rows came or went by it; moving rows to other files does not.
+        rows: How many rows the file has; None where the log does not say.
     """
+
+    version: int
+    path: str
+    adds: bool
+    changes_rows: bool
+    rows: int | None = None
+
+
+class DeltaLog:
+    """Logs by the location of their table, read by jobs of Spark: from anywhere."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -63,22 +80,12 @@ class DeltaLog:
 
         The one question whose cost grows with the log.
         """
-        try:
-            with unlogged():
-                paths = self._directory(location).inputFiles()
-        except Exception as error:
-            if is_spark_error(error) and failure_of(error).is_missing_table:
-                return []
-            raise
-        return versions_in("\n".join(paths))
+        with suppress_spark_errors(lambda failure: failure.is_missing_table):
+            return versions_in("\n".join(self._directory(location).inputFiles()))
+        return []
 
     def newest(self, location: str, known: int = -1) -> int:  # noqa: ARG002 - a listing finds it
-        """Return the newest version of a table; -1 where there is no log.
-
-        Args:
-            location: Where the table lives.
-            known: A version that it had before, from which the search continues where it still is.
-        """
+        """Return the newest version of a table; -1 where there is no log."""
         return max(self.versions(location), default=-1)
 
     def is_newest(self, location: str, version: int) -> bool:
@@ -158,6 +165,10 @@ class DeltaLog:
             for name, adds, path, changes, rows in lines.collect()
         ]
 
+    def size(self, location: str) -> tuple[int, int] | None:  # noqa: ARG002 - it would take a job
+        """As `TableLog.size`."""
+        return None
+
     def table_id(self, location: str) -> str:
         """Return Delta's identity of the table, empty where the commits no longer have it."""
         newest = self.newest(location)
@@ -185,19 +196,27 @@ class DeltaLog:
         lines = (
             self._between(location, first, last)
             .where(f"{_starts_with(ADD)} OR {_starts_with(REMOVE)}")
-            .where(f"coalesce({_CHANGES_DATA}, 'true') <> 'false'")
+            .where(
+                "coalesce(get_json_object(value, '$.add.dataChange'), "
+                "get_json_object(value, '$.remove.dataChange'), 'true') <> 'false'"
+            )
             .selectExpr("min(_metadata.file_name) AS name")
         )
         name = lines.collect()[0]["name"]
         return None if name is None else self.commit(location, int(name.partition(".")[0]))
 
-    def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
-        """Yield commits from the newest to the oldest.
+    def keeps_columns(self, location: str, after: int, upto: int) -> bool:
+        """As `TableLog.keeps_columns`."""
+        if after >= upto:
+            return after == upto
+        if not self._holds(location, after + 1, upto):
+            return False
+        lines = self._between(location, after + 1, upto)
+        described = " OR ".join(map(_starts_with, _DESCRIBING))
+        return lines.where(described).isEmpty()
 
-        Args:
-            location: Where the table lives.
-            newest: The version to begin with; None for the newest one.
-        """
+    def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
+        """Yield commits from a version, or from the newest one, to the oldest."""
         versions, step = self.versions(location), _FIRST_STEP
         if newest is not None:
             versions = [version for version in versions if version <= newest]
@@ -205,8 +224,8 @@ class DeltaLog:
             chunk, versions = versions[-step:], versions[:-step]
             step *= 8
             lines = self._between(location, chunk[0], chunk[-1]).where(_starts_with(COMMIT_INFO))
-            lines_read = lines.select("value", "_metadata.file_name").collect()
-            found = (parse_commit(int(row[1].partition(".")[0]), row[0]) for row in lines_read)
+            rows = lines.select("value", "_metadata.file_name").collect()
+            found = (parse_commit(int(row[1].partition(".")[0]), row[0]) for row in rows)
             yield from sorted(found, key=lambda commit: -commit.version)
 
     def _holds(self, location: str, first: int, last: int) -> bool:
@@ -224,10 +243,8 @@ class DeltaLog:
         if len(wanted) <= _AT_ONCE:
             paths = [escaped(commit_file(location, version)) for version in wanted]
             return self._spark.read.text(paths)
-        names = (quote_text(f"{version:020}.json") for version in (first, last))
-        return self._directory(location).where(
-            "_metadata.file_name BETWEEN {} AND {}".format(*names)
-        )
+        begin, end = (quote_text(f"{version:020}.json") for version in (first, last))
+        return self._directory(location).where(f"_metadata.file_name BETWEEN {begin} AND {end}")
 
 
 def versions_in(listing: str) -> list[int]:
@@ -254,11 +271,20 @@ def _starts_with(prefix: str) -> str:
     return f"startswith(value, {quote_text(prefix)})"
 
 
+def file_action(version: int, line: str) -> FileAction:
+    """Return the action of a line of a commit."""
+    ((kind, action),) = json.loads(line).items()
+    stats = json.loads(action.get("stats") or "{}")
+    changes, rows = action.get("dataChange", True), stats.get("numRecords")
+    return FileAction(version, action["path"], kind == "add", changes, rows)
+
+
 def parse_commit(version: int, line: str) -> Commit:
     """Return the commit of a `commitInfo` line."""
     info = json.loads(line)["commitInfo"]
     metadata, problem = _metadata(info.get("userMetadata"))
     operation = str(info.get("operation", ""))
+    metrics = info.get("operationMetrics") or {}
     restored = (info.get("operationParameters") or {}).get("version")
     effect = FORMAT.effect_of(operation)
     return Commit(
@@ -266,12 +292,12 @@ def parse_commit(version: int, line: str) -> Commit:
         timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
         operation=operation,
         metadata=metadata,
-        rows=_rows(info.get("operationMetrics") or {}),
+        rows=_rows(metrics),
         identity=str(info.get("txnId") or info.get("timestamp")),
         problem=problem,
         effect=effect,
         restored=None if restored is None or effect is not CommitEffect.RESTORE else int(restored),
-        changed=_changed(info.get("operationMetrics") or {}),
+        changed=_changed(metrics),
     )
 
 
@@ -314,26 +340,26 @@ class DriverLog(DeltaLog):
 
     Nothing that a statement asks for costs more in a long log than in a short one: the newest
     version is looked for after the newest checkpoint, and commits are read one by one.
-
-    Args:
-        spark: A classic session.
-        files: Its file systems.
     """
 
     def __init__(self, spark: SparkSession, files: DriverFiles) -> None:
         super().__init__(spark)
         self._files = files
+        self._known: dict[str, int] = {}
 
     def versions(self, location: str) -> list[int]:
-        """Return the versions whose commit files exist, oldest first; none without a log."""
+        """As `DeltaLog.versions`."""
         return versions_in(self._files.listing(f"{location}/_delta_log"))
 
     def newest(self, location: str, known: int = -1) -> int:
-        """As `DeltaLog.newest`."""
-        version = known if known >= 0 else self._checkpointed(location)
-        if not self._has(location, version):
-            return super().newest(location)
-        return self._end(location, version)
+        """As `DeltaLog.newest`; the search begins at the version that it found before."""
+        version = known if known >= 0 else self._known.get(location, -1)
+        if version < 0:
+            version = self._checkpointed(location)
+        is_there = self._has(location, version)
+        found = self._end(location, version) if is_there else super().newest(location)
+        self._known[location] = found
+        return found
 
     def is_newest(self, location: str, version: int) -> bool:
         """Whether a version is the newest one of a table: two files are checked."""
@@ -351,27 +377,29 @@ class DriverLog(DeltaLog):
         A commit without `commitInfo` is identified by its actions.
         """
         path = commit_file(location, version)
-        line = self._files.first_line(path)
-        if line is None or line.startswith(COMMIT_INFO):
-            return None if line is None else parse_commit(version, line)
+        first = self._files.first_line(path)
+        if first is None:
+            return None
+        if first.startswith(COMMIT_INFO):
+            return parse_commit(version, first)
         text = self._files.read(path)
-        lines_read = next(
-            (each for each in text.splitlines() if each.startswith(COMMIT_INFO)), None
-        )
-        if lines_read is not None:
-            return parse_commit(version, lines_read)
+        for line in text.split("\n"):
+            if line.startswith(COMMIT_INFO):
+                return parse_commit(version, line)
         identity = hashlib.sha256(text.encode()).hexdigest()[:32]
         return Commit(version, self._files.modified_ms(path) or 0, "", None, None, identity)
 
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
-        """Return commits by (location, version)."""
+        """As `DeltaLog.commits`, one by one."""
         found = {key: self.commit(*key) for key in wanted}
         return {key: commit for key, commit in found.items() if commit is not None}
 
     def stamp(self, location: str, version: int) -> str:
         """As `DeltaLog.stamp`: when the commit's file was written, which costs no reading."""
-        there = self._has(location, version)
-        return str(self._files.modified_ms(commit_file(location, version))) if there else ""
+        written_ms = (
+            self._files.modified_ms(commit_file(location, version)) if version >= 0 else None
+        )
+        return "" if written_ms is None else str(written_ms)
 
     def file_actions(self, location: str, first: int, last: int) -> list[FileAction] | None:
         """As `DeltaLog.file_actions`; a few commits are read without a job."""
@@ -386,7 +414,7 @@ class DriverLog(DeltaLog):
         return [
             file_action(first + at, line)
             for at, text in enumerate(texts)
-            for line in (text or "").splitlines()
+            for line in (text or "").split("\n")  # statistics may hold U+2028
             if line.startswith((ADD, REMOVE))
         ]
 
@@ -400,8 +428,18 @@ class DriverLog(DeltaLog):
                 return commit
         return None
 
+    def keeps_columns(self, location: str, after: int, upto: int) -> bool:
+        """As `TableLog.keeps_columns`; a few commits are read without a job."""
+        if upto - after > _AT_ONCE:
+            return super().keeps_columns(location, after, upto)
+        texts = (
+            self._files.read_if_there(commit_file(location, version))
+            for version in range(after + 1, upto + 1)
+        )
+        return after <= upto and not any(text is None or _DESCRIBES.search(text) for text in texts)
+
     def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
-        """Yield commits from the newest to the oldest, each read when it is asked for."""
+        """As `DeltaLog.backwards`; each commit is read when it is asked for."""
         version = self.newest(location) if newest is None else newest
         while version >= 0 and (commit := self.commit(location, version)) is not None:
             yield commit
@@ -411,7 +449,7 @@ class DriverLog(DeltaLog):
         return self._has(location, first) and self._has(location, last)
 
     def _has(self, location: str, version: int) -> bool:
-        return version >= 0 and self._files.exists(commit_file(location, version))
+        return version >= 0 and self._files.is_file(commit_file(location, version))
 
     def _end(self, location: str, version: int) -> int:
         """Return the newest version from one on: there are no gaps, so strides find it."""
@@ -425,19 +463,31 @@ class DriverLog(DeltaLog):
                 version += stride
         return version
 
+    def size(self, location: str) -> tuple[int, int] | None:
+        """As `TableLog.size`: of the newest version, or of the newest checkpoint."""
+        checksum = commit_file(location, self.newest(location)).replace(".json", ".crc")
+        with suppress(ValueError, KeyError), suppress_spark_errors():
+            found = json.loads(self._files.read_if_there(checksum) or "{}")
+            return int(found["numFiles"]), int(found["tableSizeBytes"])
+        with suppress(KeyError):
+            found = self._last_checkpoint(location)
+            return int(found["numOfAddFiles"]), int(found["sizeInBytes"])
+        return None
+
     def _checkpointed(self, location: str) -> int:
-        """Return the version of the newest checkpoint; 0 without one, or while it is being written.
+        """Return the version of the newest checkpoint; 0 without one."""
+        return int(self._last_checkpoint(location).get("version", 0))
+
+    def _last_checkpoint(self, location: str) -> dict[str, Any]:
+        """Return what Delta notes of the newest checkpoint; nothing while it is being written.
 
         The file is a hint, which is overwritten: for a moment it may be empty, or have a checksum
         that is not its own.
         """
-        try:
+        with suppress(ValueError), suppress_spark_errors():
             text = self._files.read_if_there(f"{location}/_delta_log/_last_checkpoint")
-            return int(json.loads(text or '{"version": 0}')["version"])
-        except Exception as error:
-            if is_spark_error(error) or isinstance(error, ValueError):
-                return 0
-            raise
+            return dict(json.loads(text or "{}"))
+        return {}
 
 
 def _changes_rows(line: str) -> bool:

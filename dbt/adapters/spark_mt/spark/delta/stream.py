@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.execution.errors import OffsetInsideCommitError
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
-from dbt.adapters.spark_mt.spark.catalog import NO_LIMITS
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
+from dbt.adapters.spark_mt.spark.query_relations import NO_LIMITS
 from dbt.adapters.spark_mt.spark.sources import position_in
 
 if TYPE_CHECKING:

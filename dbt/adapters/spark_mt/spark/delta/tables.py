@@ -1,4 +1,8 @@
-"""Tables on Delta Lake: statements that write, change and maintain them, and the fence."""
+"""Tables on Delta Lake: statements that write, change and maintain them, and the fence.
+
+The rows of a table may be equal to each other. A row to be removed is removed with all rows that
+equal it. Those that shall stay are added again by the same MERGE.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
-from dbt.adapters.spark_mt.execution.table_format import FENCE
+from dbt.adapters.spark_mt.execution.table_format import FENCE, RowsNotThereError
 from dbt.adapters.spark_mt.planning.properties import (
     is_changed_by_row,
     location_of,
@@ -22,9 +26,11 @@ from dbt.adapters.spark_mt.spark.delta.format import (
     FORMAT,
     LAST_COMMIT,
     MERGE_SOURCE,
+    check_storage,
 )
-from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,19 +45,22 @@ if TYPE_CHECKING:
 
 
 _HOUR_MS = 3600 * 1000
+_SMALL_FILE = "spark.databricks.delta.optimize.minFileSize"
+_SMALL_FILE_BYTES = 16 * 1024 * 1024
+_OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"
+_KEY = "__materialized_table_key_"
+_WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
+_NOT_THERE = "a row to be removed is not in the materialized table"
 
 
 class DeltaTables:
-    """Implementation of `execution.table_format.VersionedTables`; rows are the text of a query.
-
-    Args:
-        log: Reads logs.
-    """
+    """Implementation of `execution.table_format.VersionedTables`; rows are the text of a query."""
 
     format = FORMAT
 
     def __init__(self, log: DeltaLog) -> None:
         self.log = log
+        self._is_checked = False
 
     def identity(self, session: SparkSession, name: TableName, location: str) -> str:
         """Return the id of a table; slow where the newest commits do not have it."""
@@ -83,7 +92,13 @@ class DeltaTables:
         """Run a write, whose commit carries the metadata and, with a number, the fence.
 
         Delta skips a write silently whose number is taken. The session then has no new version.
+
+        Raises:
+            SingleDriverStorageError: Commits of several drivers would not be serialized.
         """
+        if not self._is_checked:
+            check_storage(session)
+            self._is_checked = True
         conf = session.conf
         conf.set(COMMIT_METADATA, metadata)
         if number is None:
@@ -105,8 +120,24 @@ class DeltaTables:
         *,
         replace: bool = False,
     ) -> None:
-        """Create a table with everything that follows from its definition, and with rows."""
-        session.sql(f"CREATE {'OR REPLACE ' * replace}{create_statement(definition, rows)}")
+        """Create a table with everything that it has from its first commit on, and with rows."""
+        declared = definition.declared
+        kind = f"CREATE {'OR REPLACE ' * replace}TABLE"
+        clauses = [f"{kind} {definition.name.sql} USING {FORMAT.name}"]
+        if declared.partitioned_by:
+            clauses.append(f"PARTITIONED BY ({', '.join(map(quote, declared.partitioned_by))})")
+        if declared.clustered_by:
+            clauses.append(f"CLUSTER BY ({', '.join(map(quote, declared.clustered_by))})")
+        if (location := location_of(definition)) is not None:
+            check_storage(session, location)
+            clauses.append(f"LOCATION {quote_text(location)}")
+        if declared.comment is not None:
+            clauses.append(f"COMMENT {quote_text(declared.comment)}")
+        properties = dict(properties_of(definition, FORMAT))
+        if is_changed_by_row(definition):
+            properties.setdefault(DELETION_VECTORS, "true")
+        clauses += [f"TBLPROPERTIES ({_listed(properties)})", f"AS {rows}"]
+        session.sql("\n".join(clauses))
 
     def replace(
         self,
@@ -156,10 +187,12 @@ class DeltaTables:
         *,
         adds_columns: bool = False,
     ) -> None:
-        """Replace the rows of some keys by other rows."""
+        """Replace the rows of some keys by other rows, by one MERGE."""
         session.conf.set(MERGE_SOURCE, "none")
-        with _adding_columns(session, enabled=adds_columns):
-            replace_keys(session, table, key, rows, keys, adds_columns=adds_columns)
+        with _adding_columns(session, enabled=adds_columns), kept_rows(session) as kept:
+            source = kept.keep_source(keyed_query(key, rows, keys))
+            merge = keyed_statement(table, key, source.view, adds_columns=adds_columns)
+            _merge(session, merge)
 
     def upsert(
         self, session: SparkSession, definition: StoredDefinition, rows: str, key: Sequence[str]
@@ -169,28 +202,36 @@ class DeltaTables:
         Delta keeps the rows of a batch while it merges them, and refuses those that we keep.
         """
         session.conf.set(MERGE_SOURCE, "auto")
-        session.sql(upsert_statement(definition, rows, key))
+        columns = [quote(column.name) for column in definition.resolved.columns]
+        same = " AND ".join(f"t.{quote(column)} <=> s.{quote(column)}" for column in key)
+        session.sql(
+            f"MERGE INTO {definition.name.sql} AS t USING (\n{rows}\n) AS s ON {same}\n"
+            f"WHEN MATCHED THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)}\n"
+            f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) "
+            f"VALUES ({', '.join(f's.{c}' for c in columns)})"
+        )
 
     def apply_changes(
-        self,
-        session: SparkSession,
-        table: TableColumns,
-        added: str,
-        removed: str,
+        self, session: SparkSession, table: TableColumns, added: str, removed: str
     ) -> None:
-        """Remove and add rows, as bags; all other rows stay where they are.
+        """Remove and add rows, as bags, by one MERGE.
 
         Raises:
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
         session.conf.set(MERGE_SOURCE, "none")
-        apply_changes(session, table, added, removed)
+        with kept_rows(session) as kept:
+            copies = kept.keep(copies_query(table, removed), f"max({_WANTED} - {_THERE})")
+            if copies.rows and copies.measures[0] > 0:
+                raise RowsNotThereError(_NOT_THERE)
+            source = kept.keep_source(bag_query(table, added, copies.view if copies.rows else ""))
+            _merge(session, bag_statement(table, source.view))
 
     def set_properties(
         self, session: SparkSession, name: TableName, properties: Mapping[str, str]
     ) -> None:
         """Set properties of a table."""
-        session.sql(f"ALTER TABLE {name.sql} SET TBLPROPERTIES ({listed(properties)})")
+        session.sql(f"ALTER TABLE {name.sql} SET TBLPROPERTIES ({_listed(properties)})")
 
     def unset_properties(self, session: SparkSession, name: TableName, keys: Sequence[str]) -> None:
         """Remove properties of a table, as far as it has them."""
@@ -214,7 +255,12 @@ class DeltaTables:
         session.sql(f"ALTER TABLE {name.sql} CLUSTER BY {by}")
 
     def compact(self, session: SparkSession, name: TableName) -> None:
-        """Merge small files; Delta marks that the commit changes no row."""
+        """Merge small files; Delta marks that the commit changes no row.
+
+        Delta's own limit is 1 GiB, below which one small file more has all of a table rewritten.
+        """
+        if session.conf.get(_SMALL_FILE, None) is None:
+            session.conf.set(_SMALL_FILE, _SMALL_FILE_BYTES)
         session.sql(f"OPTIMIZE {name.sql}")
 
     def vacuum(self, session: SparkSession, name: TableName, kept_ms: int) -> None:
@@ -222,38 +268,7 @@ class DeltaTables:
         session.sql(f"VACUUM {name.sql} RETAIN {-(-kept_ms // _HOUR_MS)} HOURS")
 
 
-def create_statement(definition: StoredDefinition, rows: str) -> str:
-    """Return `TABLE … AS rows` with everything that the table has from its first commit on."""
-    declared = definition.declared
-    clauses = [f"TABLE {definition.name.sql} USING {FORMAT.name}"]
-    if declared.partitioned_by:
-        clauses.append(f"PARTITIONED BY ({', '.join(map(quote, declared.partitioned_by))})")
-    if declared.clustered_by:
-        clauses.append(f"CLUSTER BY ({', '.join(map(quote, declared.clustered_by))})")
-    if (location := location_of(definition)) is not None:
-        clauses.append(f"LOCATION {quote_text(location)}")
-    if declared.comment is not None:
-        clauses.append(f"COMMENT {quote_text(declared.comment)}")
-    properties = dict(properties_of(definition, FORMAT))
-    if is_changed_by_row(definition):
-        properties.setdefault(DELETION_VECTORS, "true")
-    clauses.append(f"TBLPROPERTIES ({listed(properties)})")
-    return "\n".join(clauses) + f"\nAS {rows}"
-
-
-def upsert_statement(definition: StoredDefinition, rows: str, key: Sequence[str]) -> str:
-    """Return the MERGE by which rows take the place of those that have the same key."""
-    columns = [quote(column.name) for column in definition.resolved.columns]
-    same = " AND ".join(f"t.{quote(column)} <=> s.{quote(column)}" for column in key)
-    return (
-        f"MERGE INTO {definition.name.sql} AS t USING (\n{rows}\n) AS s ON {same}\n"
-        f"WHEN MATCHED THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)}\n"
-        f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) "
-        f"VALUES ({', '.join(f's.{c}' for c in columns)})"
-    )
-
-
-def listed(properties: Mapping[str, str]) -> str:
+def _listed(properties: Mapping[str, str]) -> str:
     """Return properties as TBLPROPERTIES (…) takes them."""
     return ", ".join(f"{quote_text(k)} = {quote_text(v)}" for k, v in sorted(properties.items()))
 
@@ -273,3 +288,106 @@ def _adding_columns(session: SparkSession, *, enabled: bool) -> Iterator[None]:
         yield
     finally:
         session.conf.set(ADD_COLUMNS, "false")
+
+
+def _merge(spark: SparkSession, statement: str) -> None:
+    try:
+        with unlogged():
+            spark.sql(statement)
+    except Exception as error:
+        if is_spark_error(error) and _NOT_THERE in failure_of(error).message:
+            raise RowsNotThereError(_NOT_THERE) from error
+        raise
+
+
+def copies_query(table: TableColumns, removed: str) -> str:
+    """Return each row to be removed once, how often it is to be removed, and how often it is there.
+
+    Only the columns of the table count. NULL equals NULL.
+    """
+    columns = _columns(table)
+    listed = ", ".join(columns)
+    same = " AND ".join(f"t.{c} <=> r.{c}" for c in columns)
+    own = ", ".join(f"t.{c}" for c in columns)
+    return f"""SELECT {listed}, sum({_WANTED}) AS {_WANTED}, sum({_THERE}) AS {_THERE} FROM (
+SELECT {listed}, 1L AS {_WANTED}, 0L AS {_THERE} FROM (
+{removed}
+)
+UNION ALL
+SELECT {own}, 0L, 1L FROM {table.name.sql} AS t LEFT SEMI JOIN (
+{removed}
+) AS r ON {same}
+) GROUP BY {listed}"""
+
+
+def bag_query(table: TableColumns, added: str, copies: str) -> str:
+    """Return the rows that leave the table, marked as old, and those that it gets.
+
+    Args:
+        table: The table.
+        added: The rows to add, checked against the constraints.
+        copies: The relation that `copies_query` gives; empty where nothing is removed.
+    """
+    listed = ", ".join(_columns(table))
+    parts = [f"SELECT false AS {_OLD}, {listed} FROM (\n{added}\n)"]
+    if copies:
+        stay = f"explode(array_repeat(1, CAST({_THERE} - {_WANTED} AS INT))) AS _"
+        parts += [
+            f"SELECT true, {listed} FROM {copies}",
+            f"SELECT false, {listed} FROM {copies} LATERAL VIEW {stay} WHERE {_THERE} > {_WANTED}",
+        ]
+    return "\nUNION ALL\n".join(parts)
+
+
+def bag_statement(table: TableColumns, source: str) -> str:
+    """Return the MERGE that removes all copies of rows, and adds rows and the copies that stay.
+
+    Its source is the relation that `bag_query` gives. A row to remove that matches none fails it.
+    """
+    columns = _columns(table)
+    same = " AND ".join((f"s.{_OLD}", *(f"t.{c} <=> s.{c}" for c in columns)))
+    first, *rest = (f"s.{c}" for c in columns)
+    checked = f"CASE WHEN s.{_OLD} THEN raise_error('{_NOT_THERE}') ELSE {first} END"
+    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
+WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED THEN INSERT ({", ".join(columns)}) VALUES ({", ".join((checked, *rest))})"""
+
+
+def keyed_query(key: Sequence[str], rows: str, keys: str) -> str:
+    """Return each key with its new row, or with NULL in all other columns.
+
+    Args:
+        key: Columns whose values differ in all rows.
+        rows: The rows, checked against the constraints.
+        keys: Each key once.
+    """
+    named = ", ".join(f"k.{quote(c)} AS {_KEY}{n}" for n, c in enumerate(key))
+    same = " AND ".join(f"k.{quote(c)} <=> r.{quote(c)}" for c in key)
+    return f"""SELECT {named}, r.* FROM (
+{keys}
+) AS k LEFT JOIN (
+SELECT *, true AS {_PRESENT} FROM (
+{rows}
+)) AS r ON {same}"""
+
+
+def keyed_statement(
+    table: TableColumns, key: Sequence[str], source: str, *, adds_columns: bool
+) -> str:
+    """Return the MERGE that replaces the rows of keys, and leaves those alone that are the same.
+
+    Its source is the relation that `keyed_query` gives.
+    """
+    columns = _columns(table)
+    match = " AND ".join(f"t.{quote(c)} <=> s.{_KEY}{n}" for n, c in enumerate(key))
+    differs = " AND NOT (" + " AND ".join(f"t.{c} <=> s.{c}" for c in columns) + ")"
+    changed = differs if table.comparable and not adds_columns else ""
+    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
+WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
+WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
+WHEN NOT MATCHED AND s.{_PRESENT} THEN
+INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
+
+
+def _columns(table: TableColumns) -> list[str]:
+    return [quote(column) for column in table.columns]

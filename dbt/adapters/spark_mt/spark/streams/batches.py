@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.commit_metadata import StreamMetadata
-from dbt.adapters.spark_mt.definition.table_state import LastRefresh
+from dbt.adapters.spark_mt.definition.definition import LastRefresh, StreamMetadata
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import CheckpointLostError
 from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
-from dbt.adapters.spark_mt.planning.constraints import guarded
+from dbt.adapters.spark_mt.planning.properties import guarded
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.commit import WriteErrors, fenced
+from dbt.adapters.spark_mt.spark.input_size import interpret_if_small
 from dbt.adapters.spark_mt.spark.private_session import PrivateSession
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.table_history import Commit
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.settings import Settings
@@ -67,13 +68,7 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """Checkpoints of tables, to find and to remove: `<root>/<table id>/<name>`.
-
-    Args:
-        spark: A classic session.
-        files: Its file systems.
-        settings: Reads the settings in force.
-    """
+    """Checkpoints of tables, to find and to remove: `<root>/<table id>/<name>`."""
 
     def __init__(
         self, spark: SparkSession, files: DriverFiles, settings: Callable[[], Settings]
@@ -89,9 +84,9 @@ class Checkpoints:
     def can_resume(self, table_id: str, stream: StreamMetadata) -> bool:
         """Whether a checkpoint has a batch, and no later one that is complete."""
         path = self.of(table_id, stream.checkpoint, is_kept=True).path
-        if stream.batch < 0:
-            return not _numbers(self._files.names(f"{path}/commits"))
         complete = _numbers(self._files.names(f"{path}/commits"))
+        if stream.batch < 0:
+            return not complete
         begun = _numbers(self._files.names(f"{path}/offsets"))
         return stream.batch in begun and max(complete, default=-1) <= stream.batch
 
@@ -118,11 +113,8 @@ class Checkpoints:
         """Remove checkpoints of streams without state whose process was killed.
 
         A running stream notes every batch. One that notes none for a week begins again if its
-        checkpoint is removed, and loses nothing by it.
-
-        Args:
-            table_id: The table.
-            now_ms: The current instant, milliseconds since the epoch, UTC.
+        checkpoint is removed, and loses nothing by it. The instant is given in milliseconds since
+        the epoch, UTC.
         """
         directory = self._of_table(table_id)
         for name in self._files.names(directory):
@@ -145,11 +137,7 @@ def _numbers(names: list[str]) -> set[int]:
 
 
 class BatchEnds:
-    """Positions after the batches of one stream.
-
-    Args:
-        opened: The sources, in the query's order.
-    """
+    """Positions after the batches of one stream, of the sources in the query's order."""
 
     def __init__(self, opened: Mapping[str, StreamSource]) -> None:
         self._opened = opened
@@ -190,7 +178,8 @@ class BatchEnds:
 
 
 _BATCH = "__materialized_table_batch"
-_NO_BATCH = -1
+NO_BATCH = -1
+"""The number before that of the first batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,22 +190,38 @@ class BatchContext:
         run: The refresh, with the positions of what is not followed, and the engine.
         checkpoint: Where Spark notes what each batch reads.
         ends: Reads positions from that.
+        interprets: Whether the projections of small batches are interpreted.
     """
 
     run: RefreshRun
     checkpoint: Checkpoint
     ends: BatchEnds
+    interprets: bool
+
+
+def batch_session(
+    frame: DataFrame, view: str, context: BatchContext, merged_into: TableName | None = None
+) -> PrivateSession:
+    """Return the session of a batch, which has its rows as a temporary view.
+
+    The session is that of the stream, so the confs of a batch are those of what Spark does up to
+    the next one, such as reading the logs of the sources.
+
+    Args:
+        frame: The rows.
+        view: The name of the view.
+        context: Whether projections of small batches are interpreted.
+        merged_into: The table whose rows are read to write the batch, if they are.
+    """
+    spark = frame.sparkSession
+    frame.createOrReplaceTempView(view)
+    if context.interprets:
+        interpret_if_small(spark, (view, merged_into.sql) if merged_into else (view,))
+    return PrivateSession(spark)
 
 
 class BatchWriter:
-    """Writer of batches into tables.
-
-    Args:
-        tables: Commits to tables.
-        details: What the catalog says about tables.
-        checkpoints: Reads checkpoints.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
-    """
+    """Writer of batches into tables."""
 
     def __init__(
         self,
@@ -248,14 +253,15 @@ class BatchWriter:
             None for a batch that the table has.
 
         Raises:
-            CommitConflictError: Another commit of ours came first.
+            CommitConflictError: Another commit of ours came first, or the table or a source was
+                dropped and created again.
             CheckpointLostError: A batch between this one and the table's last is missing.
             ConstraintViolatedError: The rows break a declared rule.
             RefreshSchemaError: The rows no longer fit the table.
             RefreshFailedError: Spark could not compute or write them.
         """
         if context.checkpoint.is_kept:
-            last = table.stream.batch if table.stream else _NO_BATCH
+            last = table.stream.batch if table.stream else NO_BATCH
             if number <= last:
                 frame.write.format("noop").mode("overwrite").save()
                 return None
@@ -266,21 +272,23 @@ class BatchWriter:
     def _commit(
         self, frame: DataFrame, number: int, context: BatchContext, table: StoredTable
     ) -> BatchDone:
-        self._raise_if_recreated(table)
-        if not context.ends.are_of(table.positions or {}):
+        commit = self._read(table, table.version)
+        known = {"", table.definition.table_id}
+        # The fence of a table that was dropped and created does not have these numbers.
+        recreated = commit is None or (commit.metadata and commit.metadata.table_id not in known)
+        if recreated or not context.ends.are_of(table.positions or {}):
             raise CommitConflictError(table=table.name)
         positions = self.positions(context, number)
         run = replace(context.run, positions=positions, started_at_ms=self._now_ms())
         metadata = context.checkpoint.metadata(number)
         step = WriteBatch(table.definition, table.seq + 1, run, metadata, table.foreign)
-        session = PrivateSession(frame.sparkSession)
-        frame.createOrReplaceTempView(_BATCH)
+        merged_into = table.name if context.run.choice.key else None
+        session = batch_session(frame, _BATCH, context, merged_into)
         with self._errors.explaining(session, step) as attempt:
             attempt.content = f"SELECT * FROM {_BATCH}"
             moved = positions != table.positions
             write = self._write(session, step, attempt.content, moved=moved)
-            commit_metadata = metadata_of(step)
-            version = fenced(self._tables, session, table.name, commit_metadata, write)
+            version = fenced(self._tables, session, table.name, metadata_of(step), write)
         return self._done(table, step, version)
 
     def _write(
@@ -296,7 +304,8 @@ class BatchWriter:
 
     def _done(self, table: StoredTable, step: WriteBatch, version: int) -> BatchDone:
         now, run = self._now_ms(), step.run
-        rows = self._rows(table, version)
+        commit = self._read(table, version)
+        rows = commit.rows if commit else None
         refresh = LastRefresh(
             run.refresh_id, run.strategy, run.trigger, run.started_at_ms, now, rows
         )
@@ -309,21 +318,6 @@ class BatchWriter:
             stream=step.stream,
         )
         return BatchDone(after, step.stream, 1, rows or 0, now)
-
-    def _rows(self, table: StoredTable, version: int) -> int | None:
-        commit = self._read(table, version)
-        return commit.rows if commit else None
-
-    def _raise_if_recreated(self, table: StoredTable) -> None:
-        """Refuse a table that was dropped and created: its fence does not have these numbers.
-
-        Raises:
-            CommitConflictError: The version that the table had is not in its log, or another's.
-        """
-        commit = self._read(table, table.version)
-        known = {"", table.definition.table_id}
-        if commit is None or (commit.metadata and commit.metadata.table_id not in known):
-            raise CommitConflictError(table=table.name)
 
     def _read(self, table: StoredTable, version: int) -> Commit | None:
         detail = self._details.of(table.name)

@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.resolution.columns import content_query
 from dbt.adapters.spark_mt.resolution.options import RATE_LIMITS, session_confs
 from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION, process_call
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
-from dbt.adapters.spark_mt.spark.catalog import only
+from dbt.adapters.spark_mt.spark.query_relations import only
 from dbt.adapters.spark_mt.spark.query_rows import Pins, pin_query, raise_if_unfit
 from dbt.adapters.spark_mt.spark.streams.sources import stand_ins_of, stream_source
 
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.analyzer import Source
     from dbt.adapters.spark_mt.resolution.settings import Settings
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession
-    from dbt.adapters.spark_mt.spark.query_relations import StandIns
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
     from dbt.adapters.spark_mt.spark.streams.sources import StreamableTables, StreamSource
-    from dbt.adapters.spark_mt.strategies.strategy import Choice
 
 
 _VIEW = "__materialized_table_processed"
@@ -40,14 +38,9 @@ _NO_TIME = "none"
 
 
 def processed_query(spark: SparkSession, query: str, function: ProcessFunction) -> str:
-    """Return a query for the rows that a processor makes of a streaming query's.
+    """Return a query for the rows that a processor makes of those of a streaming query.
 
     The processor's module is sent to the workers as it is here: they need not have it.
-
-    Args:
-        spark: A session of the caller's own, in which the query has its meaning.
-        query: The input.
-        function: The processor, its keys and its columns.
     """
     from pyspark import cloudpickle
 
@@ -108,20 +101,25 @@ class StreamQueries:
             StreamNotStartedError: The query cannot be opened as a stream.
         """
         choice = run.choice
-        _configure(session, definition)
+        partitions = int(session.spark.conf.get(_PARTITIONS) or _MOST_PARTITIONS)
+        session.configure({**_CONFS, _PARTITIONS: str(min(partitions, _MOST_PARTITIONS))})
+        session.configure(session_confs(definition.run_options))
         opened = {name: self._source(session, definition, run, name) for name in choice.followed}
         views: dict[str, str] = {}
         limits = only(dict(definition.run_options), RATE_LIMITS)
         for number, (name, source) in enumerate(opened.items()):
-            rows = source.stream(after.get(name), limits)
-            frame = _watermarked(rows, choice, name)
+            frame = source.stream(after.get(name), limits)
+            for marked, mark in choice.watermarks:
+                if marked == name:
+                    late_ms = int(mark.delay.total_seconds() * 1000)
+                    frame = frame.withWatermark(mark.column, f"{late_ms} milliseconds")
             views[name] = f"{_FOLLOWED}{number}"
             frame.createOrReplaceTempView(views[name])
-        views |= _looked_up(session, run, choice)
-        body = self._made(session, definition, _over(session, definition, run, views))
+        views |= _looked_up(session, run)
+        body = self._processed(session, definition, _over(session, definition, run, views))
         return session.spark.sql(content_query(definition.resolved, body)), opened
 
-    def _made(self, session: PrivateSession, definition: StoredDefinition, query: str) -> str:
+    def _processed(self, session: PrivateSession, definition: StoredDefinition, query: str) -> str:
         """Return the rows of a query, or what the table's process function makes of them."""
         options = definition.resolved.declared.options
         if PROCESS_FUNCTION not in dict(options):
@@ -150,7 +148,9 @@ def _over(
         dict.fromkeys(views, 0),
         views,
         streams=True,
-        stand_ins=_stand_ins(run, views),
+        stand_ins=stand_ins_of(
+            {s.name: (s.format, views[str(s.name)]) for s in run.sources if str(s.name) in views}
+        ),
         recorded=resolved.source_columns,
     )
     pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
@@ -161,34 +161,15 @@ def _over(
     return pinned.text
 
 
-def _configure(session: PrivateSession, definition: StoredDefinition) -> None:
-    partitions = int(session.spark.conf.get(_PARTITIONS) or _MOST_PARTITIONS)
-    session.configure({**_CONFS, _PARTITIONS: str(min(partitions, _MOST_PARTITIONS))})
-    session.configure(session_confs(definition.run_options))
-
-
-def _watermarked(frame: DataFrame, choice: Choice, name: str) -> DataFrame:
-    for source, mark in choice.watermarks:
-        if source == name:
-            late_ms = int(mark.delay.total_seconds() * 1000)
-            frame = frame.withWatermark(mark.column, f"{late_ms} milliseconds")
-    return frame
-
-
-def _looked_up(session: PrivateSession, run: RefreshRun, choice: Choice) -> dict[str, str]:
+def _looked_up(session: PrivateSession, run: RefreshRun) -> dict[str, str]:
     """Return views that show other tables as they are when a batch reads them."""
     views = {}
     for number, (name, position) in enumerate(sorted(run.positions.items())):
-        if name not in choice.followed and isinstance(position, VersionedPosition):
+        if name not in run.choice.followed and isinstance(position, VersionedPosition):
             views[name] = f"{_LOOKED_UP}{number}"
             table = session.spark.table(_found(run, name).name.sql)
             table.createOrReplaceTempView(views[name])
     return views
-
-
-def _stand_ins(run: RefreshRun, views: Mapping[str, str]) -> StandIns:
-    found = ((source, views.get(str(source.name))) for source in run.sources)
-    return stand_ins_of({s.name: (s.format, view) for s, view in found if view is not None})
 
 
 def _found(run: RefreshRun, name: str) -> Source:

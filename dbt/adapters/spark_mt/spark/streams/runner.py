@@ -14,40 +14,34 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
-from dbt.adapters.spark_mt.planning.constraints import guarded
+from dbt.adapters.spark_mt.planning.properties import guarded
 from dbt.adapters.spark_mt.resolution.columns import null_column
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
-from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.private_session import PrivateSession
+from dbt.adapters.spark_mt.spark.input_size import may_interpret
 from dbt.adapters.spark_mt.spark.streams.batches import (
+    NO_BATCH,
     PASSING,
     BatchContext,
     BatchEnds,
-    BatchWriter,
-    Checkpoints,
+    batch_session,
 )
-from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata, StreamMetadata
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
+    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
+    from dbt.adapters.spark_mt.definition.definition import StreamMetadata
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
-    from dbt.adapters.spark_mt.definition.table_state import StoredTable
     from dbt.adapters.spark_mt.execution.ports import BatchDone, StreamTask
     from dbt.adapters.spark_mt.planning.steps import Fill, RefreshRun
-    from dbt.adapters.spark_mt.resolution.settings import Settings
-    from dbt.adapters.spark_mt.spark.catalog import TableDetails
     from dbt.adapters.spark_mt.spark.commit import WriteErrors
-    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-    from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-    from dbt.adapters.spark_mt.spark.streams.batches import Checkpoint
-    from dbt.adapters.spark_mt.spark.streams.sources import StreamableTables
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
+    from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, Checkpoint, Checkpoints
+    from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 
     OnBatch = Callable[[DataFrame, int], None]
     Write = Callable[[PrivateSession, Fill, CommitMetadata, str], int]
@@ -97,8 +91,7 @@ class BatchQuery:
     @property
     def is_active(self) -> bool:
         """Whether it runs."""
-        query = self._query
-        return query is not None and query.isActive
+        return (query := self._query) is not None and query.isActive
 
     @property
     def is_in_batch(self) -> bool:
@@ -191,38 +184,8 @@ class StreamParts:
     writer: BatchWriter
 
 
-def stream_parts(
-    spark: SparkSession,
-    reading: tuple[SparkSourceReader, StreamableTables, TableDetails],
-    settings: Callable[[], Settings],
-    now_ms: Callable[[], int],
-) -> StreamParts:
-    """Put the parts together.
-
-    Args:
-        spark: A classic session.
-        reading: Positions of sources, tables with versions, and what the catalog has.
-        settings: Reads the settings in force.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
-    """
-    sources, tables, details = reading
-    checkpoints = Checkpoints(spark, DriverFiles(spark), settings)
-    writer = BatchWriter(tables, details, checkpoints, now_ms)
-    queries = StreamQueries(sources, tables, settings)
-    return StreamParts(checkpoints, queries, writer)
-
-
-OUTPUT_MODES = {OutputMode.APPEND: "append", OutputMode.UPDATE: "update"}
-
-
 class SparkStreamRunner:
-    """Streams that continue from the state of their tables.
-
-    Args:
-        sessions: Opens the sessions in which streams run.
-        parts: What streams are made of.
-        now_ms: The current instant, milliseconds since the epoch, UTC.
-    """
+    """Streams that continue from the state of their tables."""
 
     def __init__(
         self, sessions: PrivateSessions, parts: StreamParts, now_ms: Callable[[], int]
@@ -252,8 +215,8 @@ class SparkStreamRunner:
             session = stack.enter_context(self._sessions.open(definition.resolved.context))
             try:
                 frame, opened = parts.queries.open(session, definition, task.run, _after(task))
-                ends = BatchEnds(opened)
-                context = BatchContext(task.run, checkpoint, ends)
+                interprets = may_interpret(session.spark)
+                context = BatchContext(task.run, checkpoint, BatchEnds(opened), interprets)
                 stream = SparkStream(task, context, parts, stack.pop_all())
                 stream.follow(frame)
             except Exception as error:
@@ -266,14 +229,7 @@ class SparkStreamRunner:
 
 
 class SparkStream(BatchQuery):
-    """A stream that was started: each of its batches is a commit.
-
-    Args:
-        task: What it has to do.
-        context: What its batches have in common.
-        parts: What streams are made of.
-        resources: Closed when it has ended.
-    """
+    """A stream that was started: each of its batches is a commit."""
 
     def __init__(
         self, task: StreamTask, context: BatchContext, parts: StreamParts, resources: ExitStack
@@ -291,21 +247,17 @@ class SparkStream(BatchQuery):
 
     def _commit(self, frame: DataFrame, number: int) -> None:
         before = self.done
-        table = before.table if before else self._table
+        # The first batch finds the table with the batch that it has of this very checkpoint.
+        table = before.table if before else replace(self._task.table, stream=self._task.resumes)
         done = self._parts.writer.write(frame, number, self._context, table)
         if done is not None and before is not None:
             done = replace(done, batches=before.batches + 1, rows=before.rows + done.rows)
         self.done = done or self.done
 
-    @property
-    def _table(self) -> StoredTable:
-        """The table as it was, with the batch that it has of this very checkpoint."""
-        return replace(self._task.table, stream=self._task.resumes)
-
 
 def _mode(run: RefreshRun) -> str:
     """Return Spark's output mode, by which a batch has its rows."""
-    return OUTPUT_MODES[run.choice.output_mode or OutputMode.APPEND]
+    return (run.choice.output_mode or OutputMode.APPEND).value
 
 
 def _after(task: StreamTask) -> dict[str, Position]:
@@ -322,7 +274,6 @@ def _after(task: StreamTask) -> dict[str, Position]:
 _BATCH = "__materialized_table_first_batch"
 _ONE_BATCH = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
 """A batch that only closes windows would come after the commit that fills the table."""
-_NO_BATCH = -1
 
 
 class _FilledError(Exception):
@@ -330,18 +281,12 @@ class _FilledError(Exception):
 
 
 class StreamFiller:
-    """Run of a new stream until its first batch, which is the commit that fills the table.
-
-    Args:
-        sessions: Opens the session in which the stream runs.
-        parts: What streams are made of.
-        errors: Explains failures.
-    """
+    """Run of a new stream until its first batch, which is the commit that fills the table."""
 
     def __init__(self, sessions: PrivateSessions, parts: StreamParts, errors: WriteErrors) -> None:
         self._sessions = sessions
         self._parts = parts
-        self.errors = errors
+        self._errors = errors
 
     def fill(self, step: Fill, metadata: CommitMetadata, write: Write) -> tuple[int, Positions]:
         """Fill a table from the beginning of its sources, or from where the step counts them.
@@ -362,85 +307,57 @@ class StreamFiller:
         definition = step.definition
         name = f"{step.seq:06}-{step.run.refresh_id[:8]}"
         checkpoint = self._parts.checkpoints.of(definition.table_id, name, is_kept=True)
-        first = _FirstBatch(self, step, metadata, write, checkpoint)
         try:
-            version, positions = first.committed(self._sessions, self._parts)
+            version, positions = self._first_batch(step, metadata, write, checkpoint)
         except BaseException:
             self._parts.checkpoints.remove(checkpoint)
             raise
         self._parts.checkpoints.remove_others(definition.table_id, name)
         return version, positions
 
-    def write_first(
-        self, frame: DataFrame, step: Fill, metadata: CommitMetadata, write: Write
-    ) -> int:
-        """Make the commit from the rows of a batch."""
-        session = PrivateSession(frame.sparkSession)
-        frame.createOrReplaceTempView(_BATCH)
-        with self.errors.explaining(session, step) as attempt:
-            attempt.content = f"SELECT * FROM {_BATCH}"
-            rows = guarded(attempt.content, step.definition.resolved)
-            return write(session, step, metadata, rows)
-
-    def write_none(
-        self, session: PrivateSession, step: Fill, metadata: CommitMetadata, write: Write
-    ) -> int:
-        """Make the commit where the sources have nothing yet."""
-        with self.errors.explaining(session, step):
-            return write(session, step, metadata, _no_rows(step.definition))
-
-
-class _FirstBatch:
-    def __init__(
-        self,
-        filler: StreamFiller,
-        step: Fill,
-        metadata: CommitMetadata,
-        write: Write,
-        checkpoint: Checkpoint,
-    ) -> None:
-        self._filler = filler
-        self._step = step
-        self._metadata = metadata
-        self._write = write
-        self._checkpoint = checkpoint
-        self._done: tuple[int, Positions] | None = None
-
-    def committed(self, sessions: PrivateSessions, parts: StreamParts) -> tuple[int, Positions]:
-        step, run = self._step, self._step.run
+    def _first_batch(
+        self, step: Fill, metadata: CommitMetadata, write: Write, checkpoint: Checkpoint
+    ) -> tuple[int, Positions]:
+        definition, run = step.definition, step.run
+        done: list[tuple[int, Positions]] = []
         with ExitStack() as stack:
-            session = stack.enter_context(sessions.open(step.definition.resolved.context))
+            session = stack.enter_context(self._sessions.open(definition.resolved.context))
             session.configure(_ONE_BATCH)
             after = dict(step.since or ())
-            frame, opened = parts.queries.open(session, step.definition, run, after)
-            ends = BatchEnds(opened)
-            context = BatchContext(run, self._checkpoint, ends)
+            frame, opened = self._parts.queries.open(session, definition, run, after)
+            interprets = may_interpret(session.spark)
+            context = BatchContext(run, checkpoint, BatchEnds(opened), interprets)
 
             def on_batch(rows: DataFrame, number: int) -> None:
-                if self._done is not None:
+                if done:
                     raise _FilledError
-                positions = parts.writer.positions(context, number)
-                metadata = self._batch_metadata(positions, number)
-                version = self._filler.write_first(rows, step, metadata, self._write)
-                self._done = version, positions
+                positions = self._parts.writer.positions(context, number)
+                stream = checkpoint.metadata(number)
+                of_batch = replace(metadata, positions=positions, stream=stream)
+                session = batch_session(rows, _BATCH, context)
+                done.append((self._write_rows(session, step, of_batch, write), positions))
 
             query = BatchQuery(on_batch, _mode(run), ExitStack())
             stack.callback(query.stop)
-            with self._filler.errors.explaining(session, step):
-                query.start(frame, self._checkpoint.path, str(step.definition.name), None)
+            with self._errors.explaining(session, step):
+                query.start(frame, checkpoint.path, str(definition.name), None)
                 query.wait()
-                if self._done is None and query.failure is not None:
+                if not done and query.failure is not None:
                     raise query.failure
-            if self._done is not None:
-                return self._done
-            metadata = self._batch_metadata(run.positions, _NO_BATCH)
-            return self._filler.write_none(session, step, metadata, self._write), run.positions
+            if done:
+                return done[0]
+            # the sources have nothing yet
+            stream = checkpoint.metadata(NO_BATCH)
+            of_none = replace(metadata, positions=run.positions, stream=stream)
+            columns = ", ".join(map(null_column, definition.resolved.columns))
+            with self._errors.explaining(session, step):
+                version = write(session, step, of_none, f"SELECT {columns} WHERE false")
+            return version, run.positions
 
-    def _batch_metadata(self, positions: Positions, number: int) -> CommitMetadata:
-        stream = self._checkpoint.metadata(number)
-        return replace(self._metadata, positions=positions, stream=stream)
-
-
-def _no_rows(definition: StoredDefinition) -> str:
-    columns = ", ".join(null_column(column) for column in definition.resolved.columns)
-    return f"SELECT {columns} WHERE false"
+    def _write_rows(
+        self, session: PrivateSession, step: Fill, metadata: CommitMetadata, write: Write
+    ) -> int:
+        with self._errors.explaining(session, step) as attempt:
+            attempt.content = f"SELECT * FROM {_BATCH}"
+            rows = guarded(attempt.content, step.definition.resolved)
+            return write(session, step, metadata, rows)

@@ -12,17 +12,23 @@ from typing import TYPE_CHECKING, Protocol
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.table_format import VersionedTables
 from dbt.adapters.spark_mt.query.text import shape_of
-from dbt.adapters.spark_mt.spark.catalog import NO_LIMITS
-from dbt.adapters.spark_mt.spark.errors import is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
-from dbt.adapters.spark_mt.spark.query_relations import StandIn, StandIns, full_name, providers_of
-from dbt.adapters.spark_mt.spark.streams.files import (
+from dbt.adapters.spark_mt.spark.query_relations import (
+    NO_LIMITS,
+    StandIn,
+    StandIns,
+    full_name,
+    providers_of,
+)
+from dbt.adapters.spark_mt.spark.streams.offsets import (
     FILE_FORMATS,
+    KAFKA,
     RATE_FORMATS,
     FilesSource,
+    KafkaSource,
     RateSource,
 )
-from dbt.adapters.spark_mt.spark.streams.kafka import KAFKA, KafkaSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,11 +87,7 @@ class StreamSource(Protocol):
         ...
 
     def position_of(self, offset: str) -> Position:
-        """Return what an entry in the offsets of a checkpoint means.
-
-        Args:
-            offset: The source's own JSON.
-        """
+        """Return what an entry in the offsets of a checkpoint, the source's own JSON, means."""
         ...
 
     def kind(self, after: Position | None, upto: Position) -> ChangeKind:
@@ -102,10 +104,7 @@ class StreamSource(Protocol):
         ...
 
     def identity_in(self, offset: object) -> str | None:
-        """Return which table an entry in the offsets names, empty for none.
-
-        Args:
-            offset: The source's own JSON, parsed.
+        """Return which table an entry in the offsets, as parsed JSON, names; empty for none.
 
         Returns:
             None for an entry that is not of such a source.
@@ -159,11 +158,7 @@ _VIEW = "__materialized_table_stand_in_"
 
 
 def stand_ins_of(views: Mapping[TableName, tuple[str, str]]) -> StandIns:
-    """Return what stands for tables that Spark reads in no query.
-
-    Args:
-        views: For each table its format, and a view of it as a stream.
-    """
+    """Return what stands for tables that Spark reads in no query, of their formats and views."""
     return StandIns(
         tuple(
             StandIn(name, view, only_streams=format_ == KAFKA)
@@ -180,11 +175,6 @@ def standing_in(
     """Open a session in which views stand for the tables of a query that Spark cannot read.
 
     The session knows no temporary object of the user's. Nothing is read: no broker is asked.
-
-    Args:
-        spark: The user's session.
-        query: The query.
-        context: Its catalog, schema and confs.
 
     Yields:
         The session, and the views; none where the query reads no such table.
@@ -205,10 +195,6 @@ def standing_in(
 def _formats(spark: SparkSession, query: str, context: QueryContext) -> dict[TableName, str]:
     """Return the formats of the tables that a query names, as far as the catalog has them."""
     names = {full_name(ref, context) for ref in shape_of(query).relations}
-    try:
-        with unlogged():
-            return providers_of(spark, [TableName.of(*n) for n in sorted(names) if len(n) == 3])
-    except Exception as error:
-        if not is_spark_error(error):
-            raise
-        return {}
+    with suppress_spark_errors():
+        return providers_of(spark, [TableName.of(*n) for n in sorted(names) if len(n) == 3])
+    return {}

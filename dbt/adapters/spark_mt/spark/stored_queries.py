@@ -1,0 +1,228 @@
+"""Stored queries: their analysis and their texts over versions, kept while no columns change.
+
+An analysis takes five statements, and a text over versions three. Both are kept for queries that
+read tables with versions only, each by its name. They are valid as long as each table is at its
+location and no later commit of its log changes its columns or properties.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION, processed
+from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
+from dbt.adapters.spark_mt.spark.binding import accepted_text
+from dbt.adapters.spark_mt.spark.catalog import NoTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.positions import Positions
+    from dbt.adapters.spark_mt.execution.table_format import TableLog
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
+    from dbt.adapters.spark_mt.resolution.settings import Settings
+    from dbt.adapters.spark_mt.spark.catalog import TableDetails
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+
+    TextAt = Callable[[Mapping[str, int]], str]
+    """Returns the text of a query at versions of its sources."""
+
+
+_MOST = 200
+"""How many queries are kept: an analysis is some 50 kB."""
+_STORED = "a table whose definition is stored"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTable:
+    """A range of versions in which a table has the same columns.
+
+    Args:
+        name: Its full name.
+        location: Where the table lives.
+        since: The first version.
+        stamp: That of the commit of the first version, which another table there does not have.
+        upto: The last version that was looked at.
+    """
+
+    name: TableName
+    location: str
+    since: int
+    stamp: str
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnownQuery:
+    """What follows from a stored query and from the columns of its tables.
+
+    Args:
+        analyzed: The analysis.
+        tables: By full name.
+        text_at: The text at versions; None before a refresh needs it.
+    """
+
+    analyzed: AnalyzedQuery
+    tables: Mapping[str, SeenTable]
+    text_at: TextAt | None = None
+
+
+@dataclass(slots=True)
+class KnownQueries:
+    """The queries that were used last; several environments and threads may share them."""
+
+    _found: OrderedDict[ResolvedDefinition, KnownQuery] = field(default_factory=OrderedDict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def get(self, definition: ResolvedDefinition) -> KnownQuery | None:
+        """Return what is known of the query of a definition."""
+        with self._lock:
+            return self._found.get(definition)
+
+    def keep(self, definition: ResolvedDefinition, known: KnownQuery) -> None:
+        """Keep what is known of a query, and forget the oldest of too many."""
+        with self._lock:
+            self._found[definition] = known
+            self._found.move_to_end(definition)
+            if len(self._found) > _MOST:
+                self._found.popitem(last=False)
+
+
+class StoredQueries:
+    """The `StoredQueryAnalyzer` on Spark, in private sessions with the contexts of definitions.
+
+    Args:
+        sessions: Opens the sessions.
+        settings: Reads the settings in force.
+        log: Reads logs.
+        details: Reads where tables live.
+        known: What is known of queries.
+    """
+
+    def __init__(
+        self,
+        sessions: PrivateSessions,
+        settings: Callable[[], Settings],
+        log: TableLog,
+        details: TableDetails,
+        known: KnownQueries,
+    ) -> None:
+        self._sessions = sessions
+        self._settings = settings
+        self._log = log
+        self._details = details
+        self._known = known
+
+    def analyze_stored(self, definition: ResolvedDefinition) -> AnalyzedQuery:
+        """Analyse the expanded query under its own catalog, schema and SQL confs.
+
+        It reads the columns that its relations had when it was defined.
+        """
+        found = self._valid(definition)
+        analyzed = self._analyzed(definition) if found is None else found.analyzed
+        options = definition.declared.options
+        if PROCESS_FUNCTION not in dict(options):
+            return analyzed
+        return processed(analyzed, options, self._settings().process_functions, _STORED)
+
+    def text_at(self, definition: ResolvedDefinition, positions: Positions) -> str | None:
+        """Return the text of a query at versions of its sources; None where it must be made."""
+        found = self._known.get(definition)
+        if found is None or found.text_at is None:
+            return None
+        versions = self._versions(found, positions)
+        return None if versions is None else found.text_at(versions)
+
+    def keep_text(
+        self, definition: ResolvedDefinition, positions: Positions, text_at: TextAt | None
+    ) -> None:
+        """Keep how the text of a query at versions is made, where its analysis is kept.
+
+        Args:
+            definition: The definition of the query.
+            positions: Those at which the text was made. At others than the analysis is valid for,
+                the tables may have had other columns, so nothing is kept.
+            text_at: Makes the text; None where it cannot be kept.
+        """
+        found = self._known.get(definition)
+        if found is None or text_at is None or self._versions(found, positions) is None:
+            return
+        self._known.keep(definition, replace(found, text_at=text_at))
+
+    def _versions(self, found: KnownQuery, positions: Positions) -> dict[str, int] | None:
+        """Return the versions at positions; None where columns may be others than analysed."""
+        versions = {}
+        for name, table in found.tables.items():
+            position = positions.get(name)
+            if not isinstance(position, VersionedPosition):
+                return None
+            if not self._is_there(table) or not self._has_columns_at(table, position.version):
+                return None
+            versions[name] = position.version
+        return versions
+
+    def _analyzed(self, definition: ResolvedDefinition) -> AnalyzedQuery:
+        tables = self._tables(definition)  # before the analysis: a later change makes it invalid
+        with self._sessions.open(definition.context) as session:
+            bound = accepted_text(session.spark, definition)
+            known = bound.source_columns() if definition.source_columns else None
+            analyzer = SparkQueryAnalyzer(session.spark, known=known, context=definition.context)
+            found = analyzer.analyze(bound.text)
+        names = {str(source.name) for source in found.sources}
+        if names == set(tables) and all(s.kind is SourceKind.VERSIONED for s in found.sources):
+            self._known.keep(definition, KnownQuery(found, tables))
+        return found
+
+    def _tables(self, definition: ResolvedDefinition) -> dict[str, SeenTable]:
+        """Return the tables that a query reads by their names, as they are now.
+
+        Returns:
+            Nothing where one of them has no versions.
+        """
+        found = {}
+        for each in definition.source_columns:
+            detail = self._details.of(each.table)
+            if isinstance(detail, NoTable) or not detail.is_versioned:
+                return {}
+            newest = self._log.newest(detail.location)
+            stamp = self._log.stamp(detail.location, newest)
+            found[each.source] = SeenTable(each.table, detail.location, newest, stamp, newest)
+        return found
+
+    def _valid(self, definition: ResolvedDefinition) -> KnownQuery | None:
+        """Return what is known of a query, if all of its tables have the same columns now."""
+        found = self._known.get(definition)
+        if found is None:
+            return None
+        tables = {}
+        for name, table in found.tables.items():
+            if not self._is_there(table):
+                return None
+            newest = self._log.newest(table.location, table.upto)
+            if newest < table.upto or not self._has_columns_at(table, newest):
+                return None
+            tables[name] = replace(table, upto=newest)
+        if tables != found.tables:
+            found = replace(found, tables=tables)
+            self._known.keep(definition, found)
+        return found
+
+    def _is_there(self, table: SeenTable) -> bool:
+        """Whether the table that was seen, and no other one, has its name and location."""
+        detail = self._details.of(table.name)
+        if isinstance(detail, NoTable) or detail.location != table.location:
+            return False
+        return self._log.stamp(table.location, table.since) == table.stamp
+
+    def _has_columns_at(self, table: SeenTable, version: int) -> bool:
+        """Whether a table that is there has the columns at a version that it was seen with."""
+        if version <= table.upto:
+            return table.since <= version
+        return self._log.keeps_columns(table.location, table.upto, version)
