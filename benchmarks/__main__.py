@@ -17,6 +17,7 @@ from benchmarks import (
     manager,
     manager_fresh,
     manager_rest,
+    manager_start,
     parsing,
     registry,
     streams,
@@ -62,7 +63,8 @@ MANAGER = (
     "manager-fresh",
     "manager-many",
 )
-PARTS = ("parsing", "connect", "builds", "registry", "incremental", *STREAMS, *MANAGER)
+IN_A_SHELL = ("parsing", "connect", "manager-start")
+PARTS = (*IN_A_SHELL, "builds", "registry", "incremental", *STREAMS, *MANAGER)
 
 
 def main() -> int:
@@ -87,13 +89,8 @@ def main() -> int:
 
 def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> list[Measurement]:
     """Measure; what runs dbt in a shell comes first, so that Spark's JVM takes nothing from it."""
-    measurements: list[Measurement] = []
-    if "parsing" in parts:
-        progress("dbt parse …")
-        measurements.append(parsing.measure(folder, requested.samples))
-    if "connect" in parts:
-        measurements += connect.measure(folder, requested.samples)
-    if set(parts) <= {"parsing", "connect"}:
+    measurements = run_in_a_shell(parts, folder, requested.samples)
+    if set(parts) <= set(IN_A_SHELL):
         return measurements
     progress("starting Spark and making the data …")
     with ExitStack() as stack:
@@ -114,6 +111,19 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
             measurements += run_streams(spark, parts, folder, requested)
         if set(parts) & set(MANAGER):
             measurements += run_manager(spark, parts, requested)
+    return measurements
+
+
+def run_in_a_shell(parts: Sequence[str], folder: Path, samples: int) -> list[Measurement]:
+    """Measure what starts processes of its own."""
+    measurements: list[Measurement] = []
+    if "parsing" in parts:
+        progress("dbt parse …")
+        measurements.append(parsing.measure(folder, samples))
+    if "connect" in parts:
+        measurements += connect.measure(folder, samples)
+    if "manager-start" in parts:
+        measurements += manager_start.measure(folder, samples)
     return measurements
 
 

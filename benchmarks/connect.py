@@ -20,7 +20,7 @@ import yaml
 from benchmarks.report import Measurement, progress
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered
-from dbt.adapters.spark_mt.execution.jobs import LocalProcesses
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.spark.connect_server import start_serving
 from dbt.adapters.spark_mt.spark.session import embedded_metastore
 

@@ -16,17 +16,16 @@ from benchmarks.report import Measurement, progress
 from benchmarks.streams_memory import used
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.definition import StoredTable
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.table_state import StoredTable
 from dbt.adapters.spark_mt.execution.workflows import (
     CreatePeriodicRefreshWorkflow,
     DueRun,
     SchedulerContext,
 )
 from dbt.adapters.spark_mt.manager.app import Identity, assemble
-from dbt.adapters.spark_mt.manager.http.app import create_app
+from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
-from dbt.adapters.spark_mt.manager.http.server import HttpServer
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
 from dbt.adapters.spark_mt.manager.views import Role
 from dbt.adapters.spark_mt.planning.planner import plan_registration
