@@ -1,0 +1,132 @@
+"""Standalone Spark cluster of processes: a master, and workers that can be killed and replaced."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from tests.ivy import spark_jars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WORKERS = 2
+_STARTS_WITHIN_S = 60
+_HOST = "127.0.0.1"
+_PARENT_DEATH_SIGNAL = 1
+_DEPLOY = "org.apache.spark.deploy"
+
+
+class Cluster:
+    """A running master and its workers, of one core each.
+
+    Args:
+        folder: Where logs and the files of executors go.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = free_port()
+        self._started = 0
+        self._master = self._start(
+            "master.Master", "--host", _HOST, "--port", str(self._port), "--webui-port", "0"
+        )
+        self._await_master()
+        self.workers = [self._worker() for _ in range(WORKERS)]
+
+    @property
+    def url(self) -> str:
+        """The conf `spark.master`."""
+        return f"spark://{_HOST}:{self._port}"
+
+    def confs(self) -> dict[str, str]:
+        """The confs of a driver in client mode."""
+        return {
+            "spark.master": self.url,
+            "spark.driver.host": _HOST,
+            "spark.driver.bindAddress": _HOST,
+            "spark.executor.cores": "1",
+            "spark.executor.memory": "640m",
+            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
+        }
+
+    def lose_a_worker(self, number: int) -> None:
+        """End a worker and its executors as a lost machine does."""
+        _end(self.workers[number])
+
+    def replace(self, number: int) -> None:
+        """Start a new worker in the place of one that was lost."""
+        self.workers[number] = self._worker()
+
+    def close(self) -> None:
+        for process in (*self.workers, self._master):
+            _end(process)
+
+    def _worker(self) -> subprocess.Popen[bytes]:
+        options = ("--cores", "1", "--memory", "768m", "--host", _HOST, "--webui-port", "0")
+        work = self._folder / f"work-{self._started}"
+        return self._start("worker.Worker", *options, "--work-dir", str(work), self.url)
+
+    def _start(self, part: str, *arguments: str) -> subprocess.Popen[bytes]:
+        self._started += 1
+        command = spark_jars().parent / "bin" / "spark-class"
+        environment = os.environ | {
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_HOME": str(spark_jars().parent),
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        with (self._folder / f"{self._started}-{part}.log").open("wb") as log:
+            return subprocess.Popen(  # noqa: S603 - our own command
+                [command, f"{_DEPLOY}.{part}", *arguments],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # a group with the executors
+                preexec_fn=_end_with_the_tests,  # noqa: PLW1509 - it only makes a system call
+            )
+
+    def _await_master(self) -> None:
+        until = time.monotonic() + _STARTS_WITHIN_S
+        while time.monotonic() < until:
+            with suppress(OSError):
+                socket.create_connection((_HOST, self._port), 1).close()
+                return
+            time.sleep(0.1)
+        raise TimeoutError(self.url)
+
+
+@contextmanager
+def running_cluster(folder: Path) -> Iterator[Cluster]:
+    """Start a cluster, and end all of its processes afterwards."""
+    cluster = Cluster(folder)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _end_with_the_tests() -> None:
+    """Let a process be killed when the one that started it ends, however that ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
