@@ -276,7 +276,6 @@ class TableFormatContract:
         newest = commits[0].version
         assert log.is_newest(where, newest)
         assert not log.is_newest(where, newest - 1)
-        assert log.newest(where, known=1) == newest
         assert log.next_after(where, newest - 1) == newest
         assert log.next_after(where, newest) is None
         assert log.commit(where, newest + 1) is None
@@ -288,14 +287,14 @@ class TableFormatContract:
     def test_the_size_is_that_of_the_data_files_where_the_log_has_it(self, world):
         t, log = world.table(), world.tables.log
         where = world.location(t)
-        before = log.size(where)
+        before = log.size(where, log.newest(where))
         world.commit(1, world.tables.append, t, world.made([(3, "c")]))
-        after = log.size(where)
+        after = log.size(where, log.newest(where))
         if before is None:
             assert after is None
         else:
             assert (after[0] > before[0], after[1] > before[1]) == (True, True)
-        assert log.size(f"{where}_nowhere") is None
+        assert log.size(f"{where}_nowhere", 0) is None
 
     def test_a_commit_of_rows_keeps_the_columns_and_one_of_properties_may_not(self, world):
         t, log = world.table(), world.tables.log

@@ -78,7 +78,7 @@ class MemoryLog:
         table = self._table(location)
         return [] if table is None else [commit.version for commit in table.log]
 
-    def newest(self, location: str, known: int = -1) -> int:  # noqa: ARG002 - nothing is searched
+    def newest(self, location: str) -> int:
         """Return the newest version of a table; -1 without a table."""
         return max(self.versions(location), default=-1)
 
@@ -133,7 +133,7 @@ class MemoryLog:
         found = {(s.columns, s.properties) for s in table.snapshots[after : upto + 1]}
         return len(found) == 1
 
-    def size(self, location: str) -> tuple[int, int] | None:  # noqa: ARG002 - there are no files
+    def size(self, location: str, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - no files
         """Return nothing: rows are in memory."""
         return None
 

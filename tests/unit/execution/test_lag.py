@@ -42,6 +42,7 @@ class Sources:
         return Unread(self.changes.get(source.name))
 
     def activity(self, source):
+        assert source.name in ("orders", "products"), "it has no versions"
         return None if source.name == "products" else SourceActivity(str(source), 7.0)
 
 
@@ -378,7 +379,8 @@ def test_stages_name_full_tables():
 
 
 def test_a_late_table_names_the_activity_of_its_sources():
-    positions = {FIRST: AT_3, SECOND: AT_3}
+    topic = f"{ORDERS.catalog}.{ORDERS.schema}.topic"
+    positions = {FIRST: AT_3, SECOND: AT_3, topic: AT_12}
     assert measured(positions, orders=90_000).sources == ()
     late = measured(positions, orders=30_000)
     assert late.sources == (SourceActivity(FIRST, 7.0),)

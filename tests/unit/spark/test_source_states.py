@@ -53,7 +53,7 @@ class Log:
     def versions(self, location):
         return sorted(self.logs.get(location, ()))
 
-    def newest(self, location, _known=-1):
+    def newest(self, location):
         return max(self.logs.get(location, ()), default=-1)
 
     def is_newest(self, location, version):
@@ -74,6 +74,10 @@ class Log:
             if commit.effect is not CommitEffect.NO_ROWS and commit.rows:
                 return commit
         return None
+
+    def size(self, location, version):
+        self.reads["size"] += 1
+        return (200 * version, 200_000 * version) if location in self.logs else None
 
     def backwards(self, location, newest):
         log = self.logs[location]
@@ -223,3 +227,14 @@ def test_a_log_that_was_cleaned_up_counts_from_its_oldest_commit(states, log):
 def test_a_topic_is_asked_for_its_records(states):
     position = OffsetPosition("kafka", '{"orders":{"0":12}}')
     assert states.unread(ORDERS, position).changed_at_ms == 42
+
+
+def test_the_activity_of_a_source_is_read_once_for_each_version(states, log):
+    found = states.activity(ORDERS)
+    assert (found.change_seconds, found.files, found.file_bytes) == (1.0, 400, 1_000)
+    assert found.compaction == f"OPTIMIZE {ORDERS.sql}"
+    assert states.activity(ORDERS) == found
+    assert log.reads["size"] == 1
+    log.add("/orders")
+    assert states.activity(ORDERS).files == 600
+    assert log.reads["size"] == 2

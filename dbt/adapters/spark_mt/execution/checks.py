@@ -169,8 +169,12 @@ def measure(
     )
     if lag.status_at(now_ms, is_active=True) is not FreshnessStatus.LATE:
         return lag
-    activities = (sources.activity(source) for source, _ in _followed(state))
-    return replace(lag, sources=tuple(each for each in activities if each is not None))
+    found = (
+        sources.activity(source)
+        for source, position in _followed(state)
+        if isinstance(position, VersionedPosition)
+    )
+    return replace(lag, sources=tuple(each for each in found if each is not None))
 
 
 class _Missing(NamedTuple):

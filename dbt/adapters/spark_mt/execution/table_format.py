@@ -95,13 +95,8 @@ class TableLog(Protocol):
     def versions(self, location: str) -> list[int]:
         """Return the versions whose commits still exist, oldest first; none without a log."""
 
-    def newest(self, location: str, known: int = -1) -> int:
-        """Return the newest version of a table; -1 without a log.
-
-        Args:
-            location: The table's path.
-            known: A version that it had before. The search begins there if its commit still exists.
-        """
+    def newest(self, location: str) -> int:
+        """Return the newest version of a table; -1 without a log."""
 
     def is_newest(self, location: str, version: int) -> bool:
         """Whether a version is the newest one of a table, as cheaply as possible."""
@@ -139,10 +134,11 @@ class TableLog(Protocol):
         False where the log does not have all of these commits.
         """
 
-    def size(self, location: str) -> tuple[int, int] | None:
-        """Return the number of a table's data files and their bytes, as the log last noted them.
+    def size(self, location: str, version: int) -> tuple[int, int] | None:
+        """Return the number of a table's data files and their bytes at a version.
 
-        None where it has not, or only a job could read it.
+        If the log has no size of that version, it is that of the last checkpoint. None without a
+        checkpoint, or if only a job could read it.
         """
         ...
 

@@ -8,7 +8,6 @@ that is killed loses nothing.
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum
 from random import random
@@ -33,7 +32,7 @@ from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh, stream_tas
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
 from dbt.adapters.spark_mt.hosting.hosted_stream import Conflict, HostedStream
-from dbt.adapters.spark_mt.hosting.turns import TurnGivenUpError
+from dbt.adapters.spark_mt.hosting.turns import TurnGivenUpError, Turns
 from dbt.adapters.spark_mt.planning.steps import HOSTED
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.strategies.strategy import STREAM, Refusal, Request
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StreamTask
     from dbt.adapters.spark_mt.execution.refresh import Refreshes
-    from dbt.adapters.spark_mt.hosting.turns import Turns
     from dbt.adapters.spark_mt.strategies.strategy import Choice
 
 
@@ -205,7 +203,7 @@ class HostedTable:
         environment: The ports.
         refreshes: Brings the table up to date where no stream can.
         policy: How it spends its time.
-        turns: When it may refresh, shared with the other tables of the process; at once without.
+        turns: When it may refresh, shared with the other tables of the process; its own by default.
     """
 
     def __init__(
@@ -216,7 +214,7 @@ class HostedTable:
         policy: HostPolicy = PATIENT,
         turns: Turns | None = None,
     ) -> None:
-        self._turns = turns
+        self._turns = turns or Turns(1, environment.now_ms)
         self._leaves = False
         self._name = name
         self._env = environment
@@ -249,8 +247,8 @@ class HostedTable:
             self.end()
             self._note(phase=HostPhase.ENDED, problem=problem_of(error))
             return -1
-        except (CommitConflictError, TurnGivenUpError):
-            self._had_conflict = True
+        except (CommitConflictError, TurnGivenUpError) as error:
+            self._had_conflict |= isinstance(error, CommitConflictError)
             return 0
         except Exception as error:  # noqa: BLE001 - no error of a refresh ends a host
             return self._failed(error)
@@ -258,8 +256,7 @@ class HostedTable:
     def leave(self) -> None:
         """Wait for no turn any more: the host is about to stop; other threads may call it."""
         self._leaves = True
-        if self._turns is not None:
-            self._turns.look_again()
+        self._turns.look_again()
 
     def end(self) -> None:
         """Stop between two batches."""
@@ -333,9 +330,8 @@ class HostedTable:
     def _refresh(self, analyzed_table: AnalyzedTable) -> None:
         """Bring the table up to date in one commit, over whatever happened to the sources."""
         freshness = analyzed_table.table.definition.resolved.freshness
-        due_ms = self.progress.looked_at_ms + int(freshness.seconds * 1000)
-        turns = self._turns
-        with turns.turn(due_ms, lambda: self._leaves) if turns else nullcontext():
+        due_ms = self.progress.looked_at_ms + freshness.seconds * 1000
+        with self._turns.turn(due_ms, lambda: self._leaves):
             looked_at_ms = self._env.now_ms()
             requested = RequestedRefresh(trigger=HOSTED)
             outcome = self._refreshes.carry_out(self._name, requested, analyzed_table)

@@ -190,11 +190,11 @@ class NewestVersions:
     def __init__(self, details: TableDetails, log: TableLog) -> None:
         self._details = details
         self._log = log
-        self._known: dict[TableName, int] = {}
+        self._found: set[TableName] = set()
 
     def __call__(self, name: TableName) -> int:
         """Return the newest version of a table; -1 where there is none."""
-        if name in self._known:
+        if name in self._found:
             newest = self._look(name)
             if newest >= 0:
                 return newest
@@ -208,12 +208,11 @@ class NewestVersions:
 
     def _look(self, name: TableName) -> int:
         detail = self._details.of(name)
-        known = self._known.pop(name, -1)
-        if isinstance(detail, NoTable):
-            return -1
-        newest = self._log.newest(detail.location, known)
+        newest = -1 if isinstance(detail, NoTable) else self._log.newest(detail.location)
         if newest >= 0:
-            self._known[name] = newest
+            self._found.add(name)
+        else:
+            self._found.discard(name)
         return newest
 
 

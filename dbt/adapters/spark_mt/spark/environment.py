@@ -6,6 +6,7 @@ import uuid
 from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from dbt.adapters.spark_mt.execution.context import (
     DeferredRows,
@@ -192,8 +193,16 @@ def versioned_tables(spark: SparkSession, files: DriverFiles | None = None) -> D
     return DeltaTables(DeltaLog(spark) if files is None else DriverLog(spark, files))
 
 
+_READING: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
+
+
 def _reading_session(spark: SparkSession) -> SparkSession:
-    return spark if is_connect(spark) else lasting_session(spark, FEW_ROWS)
+    """Return the session that reads for a session, the same each time."""
+    if is_connect(spark):
+        return spark
+    if spark not in _READING:
+        _READING[spark] = lasting_session(spark, FEW_ROWS)
+    return _READING[spark]
 
 
 def _names(spark: SparkSession, files: DriverFiles | None) -> Callable[[str], list[str]]:

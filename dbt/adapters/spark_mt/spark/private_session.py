@@ -131,22 +131,16 @@ class PrivateSession:
                 self.spark.conf.set(key, value)
 
 
-_LASTING: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()
-
-
 def lasting_session(spark: SparkSession, confs: Mapping[str, str]) -> SparkSession:
-    """Return the private session of a classic one that lasts as long as that; made when asked for.
+    """Return a new private session of a classic one, which nothing ends before that.
 
     Args:
-        spark: The user's session, whose settings of the first call it has.
-        confs: Its own confs, the same in each call.
+        spark: The user's session, whose settings it has.
+        confs: Its own confs.
     """
-    session = _LASTING.get(spark)
-    if session is None:
-        session = spark.newSession()
-        _make_private(session, spark)
-        PrivateSession(session).configure(confs)
-        _LASTING[spark] = session
+    session = spark.newSession()
+    _make_private(session, spark)
+    PrivateSession(session).configure(confs)
     return session
 
 

@@ -84,6 +84,7 @@ class SparkSourceStates:
         self._searches: _Kept[_Search] = _Kept()
         self._states: _Kept[tuple[str, TableState | None]] = _Kept()
         self._newest: _Kept[tuple[str, int, str]] = _Kept()
+        self._activities: _Kept[tuple[str, SourceActivity]] = _Kept()
         self._definitions: _Kept[StoredDefinition | None] = _Kept()
 
     def newest(self, name: TableName) -> TableState | None:
@@ -107,17 +108,25 @@ class SparkSourceStates:
         return Unread(None, self._state(source, search.location, search.upto))
 
     def activity(self, source: TableName) -> SourceActivity | None:
-        """As `SourceStates.activity`, by three small reads."""
+        """As `SourceStates.activity`, by three small reads for each version."""
         location = self._location(source)
         newest = self._newest_version(source, location) if location else -1
         if newest < 0:
             return None
+        stamp = self._log.stamp(location, newest)
+        kept = self._activities.get((location, newest))
+        if kept is None or kept[0] != stamp:
+            found = self._read_activity(source, location, newest)
+            kept = self._activities.keep((location, newest), (stamp, found))
+        return kept[1]
+
+    def _read_activity(self, source: TableName, location: str, newest: int) -> SourceActivity:
         commits = min(newest, _RECENT)
         first, last = (self._log.commit(location, at) for at in (newest - commits, newest))
         rate = None
         if commits and first is not None and last is not None:
             rate = (last.timestamp_ms - first.timestamp_ms) / 1000 / commits
-        size = self._log.size(location)
+        size = self._log.size(location, newest)
         if size is None:
             return SourceActivity(str(source), rate)
         files, mean = size[0], size[1] // max(size[0], 1)
@@ -198,7 +207,7 @@ class SparkSourceStates:
         is_same = at == location and self._log.stamp(location, known) == stamp
         if is_same and self._log.is_newest(location, known):
             return known
-        newest = self._log.newest(location, known if is_same else -1)
+        newest = self._log.newest(location)
         if newest < 0:
             self._newest.pop(name, None)
             self._details.forget(name)

@@ -205,7 +205,7 @@ class StoredQueries:
         for name, table in found.tables.items():
             if not self._is_there(table):
                 return None
-            newest = self._log.newest(table.location, table.upto)
+            newest = self._log.newest(table.location)
             if newest < table.upto or not self._has_columns_at(table, newest):
                 return None
             tables[name] = replace(table, upto=newest)

@@ -209,7 +209,7 @@ class ContentWriter:
         name, log = step.definition.name, self._tables.log
         detail = self._details.of(name)
         if not isinstance(detail, NoTable):
-            newest = log.newest(detail.location, step.version)
+            newest = log.newest(detail.location)
             if log.first_row_change(detail.location, step.version + 1, newest) is not None:
                 raise CommitConflictError(table=name)
         resolved = step.definition.resolved

@@ -475,12 +475,12 @@ def _slow(row: Row) -> str:
 
 def _change_rate(row: Row) -> str:
     """Name the source that changes most often."""
-    rates = {
-        source.change_seconds: source.table
+    rates = [
+        (source.change_seconds, source.table)
         for source in row.view.source_activities
         if source.change_seconds is not None
-    }
+    ]
     if not rates:
         return ""
-    least = min(rates)
-    return f" while {rates[least]} changes every {duration(least)}"
+    seconds, table = min(rates)
+    return f" while {table} changes every {duration(seconds)}"

@@ -84,7 +84,7 @@ class DeltaLog:
             return versions_in("\n".join(self._directory(location).inputFiles()))
         return []
 
-    def newest(self, location: str, known: int = -1) -> int:  # noqa: ARG002 - a listing finds it
+    def newest(self, location: str) -> int:
         """Return the newest version of a table; -1 where there is no log."""
         return max(self.versions(location), default=-1)
 
@@ -165,7 +165,7 @@ class DeltaLog:
             for name, adds, path, changes, rows in lines.collect()
         ]
 
-    def size(self, location: str) -> tuple[int, int] | None:  # noqa: ARG002 - it would take a job
+    def size(self, location: str, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - a job
         """As `TableLog.size`."""
         return None
 
@@ -351,9 +351,9 @@ class DriverLog(DeltaLog):
         """As `DeltaLog.versions`."""
         return versions_in(self._files.listing(f"{location}/_delta_log"))
 
-    def newest(self, location: str, known: int = -1) -> int:
+    def newest(self, location: str) -> int:
         """As `DeltaLog.newest`; the search begins at the version that it found before."""
-        version = known if known >= 0 else self._known.get(location, -1)
+        version = self._known.get(location, -1)
         if version < 0:
             version = self._checkpointed(location)
         is_there = self._has(location, version)
@@ -463,9 +463,9 @@ class DriverLog(DeltaLog):
                 version += stride
         return version
 
-    def size(self, location: str) -> tuple[int, int] | None:
-        """As `TableLog.size`: of the newest version, or of the newest checkpoint."""
-        checksum = commit_file(location, self.newest(location)).replace(".json", ".crc")
+    def size(self, location: str, version: int) -> tuple[int, int] | None:
+        """As `TableLog.size`."""
+        checksum = commit_file(location, version).replace(".json", ".crc")
         with suppress(ValueError, KeyError), suppress_spark_errors():
             found = json.loads(self._files.read_if_there(checksum) or "{}")
             return int(found["numFiles"]), int(found["tableSizeBytes"])
