@@ -32,8 +32,8 @@ class Watched:
         (position,) = self.sources.positions([source]).values()
         return position
 
-    def kind(self, after):
-        return self.sources.changes(self.name, after, self.now())
+    def kind(self, after, **options):
+        return self.sources.changes(self.name, after, self.now(), **options)
 
     def rows(self, after):
         """The rows that were added and removed since `after`."""
@@ -103,6 +103,25 @@ def test_rows_that_go_or_change_are_told_apart(watched, create):
     watched.run("RESTORE TABLE s TO VERSION AS OF 1")
     assert watched.kind(start) is ChangeKind.NONE
     assert watched.rows(start) == ([], [])
+
+
+@pytest.mark.parametrize("feed", ["false", "true"])
+def test_removed_rows_that_come_back_are_a_change_only_where_the_log_is_believed(watched, feed):
+    watched.run(
+        f"{PLAIN} TBLPROPERTIES ('delta.enableChangeDataFeed' = '{feed}')",
+        "INSERT INTO s VALUES (1, 'a'), (2, 'b')",
+    )
+    start = watched.now()
+    watched.run("DELETE FROM s WHERE id = 1", "INSERT INTO s VALUES (1, 'a')")
+    assert watched.kind(start) is ChangeKind.NONE
+    assert watched.kind(start, net=False) is ChangeKind.REMOVED
+    watched.run("INSERT INTO s VALUES (1, 'a')")
+    assert watched.kind(start) is ChangeKind.ADDED
+    before = watched.now()
+    watched.run("INSERT OVERWRITE s SELECT * FROM s")
+    assert watched.kind(before, net=False) is ChangeKind.NONE, "an overwrite counts no rows"
+    watched.run("DELETE FROM s WHERE id = 2")
+    assert watched.kind(start) is watched.kind(before) is ChangeKind.REMOVED
 
 
 def test_columns_that_came_later_are_null_before(watched):

@@ -103,7 +103,12 @@ class MemorySourceReader:
         """There are no logs here."""
 
     def changes(
-        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
+        self,
+        source: TableName,
+        after: FollowedPosition,
+        upto: FollowedPosition,
+        *,
+        net: bool = True,  # noqa: ARG002 - rows in memory are always compared
     ) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions."""
         if after in (upto, BEFORE_ALL):

@@ -44,6 +44,7 @@ def test_a_file_that_only_moved_rows_brings_none():
 
 def test_rows_deleted_within_a_file_are_told():
     found = file_changes([remove(1, A), add(1, A)], 1)
+    assert found.removing == (1,)
     assert found.removes_rows
     assert found.touched == (A,)
 

@@ -175,11 +175,13 @@ def refresh_inputs(
             return False
         return streams.can_resume(table.definition.table_id, stream)
 
+    # Under a baseline a removed row can end the table, so it must be known whether it came again.
+    changes = partial(environment.sources.changes, net=table.definition.baseline is not None)
     return RefreshInputs(
         request,
         table.positions,
         run.positions,
-        partial(read_after, environment.sources.changes, run),
+        partial(read_after, changes, run),
         partial(read_after, environment.sources.extent, run),
         tuple(commit.version for commit in table.foreign_commits),
         partial(environment.observer.is_partly_refreshed, table),

@@ -135,9 +135,16 @@ class SourceReader(Protocol):
         """
 
     def changes(
-        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
+        self,
+        source: TableName,
+        after: FollowedPosition,
+        upto: FollowedPosition,
+        *,
+        net: bool = True,
     ) -> ChangeKind:
         """Return the kind of change of a source's rows, as bags, between two of its positions.
+
+        `net` is that of `TableChanges.kind`.
 
         Raises:
             SourceNotFoundError: It is gone.

@@ -153,10 +153,15 @@ class RowsNotThereError(Exception):
 class TableChanges(Protocol[RowsT_co]):
     """Reads the changes of a table's rows between two of its versions, as bags of rows."""
 
-    def kind(self, range_: VersionRange) -> ChangeKind:
+    def kind(self, range_: VersionRange, *, net: bool = True) -> ChangeKind:
         """Return the kind of change in a range whose first version was verified.
 
         A table that was written again with the same rows did not change.
+
+        Args:
+            range_: The range.
+            net: Whether a row that was removed and added again is no change in any case. If not,
+                it is one where the log counts removed rows: then no rows are compared.
         """
 
     def extent(self, range_: VersionRange) -> ChangeExtent:

@@ -219,7 +219,12 @@ class SparkSourceReader:
         return self._detail(source).location
 
     def changes(
-        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
+        self,
+        source: TableName,
+        after: FollowedPosition,
+        upto: FollowedPosition,
+        *,
+        net: bool = True,
     ) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions.
 
@@ -233,7 +238,7 @@ class SparkSourceReader:
         if not (range_.is_empty or after == BEFORE_ALL or self.is_readable(source, after)):
             return self._why_unreadable(range_)
         with self._sessions.open() as session:
-            return self._tables.changes(session.spark).kind(range_)
+            return self._tables.changes(session.spark).kind(range_, net=net)
 
     def extent(
         self, source: TableName, after: FollowedPosition, upto: FollowedPosition

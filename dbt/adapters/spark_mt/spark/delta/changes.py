@@ -17,14 +17,14 @@ from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
+from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors, unlogged
 from dbt.adapters.spark_mt.spark.query_relations import has_rows
 from dbt.adapters.spark_mt.spark.types import ddl_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
     from pyspark.sql.types import StructType
 
     from dbt.adapters.spark_mt.definition.columns import TableName
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, FileAction
 
 
+_WEIGHT = "__materialized_table_weight"
 _CHANGE_FEED = "delta.enableChangeDataFeed"
 _UNIQUE_NAME = re.compile(
     r"^(?:part|cdc)-\d+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[-.\w]*\.parquet$"
@@ -51,6 +52,7 @@ class FileChanges:
             of the range, or an earlier one for files that were rewritten since.
         touched: Names of all files that came or went.
         removes_rows: Whether rows left the table, as far as the files show.
+        removing: The versions whose commits removed files with rows.
         named: Whether the names distinguish the files, and are few enough for a query.
     """
 
@@ -58,6 +60,7 @@ class FileChanges:
     touched: tuple[str, ...]
     removes_rows: bool
     named: bool
+    removing: tuple[int, ...] = ()
 
     @property
     def files_to_read(self) -> tuple[str, ...] | None:
@@ -77,8 +80,8 @@ class RangeReader:
         self._log = log
         self._schemas: dict[tuple[TableName, int], StructType] = {}
 
-    def kind(self, range_: VersionRange) -> ChangeKind:
-        """Return what happened in a range whose first position was verified.
+    def kind(self, range_: VersionRange, *, net: bool = True) -> ChangeKind:
+        """As `TableChanges.kind`.
 
         Columns of types that Spark cannot compare (maps) count as changed with their file.
         """
@@ -87,13 +90,15 @@ class RangeReader:
         changes = self._files(range_)
         with suppress_spark_errors(lambda failure: failure.is_unreadable_version):
             if changes is not None:
-                return self._read_kind(range_, changes)
+                return self._read_kind(range_, changes, net=net)
         return ChangeKind.GONE
 
-    def _read_kind(self, range_: VersionRange, changes: FileChanges) -> ChangeKind:
-        """Return what happened, by the files alone where these show it."""
+    def _read_kind(self, range_: VersionRange, changes: FileChanges, *, net: bool) -> ChangeKind:
+        """Return what happened, by the log alone where it shows that."""
+        if not net and self._counts_changed_rows(range_, changes.removing):
+            return ChangeKind.REMOVED
         if changes.removes_rows or not (changes.named or self._is_comparable(range_)):
-            return self._compared(range_, changes)
+            return self._compared(range_)
         for version, files in changes.added.items():
             if version != range_.upto.version and changes.named:  # rewritten since: still there?
                 has_rows(self._spark, self._rows(range_, version, files))
@@ -189,14 +194,26 @@ class RangeReader:
         counts = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L)"
         return f"SELECT {columns}, {counts} AS {weight} FROM {feed}"
 
-    def _compared(self, range_: VersionRange, changes: FileChanges) -> ChangeKind:
+    def _counts_changed_rows(self, range_: VersionRange, versions: Iterable[int]) -> bool:
+        """Whether one of some commits reports rows that it updated or deleted."""
+        found = self._log.commits((range_.location, version) for version in versions)
+        return any(commit.changed for commit in found.values())
+
+    def _compared(self, range_: VersionRange) -> ChangeKind:
+        """Return what happened by the rows that came and went, from the feed where that has them.
+
+        A comparison of files costs more than the query of many a table.
+        """
         if not self._is_comparable(range_):
             return ChangeKind.REMOVED
-        before, after = range_.after.version, range_.upto.version
-        if has_rows(self._spark, self._difference(range_, changes, before, after)):
-            return ChangeKind.REMOVED
-        added = has_rows(self._spark, self._difference(range_, changes, after, before))
-        return ChangeKind.ADDED if added else ChangeKind.NONE
+        *feed, files = (
+            f"SELECT min({_WEIGHT}) AS least, max({_WEIGHT}) AS most FROM (\n{rows}\n)"
+            for rows in self.weighted(range_, _WEIGHT)
+        )
+        for query in feed:
+            with suppress_spark_errors(lambda failure: not failure.is_cancelled), unlogged():
+                return _kind_of(self._spark.sql(query).collect()[0])
+        return _kind_of(self._spark.sql(files).collect()[0])
 
     def _difference(self, range_: VersionRange, changes: FileChanges, one: int, other: int) -> str:
         """Return the rows at one version that another lacks, each as often as it is missing.
@@ -246,12 +263,13 @@ def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:
     brought: dict[str, int] = {}
     left: set[str] = set()
     touched: dict[str, None] = {}
-    removes_rows = False
+    removing: set[int] = set()
     for action in sorted(actions, key=lambda a: (a.version, a.adds)):
         touched[action.path] = None
         if not action.adds:
             left.add(action.path)
-            removes_rows = removes_rows or action.changes_rows
+            if action.changes_rows:
+                removing.add(action.version)
             continue
         left.discard(action.path)
         if action.changes_rows:
@@ -262,7 +280,14 @@ def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:
     names = tuple(map(_name, touched))
     unique = all(map(_UNIQUE_NAME.match, names)) and len(names) <= MOST_FILES
     added = {version: tuple(files) for version, files in sorted(by_version.items())}
-    return FileChanges(added, names, removes_rows, unique)
+    return FileChanges(added, names, bool(removing), unique, tuple(sorted(removing)))
+
+
+def _kind_of(weights: Row) -> ChangeKind:
+    """Return what the least and the greatest weight show; both are NULL without a row."""
+    if weights["least"] is None:
+        return ChangeKind.NONE
+    return ChangeKind.REMOVED if weights["least"] < 0 else ChangeKind.ADDED
 
 
 def changed_rows(
