@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.spark_mt.manager.views import Role
 from tests.behaviour.hosting import EVENTS, FIRST, WIDER
 from tests.unit.manager.world import DAILY, HOURLY, LIVE, world
 
@@ -249,3 +250,13 @@ def test_who_refreshes_a_table_is_told_once(life):
     life.execute("ALTER MATERIALIZED TABLE t SUSPEND")
     manager.tick()
     assert handler(life.tables.name("t")) == b""
+
+
+def test_a_manager_is_ready_before_it_has_written_who_refreshes_what(life):
+    life.create("t")
+    manager = life.manager()
+    manager.registry.broken["record_handlers"] = "full"
+    manager.tick()
+    assert manager.manager.about().role is Role.ACTIVE
+    assert "full" in manager.loop.state.problem
+    assert manager.hosted() == {"t"}

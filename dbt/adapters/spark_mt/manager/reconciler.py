@@ -147,8 +147,12 @@ class Reconciler:
         if self._view.read():
             self._is_settled = False
         if not self._is_settled:
-            self._is_settled = self._converge()
+            is_settled = self._converge()
             self.has_converged = True
+            # Its commit takes a second, and nothing that the manager answers waits for it.
+            active = [t for t in self._view.tables.values() if _is_active(t)]
+            self._workers.handlers.record(active)
+            self._is_settled = is_settled
         self._watch()
         self._workers.flush()
         self._view.sweep(self._policy.sweep)
@@ -200,7 +204,6 @@ class Reconciler:
                 dispatcher.retry_now(table.name)
         full = [t for t in tables.values() if t.refresh_mode is RefreshMode.FULL]
         schedules = self._workers.workflows.converge(full, self._view.last_scheduled)
-        self._workers.handlers.record([t for t in tables.values() if _is_active(t)])
         self._applied = dict(tables)
         return hosts and schedules
 
