@@ -68,18 +68,30 @@ def prepare(project: Path) -> Path:
     return project
 
 
+def environment() -> dict[str, str]:
+    """Return an environment in which a process of another folder finds these modules."""
+    root = str(Path(__file__).parents[1])
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def confs_of(project: Path) -> dict[str, str]:
+    """Return the confs of Spark in the profile of a demo project."""
+    profile = yaml.safe_load((project / "profiles.yml").read_text(encoding="utf-8"))
+    confs: dict[str, str] = profile["flights"]["outputs"]["dev"]["server_side_parameters"]
+    return confs
+
+
 @contextmanager
 def serving(project: Path) -> Iterator[None]:
     """Let another process serve a project while the block runs."""
-    root = str(Path(__file__).parents[1])
     command = [sys.executable, "-m", "benchmarks.connect", str(project)]
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     with subprocess.Popen(  # noqa: S603 - our own command
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment(),
     ) as server:
         if server.stdout is None or server.stdout.readline().strip() != READY:
             raise ServerFailedError(project / "spark.log")
@@ -114,8 +126,7 @@ class ServerFailedError(RuntimeError):
 
 def serve(project: Path) -> None:
     """Serve a project's warehouse as a manager does, until the standard input ends."""
-    profile = yaml.safe_load((project / "profiles.yml").read_text(encoding="utf-8"))
-    confs = profile["flights"]["outputs"]["dev"]["server_side_parameters"]
+    confs = confs_of(project)
     metastore = embedded_metastore(confs, project)
     if metastore is None:
         raise ServerFailedError(project)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,11 +14,10 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-import yaml
-
 from benchmarks import connect
 from benchmarks.report import Measurement, progress
 from dbt.adapters.spark_mt.spark.session import classic_spark
+from tests.support.free_ports import free_port
 
 _MOST_S = 5.0
 _PATIENCE_S = 300
@@ -42,16 +40,14 @@ def measure(folder: Path, samples: int) -> list[Measurement]:
 
 
 def _spark(project: Path) -> float:
-    root = str(Path(__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": root}
     command = [sys.executable, "-m", "benchmarks.manager_start", str(project)]
     started = time.perf_counter()
-    subprocess.run(command, check=True, env=environment)  # noqa: S603 - our own command
+    subprocess.run(command, check=True, env=connect.environment())  # noqa: S603 - our own command
     return time.perf_counter() - started
 
 
 def _manager(project: Path) -> float:
-    port = _free_port()
+    port = free_port()
     program = Path(sys.executable).with_name("spark-mt")
     log = (project / "serve.log").open("ab")
     started = time.perf_counter()
@@ -81,16 +77,9 @@ def _is_ready(port: int) -> bool:
         return False
 
 
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 def start(project: Path) -> None:
     """Start Spark with the confs of a project, and run one job."""
-    profile = yaml.safe_load((project / "profiles.yml").read_text(encoding="utf-8"))
-    confs = profile["flights"]["outputs"]["dev"]["server_side_parameters"]
+    confs = connect.confs_of(project)
     os.chdir(project)
     spark = classic_spark(confs, project, project / "spark.log")
     spark.range(1).count()

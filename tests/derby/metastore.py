@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.ivy import java, resolved, spark_jars
+from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ _CONTROL = "org.apache.derby.drda.NetworkServerControl"
 @contextmanager
 def shared_metastore(folder: Path) -> Iterator[dict[str, str]]:
     """Run a server; yields the confs by which a Spark uses it, and a warehouse next to it."""
-    port = _free_port()
+    port = free_port()
     arguments = ["start", "-h", "localhost", "-p", str(port), "-noSecurityManager"]
     log = (folder / "derby-server.log").open("wb")
     server = subprocess.Popen(  # noqa: S603 - our own arguments
@@ -60,12 +61,6 @@ def _confs(folder: Path, port: int) -> dict[str, str]:
 def _class_path() -> str:
     ours = map(str, spark_jars().glob("derby*.jar"))
     return os.pathsep.join([*resolved(_MODULE, "server"), *ours])
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:

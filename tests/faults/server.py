@@ -7,7 +7,6 @@ so that it never runs longer than the test run that started it.
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.spark.session import quiet_python_loggers
+from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ class Server:
 @contextmanager
 def serving(directory: Path) -> Iterator[Server]:
     """Start a server with an in-memory catalog below `directory`, and end it afterwards."""
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "tests.faults.server", str(directory), str(port)]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - our own command
@@ -107,12 +107,6 @@ def serving(directory: Path) -> Iterator[Server]:
         server.close()
     finally:
         process.communicate()  # closes its standard input and waits
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _serve(directory: Path, port: str) -> None:

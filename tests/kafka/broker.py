@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from tests.kafka.jars import broker_class_path, java
+from tests.support.free_ports import free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,7 @@ def running_broker(home: Path) -> Iterator[str]:
     Yields:
         `kafka.bootstrap.servers`.
     """
-    port, controller = _free_ports(2)
+    port, controller = free_ports(2)
     properties = home / "server.properties"
     properties.write_text(
         _PROPERTIES.format(port=port, controller=controller, data=home / "data"), encoding="utf-8"
@@ -81,14 +82,3 @@ def _wait_until_ready(process: subprocess.Popen[bytes], port: int, log: Path) ->
                 return
         time.sleep(0.1)
     raise RuntimeError(f"Kafka did not start:\n{log.read_text(encoding='utf-8')[-4000:]}")  # noqa: TRY003, EM102
-
-
-def _free_ports(number: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(number)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()

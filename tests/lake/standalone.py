@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from tests.ivy import spark_jars
+from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,12 +113,6 @@ def running_cluster(folder: Path) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((_HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 def _end_with_the_tests() -> None:
