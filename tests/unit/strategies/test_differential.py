@@ -110,6 +110,9 @@ def test_small_sources_and_large_changes_are_read_whole_unless_the_option_is_str
         ({"recompute": Cost(10.0, repeated=1), NAME: Cost(9.0, ago=1)}, "CHANGES_TOOK_LONGER"),
         ({"recompute": Cost(10.0, repeated=1), NAME: Cost(7.0, ago=1)}, "SMALL_CHANGE"),
         ({"recompute": Cost(10.0, repeated=21), NAME: Cost(30.0, ago=21)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, ago=20), NAME: Cost(9.0, repeated=20)}, "SMALL_CHANGE"),
+        ({"recompute": Cost(10.0, ago=21), NAME: Cost(5.1, repeated=21)}, "OLD_DURATION"),
+        ({"recompute": Cost(10.0, ago=21), NAME: Cost(5.0, repeated=21)}, "SMALL_CHANGE"),
         ({NAME: Cost(30.0, repeated=2)}, "SMALL_CHANGE"),
     ],
 )

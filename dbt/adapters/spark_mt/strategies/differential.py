@@ -65,7 +65,9 @@ _MARGIN = 1.25
 _TRIALS = 2
 """After how many refreshes in a row their duration counts: the first one may build sums."""
 _REMEMBERED = 20
-"""After how many other refreshes this strategy is tried again."""
+"""After how many refreshes by one strategy the duration of the other one is measured again."""
+_CLEARLY = 2
+"""How many times as fast refreshes by changes must be for a recompute not to be measured again."""
 _NOT_COMPUTED = frozenset(
     {"FUNCTION", "NOT_PINNABLE", "TIME_DEPENDENT", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION"}
 )
@@ -241,7 +243,13 @@ def slower(costs: Mapping[str, Cost]) -> Reason | None:
     is_known = own.ago <= _REMEMBERED and not 0 < own.repeated < _TRIALS
     if own.seconds is None or other.seconds is None or not is_known:
         return None
-    if own.seconds <= other.seconds * (_MARGIN if own.repeated else 1 / _MARGIN):
-        return None
+    if other.ago > _REMEMBERED and own.seconds * _CLEARLY > other.seconds:
+        # The first build counts as one, and has the start of the JVM in it.
+        text = (
+            f"took {other.seconds:.1f} seconds {other.ago} refreshes ago, which is measured again"
+        )
+        return Reason("OLD_DURATION", "", f"the last recompute {text}")
+    most = other.seconds * (_MARGIN if own.repeated else 1 / _MARGIN)
     durations = f"{own.seconds:.1f} seconds, and the last recompute {other.seconds:.1f}"
-    return Reason("CHANGES_TOOK_LONGER", "", f"the last refresh by changes took {durations}")
+    longer = Reason("CHANGES_TOOK_LONGER", "", f"the last refresh by changes took {durations}")
+    return longer if own.seconds > most else None
