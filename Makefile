@@ -36,7 +36,7 @@ functional: setup ## the tests on real Spark and Delta
 	@tools/test.sh -m "not conformance" -- $(functional_suites)
 
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
-	@tools/test.sh -- $(addprefix tests/functional/,adapter/ engine/ manager/ streams/)
+	@tools/test.sh -- $(addprefix tests/functional/,adapter/ engine/ manager/ processes/ streams/)
 
 airflow: setup ## the DAGs of materialized tables in Airflow itself, in an environment of its own; 2 minutes
 	@tests/airflow/setup.sh

@@ -6,6 +6,8 @@ import gc
 import weakref
 from contextlib import contextmanager
 
+import pytest
+
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.spark import private_session
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
@@ -57,6 +59,7 @@ def test_an_environment_needs_no_garbage_collector(session):
         assert is_released(session, used)
 
 
+@pytest.mark.conformance
 def test_a_refresh_keeps_no_listing_of_files(session, schema, tmp_path):
     assert session.catalog.currentDatabase() == schema
     for number in range(_FILES):

@@ -44,7 +44,7 @@ class TestSourceColumns(CORE):
 
     @pytest.mark.parametrize("seed", [0])
     def test_whatever_becomes_of_the_sources(self, tables, seed):
-        run_case(tables, seed, count=4, changes=2)
+        run_case(tables, seed, count=2, changes=2)
 
 
 @pytest.mark.conformance

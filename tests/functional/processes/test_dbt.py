@@ -119,6 +119,7 @@ def test_two_runs_of_one_project_at_once(project, session, schema):
     assert_history(tables, "overall")
 
 
+@pytest.mark.conformance
 def test_eight_threads_in_one_run(project, session, schema):
     """Models of one source in parallel: none has another one's fence, facts or rows."""
     tables = MaterializedTables(session)

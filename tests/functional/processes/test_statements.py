@@ -62,6 +62,7 @@ def test_two_changes_of_the_definition(tables, server, schema):
     assert "FRESHNESS = INTERVAL '1' DAY" in seen.created
 
 
+@pytest.mark.conformance
 def test_refreshes_beside_changes(tables, server, schema):
     """One process changes the definition back and forth, one refreshes, one moves the source."""
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {WIDER}")
