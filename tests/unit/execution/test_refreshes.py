@@ -243,13 +243,14 @@ def test_a_small_change_is_applied_and_a_large_one_is_not(tables):
 
 @pytest.mark.usefixtures("any_size")
 def test_commits_repeat_how_long_the_other_strategies_took(tables):
+    """The first build counts as one of 20 refreshes ago: it may have taken longer than others."""
     incremental(tables)
     for times in (1, 2):
         tables.append("orders", [(1, DAY_1, 5)])
         assert refresh(tables).strategy == "differential"
         last = tables.stored("t").last_refresh
         assert last.repeated == times
-        assert [(e.strategy, e.ago) for e in last.earlier] == [("recompute", times)]
+        assert [(e.strategy, e.ago) for e in last.earlier] == [("recompute", 20 + times)]
     forced(tables)
     last = tables.stored("t").last_refresh
     assert (last.strategy, last.repeated) == ("recompute", 1)

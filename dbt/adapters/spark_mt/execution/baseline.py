@@ -26,6 +26,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     SourceRewrittenError,
 )
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
+from dbt.adapters.spark_mt.planning.steps import CREATED
 from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
@@ -34,6 +35,7 @@ from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
     NONE,
     RECOMPUTE,
+    REMEMBERED,
     Cost,
     RefreshInputs,
     Request,
@@ -144,13 +146,18 @@ def read_after(
 
 
 def costs_of(table: StoredTable) -> dict[str, Cost]:
-    """Return the cost of a table's last refresh by each strategy."""
+    """Return the cost of a table's last refresh by each strategy.
+
+    The first build counts as an old refresh. It may have the start of the JVM in it, so its
+    duration is measured again if that may matter.
+    """
     last = table.last_refresh
     if last is None:
         return {}
     seconds = max(0, last.committed_at_ms - last.started_at_ms) / 1000
     earlier = {e.strategy: Cost(e.duration_ms / 1000, None, 0, e.ago) for e in last.earlier}
-    return earlier | {last.strategy: Cost(seconds, last.rows, last.repeated)}
+    ago = REMEMBERED if last.trigger == CREATED else 0
+    return earlier | {last.strategy: Cost(seconds, last.rows, last.repeated, ago)}
 
 
 def kept_by_table(table: StoredTable, analyzed: AnalyzedQuery) -> Choice:

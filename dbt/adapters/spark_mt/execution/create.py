@@ -62,7 +62,7 @@ from dbt.adapters.spark_mt.planning.planner import (
     sentences,
     verification,
 )
-from dbt.adapters.spark_mt.planning.steps import Plan, Unregister
+from dbt.adapters.spark_mt.planning.steps import CREATED, Plan, Unregister
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.resolution.stream_flow import state_problems
 from dbt.adapters.spark_mt.statements.clauses import Effect
@@ -400,7 +400,7 @@ class Definitions:
             raise NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
             resolution = self._env.resolve(name, statement.declared, None)
-            begun = begin(self._env, name, resolution, "CREATE")
+            begun = begin(self._env, name, resolution, CREATED)
             new, owner = self._env.new_id(), self._env.owner()
             plan = plan_create(name, new, begun.resolution, begun.run, owner)
             return Planned(begun.counted(plan), Action.CREATED, begun.run)

@@ -80,6 +80,8 @@ class FillMode(Enum):
     """Columns and partitioning may be any; the table keeps its identity."""
 
 
+CREATED = "CREATE"
+"""The trigger of the first build of a table."""
 SCHEDULED = "SCHEDULED"
 """The trigger of a run that a scheduler starts."""
 HOSTED = "CONTINUOUS"

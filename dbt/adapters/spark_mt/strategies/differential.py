@@ -31,6 +31,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     FULL_MODE,
     INCREMENTAL,
     RECOMPUTE,
+    REMEMBERED,
     SWITCHED_OFF,
     Choice,
     Cost,
@@ -64,8 +65,6 @@ _MARGIN = 1.25
 """How many times as long as the other strategy one may take that the last refresh used."""
 _TRIALS = 2
 """After how many refreshes in a row their duration counts: the first one may build sums."""
-_REMEMBERED = 20
-"""After how many refreshes by one strategy the duration of the other one is measured again."""
 _CLEARLY = 2
 """How many times as fast refreshes by changes must be for a recompute not to be measured again."""
 _NOT_COMPUTED = frozenset(
@@ -240,11 +239,10 @@ def slower(costs: Mapping[str, Cost]) -> Reason | None:
     if other.seconds is not None and other.seconds < SHORTEST_RECOMPUTE_S:
         text = f"the last recompute took {other.seconds:.1f} seconds, planning changes takes longer"
         return Reason("SHORT_RECOMPUTE", "", text)
-    is_known = own.ago <= _REMEMBERED and not 0 < own.repeated < _TRIALS
+    is_known = own.ago <= REMEMBERED and not 0 < own.repeated < _TRIALS
     if own.seconds is None or other.seconds is None or not is_known:
         return None
-    if other.ago > _REMEMBERED and own.seconds * _CLEARLY > other.seconds:
-        # The first build counts as one, and has the start of the JVM in it.
+    if other.ago > REMEMBERED and own.seconds * _CLEARLY > other.seconds:
         text = (
             f"took {other.seconds:.1f} seconds {other.ago} refreshes ago, which is measured again"
         )

@@ -50,6 +50,10 @@ class Write(Enum):
     NONE = "no rows can be computed"
 
 
+REMEMBERED = 20
+"""After how many refreshes by one strategy the duration of the other one is measured again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Estimated cost of a refresh.
