@@ -167,7 +167,7 @@ class FormatWorld(ABC):
         return VersionedPosition(version, commit.identity)
 
     def kind(self, name: TableName, after: VersionedPosition) -> ChangeKind:
-        return self.run(lambda s: self.tables.changes(s).kind(self._range(name, after)))
+        return self.run(lambda s: self.tables.changes(s).kind(self._range(name, after), net=True))
 
     def changes(self, name: TableName, after: VersionedPosition) -> tuple[Rows, Rows]:
         """The rows that were added and those that were removed."""

@@ -32,8 +32,8 @@ class Watched:
         (position,) = self.sources.positions([source]).values()
         return position
 
-    def kind(self, after, **options):
-        return self.sources.changes(self.name, after, self.now(), **options)
+    def kind(self, after, *, net=True):
+        return self.sources.changes(self.name, after, self.now(), net=net)
 
     def rows(self, after):
         """The rows that were added and removed since `after`."""

@@ -103,14 +103,10 @@ class MemorySourceReader:
         """There are no logs here."""
 
     def changes(
-        self,
-        source: TableName,
-        after: FollowedPosition,
-        upto: FollowedPosition,
-        *,
-        net: bool = True,  # noqa: ARG002 - rows in memory are always compared
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition, *, net: bool
     ) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions."""
+        del net  # rows in memory are always compared
         if after in (upto, BEFORE_ALL):
             return ChangeKind.NONE if after == upto else ChangeKind.ADDED
         table = self._table(source)
@@ -126,7 +122,7 @@ class MemorySourceReader:
         self, source: TableName, after: FollowedPosition, upto: FollowedPosition
     ) -> ChangeExtent:
         """Return how much happened to a table between two of its positions."""
-        kind, table = self.changes(source, after, upto), self._table(source)
+        kind, table = self.changes(source, after, upto, net=True), self._table(source)
         if kind in (ChangeKind.GONE, ChangeKind.REPLACED):
             return ChangeExtent(kind)
         assert isinstance(after, VersionedPosition)

@@ -155,7 +155,7 @@ class MemoryStream:
             raise StreamBrokenError(name, f"no longer has version {self._read.version + 1}")
         for version in range(self._read.version + 1, source.version + 1):
             before, now = (VersionedPosition(v, source.identity) for v in (version - 1, version))
-            kind = self._ports.sources.changes(self._followed, before, now)
+            kind = self._ports.sources.changes(self._followed, before, now, net=True)
             if kind not in {ChangeKind.NONE, ChangeKind.ADDED}:
                 raise StreamBrokenError(name, f"lost rows in version {version}")
             if _columns(source, version - 1) != _columns(source, version):

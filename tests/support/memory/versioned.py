@@ -161,7 +161,7 @@ class MemoryChanges:
     def __init__(self, catalog: MemoryCatalog) -> None:
         self._catalog = catalog
 
-    def kind(self, range_: VersionRange, *, net: bool = True) -> ChangeKind:  # noqa: ARG002
+    def kind(self, range_: VersionRange, *, net: bool) -> ChangeKind:  # noqa: ARG002
         """Return what happened in a range."""
         if range_.after == BEFORE_ALL:
             return ChangeKind.ADDED

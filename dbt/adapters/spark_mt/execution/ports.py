@@ -135,12 +135,7 @@ class SourceReader(Protocol):
         """
 
     def changes(
-        self,
-        source: TableName,
-        after: FollowedPosition,
-        upto: FollowedPosition,
-        *,
-        net: bool = True,
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition, *, net: bool
     ) -> ChangeKind:
         """Return the kind of change of a source's rows, as bags, between two of its positions.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnTypeWidened
@@ -307,7 +308,7 @@ class _Starter:
         raise self._refused(problem=_WHOLE.format(problem=shape.problem))
 
     def _kinds(self, since: SourcePositions) -> dict[str, ChangeKind]:
-        return read_after(self.environment.sources.changes, self.run, since)
+        return read_after(partial(self.environment.sources.changes, net=True), self.run, since)
 
     def _refused(self, *, problem: str) -> StartModeChangeError:
         return StartModeChangeError(

@@ -153,7 +153,7 @@ class RowsNotThereError(Exception):
 class TableChanges(Protocol[RowsT_co]):
     """Reads the changes of a table's rows between two of its versions, as bags of rows."""
 
-    def kind(self, range_: VersionRange, *, net: bool = True) -> ChangeKind:
+    def kind(self, range_: VersionRange, *, net: bool) -> ChangeKind:
         """Return the kind of change in a range whose first version was verified.
 
         A table that was written again with the same rows did not change.

@@ -278,7 +278,7 @@ class _Root:
     def _exact(self) -> Change:
         """Return the change as bags of rows, of which those to remove are as they are stored.
 
-        A removed row need not be stored, so a writer cannot tell whether one was missed. A row that
+        A removed row need not be stored, so a writer cannot know whether one was missed. A row that
         is added and removed must cancel out before for the same reason.
 
         Raises:

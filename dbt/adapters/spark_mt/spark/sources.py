@@ -219,12 +219,7 @@ class SparkSourceReader:
         return self._detail(source).location
 
     def changes(
-        self,
-        source: TableName,
-        after: FollowedPosition,
-        upto: FollowedPosition,
-        *,
-        net: bool = True,
+        self, source: TableName, after: FollowedPosition, upto: FollowedPosition, *, net: bool
     ) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions.
 
@@ -245,7 +240,7 @@ class SparkSourceReader:
     ) -> ChangeExtent:
         """Return how much happened to a table between two of its positions, from its log."""
         if isinstance(upto, OffsetPosition) or isinstance(after, OffsetPosition):
-            return ChangeExtent(self.changes(source, after, upto))
+            return ChangeExtent(self.changes(source, after, upto, net=True))
         range_ = VersionRange(source, self.location(source), after, upto)
         if not (range_.is_empty or after == BEFORE_ALL or self.is_readable(source, after)):
             return ChangeExtent(self._why_unreadable(range_))

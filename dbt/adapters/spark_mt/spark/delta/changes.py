@@ -80,7 +80,7 @@ class RangeReader:
         self._log = log
         self._schemas: dict[tuple[TableName, int], StructType] = {}
 
-    def kind(self, range_: VersionRange, *, net: bool = True) -> ChangeKind:
+    def kind(self, range_: VersionRange, *, net: bool) -> ChangeKind:
         """As `TableChanges.kind`.
 
         Columns of types that Spark cannot compare (maps) count as changed with their file.

@@ -98,7 +98,7 @@ class DeltaSource:
     def kind(self, after: Position | None, upto: Position) -> ChangeKind:
         """Return what happened to the rows between two versions."""
         begin = BEFORE_ALL if after is None else _versioned(after)
-        return self._reader.changes(self._name, begin, _versioned(upto))
+        return self._reader.changes(self._name, begin, _versioned(upto), net=True)
 
     @cached_property
     def _location(self) -> str:
