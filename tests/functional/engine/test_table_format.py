@@ -10,6 +10,7 @@ from urllib.parse import urlparse
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
+from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract
@@ -149,3 +150,54 @@ class TestDeltaByJobs(TableFormatContract):
         world = DeltaWorld(session)
         world.tables = versioned_tables(session)
         return world
+
+
+_TYPES = {
+    "n": "BIGINT",
+    "at": "TIMESTAMP",
+    "s": "STRING",
+    "d": "DECIMAL(10,2)",
+    "day": "DATE",
+    "x": "DOUBLE",
+}
+_AWKWARD = (
+    "-9223372036854775808L, timestamp_seconds(1729989000), '\\'s', -0.05, DATE'0001-01-01', 'NaN'",
+    "9223372036854775807L, timestamp_seconds(1729992600), '', 99999999.99, DATE'9999-12-31', -0.0D",
+    "0L, TIMESTAMP'9999-12-31 23:59:59.999999', repeat('ä', 300), 0, DATE'1970-01-01', 0.1D",
+    "5L, TIMESTAMP'0001-01-02 00:00:00', '\\n ', NULL, NULL, NULL",
+    "NULL, NULL, NULL, NULL, NULL, NULL",
+)
+"""The first two instants are 02:30 on 27 October 2024 in Berlin, both."""
+
+
+_MORE = pytest.mark.conformance
+
+
+@pytest.mark.parametrize(
+    "key", [None, "at", *(pytest.param(key, marks=_MORE) for key in ("n", "s", "d", "day"))]
+)
+def test_rows_of_every_type_are_found_where_delta_skips_files(session, schema, key):
+    world = DeltaWorld(session)
+    name = world.name("every_type")
+    assert name.schema == schema
+    listed = ", ".join(f"{column} {type_}" for column, type_ in _TYPES.items())
+    session.sql(f"CREATE TABLE {name.sql} ({listed}) USING delta")
+    casts = ", ".join(f"CAST({column} AS {type_}) AS {column}" for column, type_ in _TYPES.items())
+    names = ", ".join(_TYPES)
+    rows = [f"SELECT {casts} FROM VALUES ({row}) AS _({names})" for row in _AWKWARD]
+    table = TableColumns(name, tuple(_TYPES), types=tuple(_TYPES.values()))
+    with world.session() as private:
+        private.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+        for row in rows:
+            private.sql(f"INSERT INTO {name.sql} {row}")  # each in a file of its own
+        for left, row in enumerate(rows[:4], start=1):
+            if key is None:
+                world.tables.apply_changes(private, table, f"{row} WHERE false", row)
+            else:
+                keys = f"SELECT {key} FROM ({row})"
+                world.tables.replace_keys(private, table, (key,), f"{row} WHERE false", keys)
+            same_key = key in ("d", "day") and left == 4  # NULL is the key of two rows
+            assert private.table(name.sql).count() == len(rows) - left - same_key
+            assert (
+                private.sql(f"SELECT * FROM ({row}) EXCEPT SELECT * FROM {name.sql}").count() == 1
+            )

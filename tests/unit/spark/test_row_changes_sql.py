@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.planning.properties import changed_duplicates_query
 from dbt.adapters.spark_mt.spark.commit import computed_rows, keys_query
 from dbt.adapters.spark_mt.spark.delta.tables import (
+    Ranges,
     bag_query,
     bag_statement,
     copies_query,
@@ -50,6 +51,66 @@ def test_rows_without_a_key_are_removed_with_their_copies():
 def test_a_row_to_be_removed_that_matches_nothing_fails_the_statement():
     inserted = bag_statement(TABLE, "source").partition("VALUES (")[2]
     assert inserted.startswith("CASE WHEN s.__materialized_table_old THEN raise_error(")
+
+
+RANGED = TableColumns(
+    DEFINITION.name,
+    ("n", "at", "s", "d", "x", "c"),
+    types=("BIGINT", "TIMESTAMP", "STRING", "DECIMAL(10,2)", "DOUBLE", "STRING COLLATE UTF8_LCASE"),
+)
+
+
+def test_ranges_are_those_of_columns_whose_ends_are_exact_as_text():
+    ranges = Ranges.of(RANGED)
+    assert [own for own, _, _ in ranges.columns] == ["n", "at", "s", "d"]
+    assert ranges.measures[:3] == (
+        "count(`n`)",
+        "CAST(min(`n`) AS STRING)",
+        "CAST(max(`n`) AS STRING)",
+    )
+    found = (4, "-1", "3", 4, "0", "5", 4, "a\n", "b", 4, "0.00", "1.50")
+    first, at, *others = ranges.conditions(4, found).split(" AND t.")[1:]
+    low, high = (f"timestamp_micros(CAST('{end}' AS BIGINT))" for end in (0, 5))
+    assert first == "`n` BETWEEN CAST('-1' AS BIGINT) AND CAST('3' AS BIGINT)"
+    assert at == f"`at` BETWEEN {low} AND {high}"
+    assert others == [
+        "`s` BETWEEN CAST('a\\n' AS STRING) AND CAST('b' AS STRING)",
+        "`d` BETWEEN CAST('0.00' AS DECIMAL(10,2)) AND CAST('1.50' AS DECIMAL(10,2))",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        (0, (0, None, None)),
+        (2, (1, "1", "1")),
+        (2, (0, None, None)),
+        (1, (1, "a", "b" * 201)),
+        (1, (1, "a'", "b")),
+        (1, (1, "a", "\\")),
+    ],
+)
+def test_a_column_without_rows_with_a_null_or_with_long_values_has_no_range(rows, found):
+    table = TableColumns(DEFINITION.name, ("s",), types=("STRING",))
+    assert Ranges.of(table).conditions(rows, found) == ""
+
+
+def test_keys_have_ranges_by_their_names_in_the_source():
+    ranges = Ranges.of(RANGED, {"N": "k0", "x": "k1"})
+    assert ranges.columns == (("N", "k0", "BIGINT"),)
+    assert ranges.conditions(1, (1, "7", "7")).startswith(" AND t.`N` BETWEEN ")
+    assert Ranges.of(replace(RANGED, types=())).columns == ()
+
+
+def test_all_statements_read_the_ranges_of_the_table_only():
+    within = " AND t.`n` BETWEEN 1 AND 2"
+    texts = (
+        copies_query(RANGED, "SELECT 1", within),
+        bag_statement(RANGED, "source", within),
+        keyed_statement(RANGED, ("n",), "source", within, adds_columns=False),
+    )
+    assert [text.count(f"{within}\n") for text in texts] == [1, 1, 1]
+    assert all(kind(text) in ("select", "merge") for text in texts)
 
 
 def test_keys_are_compared_with_null_and_taken_once():

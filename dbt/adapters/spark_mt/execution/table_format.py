@@ -35,18 +35,20 @@ class TableColumns:
         name: The full name.
         columns: The names of the columns, in order.
         comparable: Whether rows of the table can be compared by all columns.
+        types: The types of the columns, as in `Column.type`; none where they are not known.
     """
 
     name: TableName
     columns: tuple[str, ...]
     comparable: bool = True
+    types: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, definition: StoredDefinition) -> TableColumns:
         """Return a materialized table with the columns of its definition."""
         columns = definition.resolved.columns
-        names = tuple(column.name for column in columns)
-        return cls(definition.name, names, all(is_comparable(c.type) for c in columns))
+        names, types = (tuple(c.name for c in columns), tuple(c.type for c in columns))
+        return cls(definition.name, names, all(map(is_comparable, types)), types)
 
 
 def is_comparable(type_: str) -> bool:

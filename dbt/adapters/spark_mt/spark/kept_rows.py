@@ -81,11 +81,12 @@ class KeptRows:
         rows, *values = self._measured(frame, "count(*)", *measures)
         return Kept(self._view(frame), rows, tuple(values))
 
-    def keep_source(self, query: str) -> Kept:
-        """Compute the source of a MERGE, which may not be cached."""
+    def keep_source(self, query: str, *measures: str) -> Kept:
+        """Compute the source of a MERGE, which may not be cached, and aggregates over its rows."""
         frame = self._checkpoint(query)
-        (rows,) = self._measured(frame, "count(*)")
-        return Kept(self._view(frame.hint("broadcast") if rows <= MOST_BROADCAST else frame), rows)
+        rows, *values = self._measured(frame, "count(*)", *measures)
+        view = self._view(frame.hint("broadcast") if rows <= MOST_BROADCAST else frame)
+        return Kept(view, rows, tuple(values))
 
     def release(self) -> None:
         """Free what the executors hold; over Connect the server does it with the frame."""

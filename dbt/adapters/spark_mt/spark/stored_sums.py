@@ -99,7 +99,7 @@ class SumsTables:
         types = {f.name: ddl_type(f.dataType) for f in spark.table(name.sql).schema}
         if is_foreign is not None or tuple(types) != sums.sums.columns:
             return None
-        table = TableColumns(name, sums.sums.columns)
+        table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
         return StoredSums(table, sums.keys, newest, ours.metadata.positions, types)
 
     def _newest(self, name: TableName) -> tuple[str, int]:
@@ -134,7 +134,7 @@ class SumsTables:
         write = partial(self._tables.replace, spark, name, query, by_row=True)
         version = self._commit(spark, step, newest, write)
         self._details.forget(name)
-        table = TableColumns(name, sums.sums.columns)
+        table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
         return StoredSums(table, sums.keys, version, step.run.positions, types)
 
     def apply(

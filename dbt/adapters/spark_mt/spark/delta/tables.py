@@ -6,8 +6,10 @@ equal it. Those that shall stay are added again by the same MERGE.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.execution.table_format import FENCE, RowsNotThereError
@@ -50,6 +52,11 @@ _SMALL_FILE_BYTES = 16 * 1024 * 1024
 _OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"
 _KEY = "__materialized_table_key_"
 _WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
+_IN_ORDER = re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|DATE|TIMESTAMP|STRING|DECIMAL\(.*\))$")
+"""Not FLOAT and DOUBLE, whose NaN and -0.0 are no bounds, and no collated STRING."""
+_SIMPLE = re.compile(r"[^'\\]{0,200}\Z")
+"""Texts that are the same literal with and without `spark.sql.parser.escapedStringLiterals`."""
+_MOST_RANGES = 8
 _NOT_THERE = "a row to be removed is not in the materialized table"
 
 
@@ -190,8 +197,10 @@ class DeltaTables:
         """Replace the rows of some keys by other rows, by one MERGE."""
         session.conf.set(MERGE_SOURCE, "none")
         with _adding_columns(session, enabled=adds_columns), kept_rows(session) as kept:
-            source = kept.keep_source(keyed_query(key, rows, keys))
-            merge = keyed_statement(table, key, source.view, adds_columns=adds_columns)
+            ranges = Ranges.of(table, {column: f"{_KEY}{n}" for n, column in enumerate(key)})
+            source = kept.keep_source(keyed_query(key, rows, keys), *ranges.measures)
+            within = ranges.conditions(source.rows, source.measures)
+            merge = keyed_statement(table, key, source.view, within, adds_columns=adds_columns)
             _merge(session, merge)
 
     def upsert(
@@ -221,11 +230,12 @@ class DeltaTables:
         """
         session.conf.set(MERGE_SOURCE, "none")
         with kept_rows(session) as kept:
-            copies = kept.keep(copies_query(table, removed), f"max({_WANTED} - {_THERE})")
+            within = _within(session, table, removed)
+            copies = kept.keep(copies_query(table, removed, within), f"max({_WANTED} - {_THERE})")
             if copies.rows and copies.measures[0] > 0:
                 raise RowsNotThereError(_NOT_THERE)
             source = kept.keep_source(bag_query(table, added, copies.view if copies.rows else ""))
-            _merge(session, bag_statement(table, source.view))
+            _merge(session, bag_statement(table, source.view, within))
 
     def set_properties(
         self, session: SparkSession, name: TableName, properties: Mapping[str, str]
@@ -300,14 +310,95 @@ def _merge(spark: SparkSession, statement: str) -> None:
         raise
 
 
-def copies_query(table: TableColumns, removed: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Ranges of values in which all rows are that a MERGE changes.
+
+    Delta skips the files without a value in them, so a change of the newest rows reads few files.
+
+    Args:
+        columns: Columns of the table, the column of the source that each must equal, and its type.
+    """
+
+    columns: tuple[tuple[str, str, str], ...]
+
+    @classmethod
+    def of(cls, table: TableColumns, sources: Mapping[str, str] | None = None) -> Ranges:
+        """Return those of the columns whose types are in order, and exact as text.
+
+        Args:
+            table: The table.
+            sources: The columns of the source by those of the table; all columns by default.
+        """
+        known = zip(table.columns, table.types, strict=bool(table.types))
+        types = {name.lower(): type_ for name, type_ in known}
+        pairs = (sources or {name: name for name in table.columns}).items()
+        typed = ((own, other, types.get(own.lower(), "")) for own, other in pairs)
+        return cls(tuple(each for each in typed if _IN_ORDER.match(each[2]))[:_MOST_RANGES])
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Aggregates over the rows of the source."""
+        return tuple(
+            text
+            for _, column, type_ in self.columns
+            for text in (f"count({quote(column)})", *_ends(quote(column), type_))
+        )
+
+    def conditions(self, rows: int, found: Sequence[Any]) -> str:
+        """Return what follows for a row `t` of the table, to be added to a condition.
+
+        A column with a NULL has no range: NULL equals NULL here, and a comparison would leave it
+        out.
+
+        Args:
+            rows: How many rows the source has.
+            found: The values of `measures`.
+        """
+        counts, least, greatest = (found[place::3] for place in range(3))
+        return "".join(
+            f" AND t.{quote(own)} BETWEEN {_value(low, type_)} AND {_value(high, type_)}"
+            for (own, _, type_), count, low, high in zip(
+                self.columns, counts, least, greatest, strict=True
+            )
+            if 0 < count == rows and _SIMPLE.match(low) and _SIMPLE.match(high)
+        )
+
+
+def _ends(column: str, type_: str) -> tuple[str, str]:
+    shown = "unix_micros({})" if type_ == "TIMESTAMP" else "{}"  # of two instants one text
+    least, greatest = (shown.format(f"{end}({column})") for end in ("min", "max"))
+    return f"CAST({least} AS STRING)", f"CAST({greatest} AS STRING)"
+
+
+def _value(text: str, type_: str) -> str:
+    """Return an expression without columns, which Spark computes before Delta looks for files."""
+    if type_ == "TIMESTAMP":
+        return f"timestamp_micros(CAST({quote_text(text)} AS BIGINT))"
+    return f"CAST({quote_text(text)} AS {type_})"
+
+
+def _within(session: SparkSession, table: TableColumns, rows: str) -> str:
+    """Return the conditions of the ranges in which some rows of a table are."""
+    ranges = Ranges.of(table)
+    measures = ", ".join(("count(*)", *ranges.measures))
+    count, *found = session.sql(f"SELECT {measures} FROM (\n{rows}\n)").collect()[0]
+    return ranges.conditions(count, found)
+
+
+def copies_query(table: TableColumns, removed: str, within: str = "") -> str:
     """Return each row to be removed once, how often it is to be removed, and how often it is there.
 
     Only the columns of the table count. NULL equals NULL.
+
+    Args:
+        table: The table.
+        removed: The rows, each as often as it is to be removed.
+        within: The conditions of `Ranges` that all of them meet.
     """
     columns = _columns(table)
     listed = ", ".join(columns)
-    same = " AND ".join(f"t.{c} <=> r.{c}" for c in columns)
+    same = " AND ".join(f"t.{c} <=> r.{c}" for c in columns) + within
     own = ", ".join(f"t.{c}" for c in columns)
     return f"""SELECT {listed}, sum({_WANTED}) AS {_WANTED}, sum({_THERE}) AS {_THERE} FROM (
 SELECT {listed}, 1L AS {_WANTED}, 0L AS {_THERE} FROM (
@@ -339,13 +430,13 @@ def bag_query(table: TableColumns, added: str, copies: str) -> str:
     return "\nUNION ALL\n".join(parts)
 
 
-def bag_statement(table: TableColumns, source: str) -> str:
+def bag_statement(table: TableColumns, source: str, within: str = "") -> str:
     """Return the MERGE that removes all copies of rows, and adds rows and the copies that stay.
 
     Its source is the relation that `bag_query` gives. A row to remove that matches none fails it.
     """
     columns = _columns(table)
-    same = " AND ".join((f"s.{_OLD}", *(f"t.{c} <=> s.{c}" for c in columns)))
+    same = " AND ".join((f"s.{_OLD}", *(f"t.{c} <=> s.{c}" for c in columns))) + within
     first, *rest = (f"s.{c}" for c in columns)
     checked = f"CASE WHEN s.{_OLD} THEN raise_error('{_NOT_THERE}') ELSE {first} END"
     return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
@@ -372,14 +463,14 @@ SELECT *, true AS {_PRESENT} FROM (
 
 
 def keyed_statement(
-    table: TableColumns, key: Sequence[str], source: str, *, adds_columns: bool
+    table: TableColumns, key: Sequence[str], source: str, within: str = "", *, adds_columns: bool
 ) -> str:
     """Return the MERGE that replaces the rows of keys, and leaves those alone that are the same.
 
     Its source is the relation that `keyed_query` gives.
     """
     columns = _columns(table)
-    match = " AND ".join(f"t.{quote(c)} <=> s.{_KEY}{n}" for n, c in enumerate(key))
+    match = " AND ".join(f"t.{quote(c)} <=> s.{_KEY}{n}" for n, c in enumerate(key)) + within
     differs = " AND NOT (" + " AND ".join(f"t.{c} <=> s.{c}" for c in columns) + ")"
     changed = differs if table.comparable and not adds_columns else ""
     return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
