@@ -63,12 +63,18 @@ RANGED = TableColumns(
 def test_ranges_are_those_of_columns_whose_ends_are_exact_as_text():
     ranges = Ranges.of(RANGED)
     assert [own for own, _, _ in ranges.columns] == ["n", "at", "s", "d"]
-    assert ranges.measures[:3] == (
+    assert ranges.measures[:4] == (
+        "max(typeof(`n`))",
         "count(`n`)",
         "CAST(min(`n`) AS STRING)",
         "CAST(max(`n`) AS STRING)",
     )
-    found = (4, "-1", "3", 4, "0", "5", 4, "a\n", "b", 4, "0.00", "1.50")
+    found = (
+        *("bigint", 4, "-1", "3"),
+        *("timestamp", 4, "0", "5"),
+        *("string", 4, "a\n", "b"),
+        *("decimal(10,2)", 4, "0.00", "1.50"),
+    )
     first, at, *others = ranges.conditions(4, found).split(" AND t.")[1:]
     low, high = (f"timestamp_micros(CAST('{end}' AS BIGINT))" for end in (0, 5))
     assert first == "`n` BETWEEN CAST('-1' AS BIGINT) AND CAST('3' AS BIGINT)"
@@ -92,13 +98,19 @@ def test_ranges_are_those_of_columns_whose_ends_are_exact_as_text():
 )
 def test_a_column_without_rows_with_a_null_or_with_long_values_has_no_range(rows, found):
     table = TableColumns(DEFINITION.name, ("s",), types=("STRING",))
-    assert Ranges.of(table).conditions(rows, found) == ""
+    assert Ranges.of(table).conditions(rows, ("string", *found)) == ""
+
+
+def test_a_column_of_another_type_in_the_source_has_no_range():
+    table = TableColumns(DEFINITION.name, ("s",), types=("STRING",))
+    assert Ranges.of(table).conditions(2, ("int", 2, "2", "10")) == ""
+    assert Ranges.of(table).conditions(2, ("string", 2, "10", "2"))
 
 
 def test_keys_have_ranges_by_their_names_in_the_source():
     ranges = Ranges.of(RANGED, {"N": "k0", "x": "k1"})
     assert ranges.columns == (("N", "k0", "BIGINT"),)
-    assert ranges.conditions(1, (1, "7", "7")).startswith(" AND t.`N` BETWEEN ")
+    assert ranges.conditions(1, ("bigint", 1, "7", "7")).startswith(" AND t.`N` BETWEEN ")
     assert Ranges.of(replace(RANGED, types=())).columns == ()
 
 

@@ -340,35 +340,36 @@ class Ranges:
     def measures(self) -> tuple[str, ...]:
         """Aggregates over the rows of the source."""
         return tuple(
-            text
-            for _, column, type_ in self.columns
-            for text in (f"count({quote(column)})", *_ends(quote(column), type_))
+            text for _, column, type_ in self.columns for text in _measures(quote(column), type_)
         )
 
     def conditions(self, rows: int, found: Sequence[Any]) -> str:
         """Return what follows for a row `t` of the table, to be added to a condition.
 
         A column with a NULL has no range: NULL equals NULL here, and a comparison would leave it
-        out.
+        out. Nor has one of another type in the source, whose order may be another one.
 
         Args:
             rows: How many rows the source has.
             found: The values of `measures`.
         """
-        counts, least, greatest = (found[place::3] for place in range(3))
+        types, counts, least, greatest = (found[place::4] for place in range(4))
         return "".join(
             f" AND t.{quote(own)} BETWEEN {_value(low, type_)} AND {_value(high, type_)}"
-            for (own, _, type_), count, low, high in zip(
-                self.columns, counts, least, greatest, strict=True
+            for (own, _, type_), there, count, low, high in zip(
+                self.columns, types, counts, least, greatest, strict=True
             )
-            if 0 < count == rows and _SIMPLE.match(low) and _SIMPLE.match(high)
+            if 0 < count == rows and there.upper() == type_
+            if _SIMPLE.match(low) and _SIMPLE.match(high)
         )
 
 
-def _ends(column: str, type_: str) -> tuple[str, str]:
-    shown = "unix_micros({})" if type_ == "TIMESTAMP" else "{}"  # of two instants one text
-    least, greatest = (shown.format(f"{end}({column})") for end in ("min", "max"))
-    return f"CAST({least} AS STRING)", f"CAST({greatest} AS STRING)"
+def _measures(column: str, type_: str) -> tuple[str, ...]:
+    ends = [f"{end}({column})" for end in ("min", "max")]
+    if type_ == "TIMESTAMP":  # one text can be two instants
+        ends = [f"unix_micros(CAST({end} AS TIMESTAMP))" for end in ends]
+    texts = (f"CAST({end} AS STRING)" for end in ends)
+    return f"max(typeof({column}))", f"count({column})", *texts
 
 
 def _value(text: str, type_: str) -> str:
