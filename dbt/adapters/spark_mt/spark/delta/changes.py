@@ -98,7 +98,7 @@ class RangeReader:
         if not net and self._counts_changed_rows(range_, changes.removing):
             return ChangeKind.REMOVED
         if changes.removes_rows or not (changes.named or self._is_comparable(range_)):
-            return self._compared(range_)
+            return self._compared(range_, changes)
         for version, files in changes.added.items():
             if version != range_.upto.version and changes.named:  # rewritten since: still there?
                 has_rows(self._spark, self._rows(range_, version, files))
@@ -161,6 +161,11 @@ class RangeReader:
         changes = self._files(range_) or _UNKNOWN if both else None
         if changes is None or (changes.named and not changes.removes_rows):
             return (f"SELECT *, 1L AS {weight} FROM (\n{self.added(range_)}\n)",)
+        return self._both_ways(range_, changes, weight)
+
+    def _both_ways(
+        self, range_: VersionRange, changes: FileChanges, weight: str
+    ) -> tuple[str, ...]:
         found = (self._recorded(range_, weight), self._of_files(range_, changes, weight))
         queries = tuple(query for query in found if query)
         if not self._is_comparable(range_):
@@ -199,7 +204,7 @@ class RangeReader:
         found = self._log.commits((range_.location, version) for version in versions)
         return any(commit.changed for commit in found.values())
 
-    def _compared(self, range_: VersionRange) -> ChangeKind:
+    def _compared(self, range_: VersionRange, changes: FileChanges) -> ChangeKind:
         """Return what happened by the rows that came and went, from the feed where that has them.
 
         A comparison of files costs more than the query of many a table.
@@ -208,7 +213,7 @@ class RangeReader:
             return ChangeKind.REMOVED
         *feed, files = (
             f"SELECT min({_WEIGHT}) AS least, max({_WEIGHT}) AS most FROM (\n{rows}\n)"
-            for rows in self.weighted(range_, _WEIGHT)
+            for rows in self._both_ways(range_, changes, _WEIGHT)
         )
         for query in feed:
             with suppress_spark_errors(lambda failure: not failure.is_cancelled), unlogged():
