@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.definition import StoredTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import Action
+from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from tests.functional.engine.oracle import (
     assert_equals_query,
     delta_id,
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 QUERY = "SELECT id, ds FROM src"
+WIDER = "SELECT id, ds, id * 2 AS twice FROM src"
 CHANGED_OUTSIDE = "MATERIALIZED_TABLE_CHANGED_OUTSIDE"
 EXPECTED = "MATERIALIZED_TABLE_EXPECTED"
 
@@ -51,6 +55,25 @@ def conditions(tables: MaterializedTables, name: str = "t") -> set[str]:
             tables.execute(statement)
         found.add(caught.value.condition)
     return found
+
+
+def test_an_alter_between_the_reads_of_commits_and_columns(tables, session, monkeypatch):
+    engine = SparkEnvironment(session)
+    name = engine.value.store.full_name(TableName("t"))
+    log, wider = engine.tables.log, f"CREATE OR ALTER MATERIALIZED TABLE t AS {WIDER}"
+    read = log.backwards
+
+    def altered_after(location, newest=None):
+        commits = list(read(location, newest))
+        monkeypatch.undo()
+        assert outcome(tables, wider).action is Action.ALTERED
+        return commits
+
+    monkeypatch.setattr(log, "backwards", altered_after)
+    found = engine.value.store.find(name)
+    assert isinstance(found, StoredTable), found
+    assert [column.name for column in found.columns] == ["id", "ds", "twice"]
+    assert found.definition.generation == 2
 
 
 MAPPING = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"

@@ -7,7 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.definition import FoundTable, Missing, UnmanagedTable
+from dbt.adapters.spark_mt.definition.definition import (
+    FoundTable,
+    InconsistentTable,
+    Missing,
+    UnmanagedTable,
+)
 from dbt.adapters.spark_mt.execution.table_loader import (
     Table,
     identify,
@@ -243,6 +248,14 @@ class SparkTableStore:
 
     def find(self, name: TableName) -> FoundTable:
         """Return what the catalog has under the full name `name`."""
+        found = self._find(name)
+        # Properties, commits and columns are read one after the other. A commit between two of
+        # them, such as that of a client that was killed meanwhile, looks like an inconsistency.
+        while isinstance(found, InconsistentTable) and found != (again := self._find(name)):
+            found = again
+        return found
+
+    def _find(self, name: TableName) -> FoundTable:
         with suppress_spark_errors(lambda failure: failure.is_missing_table):
             return self._look(name)
         self._details.forget()  # another session dropped it during the read
