@@ -59,6 +59,7 @@ SMALLEST_RATIO = 20
 """How many times as large as a table its sources must be for partial sums to pay."""
 _WEIGHT = "__materialized_table_weight"
 _WEIGHTS = (f"max({_WEIGHT})", f"min({_WEIGHT})")
+_COPY = "__materialized_table_copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +283,8 @@ def _bag(view: str, columns: str, sign: int, most: int) -> str:
         return ""
     rows = f"SELECT {columns} FROM {view}"
     if most > 1:
-        rows += f" LATERAL VIEW explode(array_repeat(1, CAST({_WEIGHT} * {sign} AS INT))) AS _"
+        copies = f"explode(array_repeat(1, CAST({_WEIGHT} * {sign} AS INT)))"
+        rows += f" LATERAL VIEW {copies} AS {_COPY}"
     return f"({rows} WHERE {_WEIGHT} * {sign} > 0)"
 
 

@@ -52,6 +52,7 @@ _SMALL_FILE_BYTES = 16 * 1024 * 1024
 _OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"
 _KEY = "__materialized_table_key_"
 _WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
+_COPY = "__materialized_table_copy"
 _IN_ORDER = re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|DATE|TIMESTAMP|STRING|DECIMAL\(.*\))$")
 """Not FLOAT and DOUBLE, whose NaN and -0.0 are no bounds, and no collated STRING."""
 _SIMPLE = re.compile(r"[^'\\]{0,200}\Z")
@@ -423,7 +424,7 @@ def bag_query(table: TableColumns, added: str, copies: str) -> str:
     listed = ", ".join(_columns(table))
     parts = [f"SELECT false AS {_OLD}, {listed} FROM (\n{added}\n)"]
     if copies:
-        stay = f"explode(array_repeat(1, CAST({_THERE} - {_WANTED} AS INT))) AS _"
+        stay = f"explode(array_repeat(1, CAST({_THERE} - {_WANTED} AS INT))) AS {_COPY}"
         parts += [
             f"SELECT true, {listed} FROM {copies}",
             f"SELECT false, {listed} FROM {copies} LATERAL VIEW {stay} WHERE {_THERE} > {_WANTED}",
