@@ -180,6 +180,16 @@ def test_a_column_that_a_source_gained_does_not_matter(tables):
     )
 
 
+def test_a_source_with_a_column_of_fixed_length_is_followed_by_its_versions(tables):
+    """Spark reads it with an operator that pads the texts."""
+    tables.sql("CREATE TABLE c (id INT, `_` CHAR(3)) USING delta")
+    tables.sql("INSERT INTO c SELECT id % 9, 'a' FROM range(90)")
+    create(tables, "SELECT `_`, id FROM c")
+    assert tables.refresh("t").status is RefreshResult.UP_TO_DATE
+    refreshed(tables, "INSERT INTO c VALUES (3, 'b')", by="append")
+    refreshed(tables, "UPDATE c SET `_` = 'abc' WHERE id = 3")
+
+
 def test_only_changed_rows_are_written(tables):
     create(tables, AGGREGATE, more=", 'delta.enableChangeDataFeed' = 'true'")
     done = refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 1")

@@ -41,6 +41,19 @@ def test_relations_views_and_what_they_read() -> None:
     assert (plan.unnamed, plan.streaming, plan.truncated) == (0, False, False)
 
 
+def test_a_table_whose_texts_are_padded_has_its_name() -> None:
+    plan = read_plan(
+        plan_of(
+            "   +- Project [c#3]",
+            "      +- SubqueryAlias c.d.a",
+            "         +- Project [id#1, staticinvoke(class X, readSidePadding, c#2, 3) AS c#3]",
+            "            +- Relation c.d.a[id#1,c#2] parquet",
+        )
+    )
+    assert plan is not None
+    assert (plan.relations, plan.unnamed) == ((PlanRelation(("c", "d", "a")),), 0)
+
+
 def test_temporary_views_have_one_part() -> None:
     plan = read_plan(plan_of("   +- SubqueryAlias tv", "      +- View (`tv`, [x#1])"))
     assert plan is not None

@@ -86,6 +86,7 @@ _NEXT_HEADER = "\n== Optimized Logical Plan =="
 _RELATION_LINE = re.compile(r"^(?P<indent>(?:   |:  )*)(?:\+- |:- )(?P<stream>~?)(?P<node>\S.*)$")
 _ALIAS = re.compile(r"SubqueryAlias (?P<name>.+)$")
 _VIEW = re.compile(r"View \((?P<name>.+?), \[")
+_PROJECT = re.compile(r"Project \[")
 _FUNCTION = re.compile(r"SQLFunctionNode (?P<name>.+)$")
 _LEAF = re.compile(
     r"(?:Relation|RelationV2|HiveTableRelation|LogicalRDD|DataSourceV2\w*|Streaming\w*Relation\w*)\b"
@@ -189,6 +190,9 @@ class _Reader:
             name = self._name(function)
             self.relations.append(PlanRelation(name, self._via, "function"))
             self._views.append((depth, name))
+        elif _PROJECT.match(node) is not None and self._named_at == depth - 1:
+            self._named_at = depth  # pads the CHAR columns of the relation below
+            return
         elif _LEAF.match(node) is not None and self._named_at != depth - 1:
             self.unnamed += 1
         if _ALIAS.match(node) is None:
