@@ -190,6 +190,18 @@ def test_a_source_with_a_column_of_fixed_length_is_followed_by_its_versions(tabl
     refreshed(tables, "UPDATE c SET `_` = 'abc' WHERE id = 3")
 
 
+@pytest.mark.conformance
+@pytest.mark.parametrize("pays", [0, 10**9])
+def test_sums_that_are_too_large_without_ansi_mode(tables, pays, monkeypatch):
+    monkeypatch.setattr(result_changes, "SMALLEST_RATIO", pays)
+    tables.sql("SET spark.sql.ansi.enabled = false")
+    row = "SELECT id, id % 3 AS k, CAST({} AS DECIMAL(38, 10)) AS d FROM range({})"
+    tables.sql(f"CREATE TABLE w USING delta AS {row.format('9999999999999999999999999999BD', 60)}")
+    create(tables, "SELECT k, sum(d) AS s, count(d) AS c, count(*) AS n FROM w GROUP BY k")
+    refreshed(tables, f"INSERT INTO w {row.format(1, 2)}")
+    refreshed(tables, "DELETE FROM w WHERE k = 0 AND id < 9")
+
+
 def test_only_changed_rows_are_written(tables):
     create(tables, AGGREGATE, more=", 'delta.enableChangeDataFeed' = 'true'")
     done = refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 1")

@@ -7,10 +7,11 @@ from collections import Counter
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.definition import QueryContext
 from dbt.adapters.spark_mt.query.differential import RelationStates, added_sums, result_change
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
-from dbt.adapters.spark_mt.query.partial_sums import partial_sums
+from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
 from tests.support.differential_cases import TABLES, Case, Comparison
 from tests.unit.query.test_differential import CHANGED, ROWS
 
@@ -118,3 +119,16 @@ def test_sums_of_these_types_are_exact(query, type_, exact):
     sums = partial_sums(tree_of(query))
     types = {c: type_ if c.startswith("sum_") else "BIGINT" for c in sums.sums.columns}
     assert sums.are_exact(types) is exact
+
+
+@pytest.mark.parametrize(
+    ("confs", "types"),
+    [
+        ((), ("BIGINT", "DECIMAL(38,2)", "DECIMAL(37,2)")),
+        ((("spark.sql.ansi.enabled", "true"),), ("BIGINT", "DECIMAL(38,2)", "DECIMAL(37,2)")),
+        ((("spark.sql.ansi.enabled", "false"),), ("BIGINT", "", "DECIMAL(37,2)")),
+    ],
+)
+def test_without_ansi_mode_the_widest_sums_may_have_been_too_large(confs, types):
+    context = QueryContext("spark_catalog", "s", confs)
+    assert summable_types(("BIGINT", "DECIMAL(38,2)", "DECIMAL(37,2)"), context) == types

@@ -205,7 +205,8 @@ def result_change(
         tree: The operator tree of the query.
         states: By the full name of each relation, how it is read.
         table: The stored result, as text after FROM, with the columns of the tree.
-        types: The types of these columns. Sums are added to stored ones only where they are known.
+        types: The types of these columns, as `summable_types` returns them. Sums are added to
+            stored ones only where they are known.
 
     Raises:
         ValueError: The query has obstacles, or a relation has no states.
@@ -321,7 +322,7 @@ class _Root:
 
     def _check_types(self) -> None:
         for name, type_ in zip(self._names, self._types, strict=False):
-            if _is_incomparable(parse_type(type_)):
+            if type_ and _is_incomparable(parse_type(type_)):
                 problem = f"rows cannot be compared by column {name} of type {type_}"
                 raise ChangeNotSupportedError(NotIncremental("INCOMPARABLE_TYPE", problem))
 

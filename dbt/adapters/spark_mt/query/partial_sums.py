@@ -36,10 +36,12 @@ from dbt.adapters.spark_mt.query.operators import (
     without_sorts,
 )
 from dbt.adapters.spark_mt.query.subqueries import fresh_ids, without_subqueries
-from dbt.adapters.spark_mt.query.types import parse_type
+from dbt.adapters.spark_mt.query.types import DataType, parse_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.definition.definition import QueryContext
 
 ROWS = "rows"
 """The column of the partial sums with the number of rows of a group."""
@@ -49,6 +51,8 @@ _COUNTS = frozenset({"count", "count_if"})
 _KNOWN = _AVERAGES | _COUNTS | {"sum"}
 _EXTREMES = {"max": "max", "min": "min", "bool_or": "max", "any": "max", "some": "max"}
 _EXTREMES |= {"bool_and": "min", "every": "min"}
+_ANSI = "spark.sql.ansi.enabled"
+_WIDEST = frozenset(DataType("DECIMAL", (38, scale)) for scale in range(39))
 _EXACT = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL"})
 
 
@@ -205,6 +209,17 @@ def _counts_rows(call: AggregateCall) -> bool:
     return all(_is_never_null(argument.tree) for argument in call.arguments)
 
 
+def summable_types(types: Iterable[str], context: QueryContext) -> tuple[str, ...]:
+    """Return types, empty for those whose sum does not show whether it was too large.
+
+    Without ANSI mode the sum of decimal numbers is NULL if it has more than 38 digits, and nothing
+    can be added to that. A sum with fewer digits has room for 10,000,000,000 values.
+    """
+    if dict(context.confs).get(_ANSI, "true").lower() == "true":
+        return tuple(types)
+    return tuple("" if parse_type(type_) in _WIDEST else type_ for type_ in types)
+
+
 def _is_exact(type_: str) -> bool:
     return bool(type_) and parse_type(type_).name in _EXACT
 
@@ -271,7 +286,7 @@ class PartialSums:
         The average of decimal numbers is rounded otherwise than the quotient of their sum.
 
         Args:
-            types: The types of the columns of the partial sums.
+            types: The types of the columns of the partial sums, as `summable_types` returns them.
         """
         sums = {name: type_ for name, type_ in types.items() if name.startswith("sum_")}
         decimal = any(sums[name].upper().startswith("DECIMAL") for name in self.averages)
@@ -337,7 +352,7 @@ class _Division:
         its values too, also this one: a group without values has NULL, not 0.
         """
         never = Expression(exp.Case(ifs=[exp.If(this=exp.false(), true=argument.copy())]))
-        whole = Expression(exp.Cast(this=argument.copy(), to=exp.Var(this="DECIMAL(38, 0)")))
+        whole = Expression(exp.Cast(this=argument.copy(), to=exp.Var(this="DECIMAL(20, 0)")))
         self._column("count", never)
         self.averages.add(self._column("sum", never).name)
         count, total = self._column("count", whole), self._column("sum", whole)

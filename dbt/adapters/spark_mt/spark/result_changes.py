@@ -23,6 +23,7 @@ from dbt.adapters.spark_mt.query.differential import (
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.types import castable_ddl, parse_type
+from dbt.adapters.spark_mt.query.partial_sums import summable_types
 from dbt.adapters.spark_mt.resolution.columns import (
     Names,
     content_query,
@@ -127,7 +128,7 @@ class ResultChanges:
             self._sums.move(session, step)
             return TableChange()
         resolved = definition.resolved
-        types = [c.type for c in stored_columns(resolved)]
+        types = summable_types((c.type for c in stored_columns(resolved)), resolved.context)
         found = result_change(tree, states, _own_rows(resolved, step), types)
         by_sums = self._by_sums(session, step, states, kept, needs_sums="K" in found.rules)
         found = _shared_once(by_sums or found, kept)

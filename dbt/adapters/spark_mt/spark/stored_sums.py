@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.query.operator_sql import render_query
-from dbt.adapters.spark_mt.query.partial_sums import partial_sums
+from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.commit import explaining_conflicts
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
@@ -99,6 +99,8 @@ class SumsTables:
         types = {f.name: ddl_type(f.dataType) for f in spark.table(name.sql).schema}
         if is_foreign is not None or tuple(types) != sums.sums.columns:
             return None
+        if not _are_exact(sums, types, step):
+            return None
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
         return StoredSums(table, sums.keys, newest, ours.metadata.positions, types)
 
@@ -126,7 +128,7 @@ class SumsTables:
         inputs = {scan: states[relation].after for scan, relation in sums.relations.items()}
         query = render_query(sums.sums, inputs)
         types = {f.name: ddl_type(f.dataType) for f in analysed(spark, query).schema}
-        if not sums.are_exact(types):
+        if not _are_exact(sums, types, step):
             return None
         self.remove(spark, step.definition.name.catalog, step.definition.table_id, but=name)
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
@@ -229,6 +231,11 @@ def _named(catalog: str | None, name: str) -> TableName:
 
 def _schema(catalog: str | None) -> str:
     return quote(SCHEMA) if catalog is None else f"{quote(catalog)}.{quote(SCHEMA)}"
+
+
+def _are_exact(sums: PartialSums, types: Mapping[str, str], step: ApplyChanges) -> bool:
+    known = summable_types(types.values(), step.definition.resolved.context)
+    return sums.are_exact(dict(zip(types, known, strict=True)))
 
 
 def _metadata(step: ApplyChanges, number: int) -> CommitMetadata:

@@ -22,6 +22,7 @@ from dbt.adapters.spark_mt.query.differential import (
     result_change,
 )
 from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.query.partial_sums import summable_types
 from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, stored_columns
 from dbt.adapters.spark_mt.resolution.options import Incremental
 from dbt.adapters.spark_mt.resolution.stream_flow import Reason
@@ -155,7 +156,8 @@ def _rules(table: TableFacts, kinds: Mapping[str, ChangeKind] | None = None) -> 
     other = _CHANGED if kinds is None else _SAME
     relations = {str(scan.relation) for scan in scans(table.tree.root)}
     states = {name: found.get(name.lower(), other) for name in relations}
-    types = [column.type for column in stored_columns(table.definition)]
+    stored = [column.type for column in stored_columns(table.definition)]
+    types = summable_types(stored, table.definition.context)
     try:
         rules = result_change(table.tree, states, "stored", types).rules
         if "K" in rules and added_sums(table.tree, states) is not None:
