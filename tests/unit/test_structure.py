@@ -138,7 +138,7 @@ EDGES: dict[str, set[str]] = {
         "spark.delta",
         "spark.streams",
     },
-    "spark.delta": {"definition", "execution", "planning", "spark"},
+    "spark.delta": {"definition", "execution", "planning", "query", "spark"},
     "spark.streams": {
         "definition",
         "execution",

@@ -180,6 +180,34 @@ def test_a_column_that_a_source_gained_does_not_matter(tables):
     )
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT v, a FROM x",
+        pytest.param("SELECT id, v, a FROM x ORDER BY id LIMIT 3", marks=pytest.mark.conformance),
+        pytest.param(
+            "SELECT id, max(v) AS v, max(a) AS a FROM x GROUP BY id", marks=pytest.mark.conformance
+        ),
+    ],
+)
+def test_zeros_keep_their_sign(tables, query):
+    """0.0 equals -0.0, and grouping by either gives 0.0."""
+    row = "SELECT {} AS id, {} AS v, array({}) AS a"
+    first = [row.format(n, v, v) for n, v in enumerate(("0D", "-0D", "0D", "-0D", "1.5D"))]
+    more = "SELECT id + 5, CAST(id AS DOUBLE), array() FROM range(60)"
+    tables.sql(f"CREATE TABLE x USING delta AS {' UNION ALL '.join([*first, more])}")
+    create(tables, query)
+    with_signs = "SELECT CAST(v AS STRING), CAST(a AS STRING) FROM {}"
+    for change in (
+        "DELETE FROM x WHERE id = 4",
+        "UPDATE x SET v = -v WHERE id = 0",
+        "UPDATE x SET a = array(-v) WHERE id < 3",
+        "UPDATE x SET v = 0D WHERE id IN (1, 6)",
+    ):
+        refreshed(tables, change)
+        assert rows(tables, with_signs.format("t")) == rows(tables, with_signs.format(f"({query})"))
+
+
 def test_a_source_with_a_column_of_fixed_length_is_followed_by_its_versions(tables):
     """Spark reads it with an operator that pads the texts."""
     tables.sql("CREATE TABLE c (id INT, `_` CHAR(3)) USING delta")

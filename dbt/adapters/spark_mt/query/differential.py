@@ -299,7 +299,7 @@ class _Root:
         changes.rules.add("TOP")
         kept = stored
         if change.removed is not None:  # rows that are not stored may be among them
-            kept = SetOperation(stored, change.removed, False, True, stored.output)  # noqa: FBT003
+            kept = changes.without(stored, change.removed)
         parts = (kept,) if change.added is None else (kept, change.added)
         candidates = changes.shared(Union(parts, stored.output))
         return ResultChange(

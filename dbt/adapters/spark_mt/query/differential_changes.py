@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.query.bags import BagColumn, difference_query
 from dbt.adapters.spark_mt.query.differential_keys import Partition, partition_of, restricted
 from dbt.adapters.spark_mt.query.expressions import Attribute, Named
 from dbt.adapters.spark_mt.query.operator_sql import render
@@ -24,7 +25,6 @@ from dbt.adapters.spark_mt.query.operators import (
     Operator,
     Project,
     Scan,
-    SetOperation,
     Sort,
     Union,
     Values,
@@ -233,10 +233,16 @@ class Changes:
         added, removed = change.added, change.removed
         if added is None or removed is None:
             return change
-        return Change(
-            SetOperation(added, removed, False, True, added.output),  # noqa: FBT003
-            SetOperation(removed, added, False, True, removed.output),  # noqa: FBT003
-        )
+        return Change(self.without(added, removed), self.without(removed, added))
+
+    def without(self, one: Operator, other: Operator) -> Operator:
+        """Return the rows of one bag, without as many of each as another one has.
+
+        EXCEPT ALL would take values for the same that are only equal, and change them.
+        """
+        columns = [BagColumn(a.sql, exact=False) for a in one.output]
+        text = difference_query(columns, self.text(one), self.text(other))
+        return Values(f"(\n{text}\n)", one.output)
 
     @_computed.register
     def _(self, node: Join) -> Change:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, quote
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
+from dbt.adapters.spark_mt.query.bags import BagColumn, weighted_query
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     NotIncremental,
@@ -22,8 +23,8 @@ from dbt.adapters.spark_mt.query.differential import (
 )
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
-from dbt.adapters.spark_mt.query.types import castable_ddl, parse_type
 from dbt.adapters.spark_mt.query.partial_sums import summable_types
+from dbt.adapters.spark_mt.query.types import castable_ddl, parse_type
 from dbt.adapters.spark_mt.resolution.columns import (
     Names,
     content_query,
@@ -58,9 +59,9 @@ if TYPE_CHECKING:
 
 SMALLEST_RATIO = 20
 """How many times as large as a table its sources must be for partial sums to pay."""
+_COPY = "__materialized_table_copy"
 _WEIGHT = "__materialized_table_weight"
 _WEIGHTS = (f"max({_WEIGHT})", f"min({_WEIGHT})")
-_COPY = "__materialized_table_copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,13 +349,12 @@ def _netted(
         problem = f"values of type {bad[0].type} cannot be compared, those of column {bad[0].name}"
         raise ChangeNotSupported(NotIncremental("INCOMPARABLE_TYPE", problem, ""))
     listed = ", ".join(quote(column.name) for column in columns)
-    found = kept.keep(
-        f"SELECT {listed}, sum({_WEIGHT}) AS {_WEIGHT} FROM (\n"
+    rows = (
         f"SELECT {listed}, 1L AS {_WEIGHT} FROM (\n{added}\n)\nUNION ALL\n"
-        f"SELECT {listed}, -1L AS {_WEIGHT} FROM (\n{removed}\n)\n"
-        f") GROUP BY {listed} HAVING sum({_WEIGHT}) <> 0",
-        *_WEIGHTS,
+        f"SELECT {listed}, -1L AS {_WEIGHT} FROM (\n{removed}\n)"
     )
+    compared = tuple(BagColumn.of(quote(column.name), column.type) for column in columns)
+    found = kept.keep(weighted_query(compared, rows, _WEIGHT), *_WEIGHTS)
     if not found.rows:
         return TableChange()
     gained, lost = (f"SELECT * FROM {bag}" if bag else "" for bag in _bags(found, listed))

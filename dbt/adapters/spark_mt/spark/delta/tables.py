@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.planning.properties import (
     location_of,
     properties_of,
 )
+from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
 from dbt.adapters.spark_mt.spark.delta.format import (
     ADD_COLUMNS,
@@ -51,8 +52,8 @@ _SMALL_FILE = "spark.databricks.delta.optimize.minFileSize"
 _SMALL_FILE_BYTES = 16 * 1024 * 1024
 _OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"
 _KEY = "__materialized_table_key_"
-_WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
 _COPY = "__materialized_table_copy"
+_WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
 _IN_ORDER = re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|DATE|TIMESTAMP|STRING|DECIMAL\(.*\))$")
 """Not FLOAT and DOUBLE, whose NaN and -0.0 are no bounds, and no collated STRING."""
 _SIMPLE = re.compile(r"[^'\\]{0,200}\Z")
@@ -398,11 +399,13 @@ def copies_query(table: TableColumns, removed: str, within: str = "") -> str:
         removed: The rows, each as often as it is to be removed.
         within: The conditions of `Ranges` that all of them meet.
     """
-    columns = _columns(table)
+    columns, compared = _columns(table), _compared(table)
     listed = ", ".join(columns)
-    same = " AND ".join(f"t.{c} <=> r.{c}" for c in columns) + within
+    same = same_row(compared, "t", "r") + within
     own = ", ".join(f"t.{c}" for c in columns)
-    return f"""SELECT {listed}, sum({_WANTED}) AS {_WANTED}, sum({_THERE}) AS {_THERE} FROM (
+    shown = ", ".join(column.shown for column in compared)
+    keys = ", ".join(key for column in compared for key in column.keys)
+    return f"""SELECT {shown}, sum({_WANTED}) AS {_WANTED}, sum({_THERE}) AS {_THERE} FROM (
 SELECT {listed}, 1L AS {_WANTED}, 0L AS {_THERE} FROM (
 {removed}
 )
@@ -410,7 +413,7 @@ UNION ALL
 SELECT {own}, 0L, 1L FROM {table.name.sql} AS t LEFT SEMI JOIN (
 {removed}
 ) AS r ON {same}
-) GROUP BY {listed}"""
+) GROUP BY {keys}"""
 
 
 def bag_query(table: TableColumns, added: str, copies: str) -> str:
@@ -438,7 +441,7 @@ def bag_statement(table: TableColumns, source: str, within: str = "") -> str:
     Its source is the relation that `bag_query` gives. A row to remove that matches none fails it.
     """
     columns = _columns(table)
-    same = " AND ".join((f"s.{_OLD}", *(f"t.{c} <=> s.{c}" for c in columns))) + within
+    same = f"s.{_OLD} AND {same_row(_compared(table), 't', 's')}{within}"
     first, *rest = (f"s.{c}" for c in columns)
     checked = f"CASE WHEN s.{_OLD} THEN raise_error('{_NOT_THERE}') ELSE {first} END"
     return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
@@ -473,7 +476,7 @@ def keyed_statement(
     """
     columns = _columns(table)
     match = " AND ".join(f"t.{quote(c)} <=> s.{_KEY}{n}" for n, c in enumerate(key)) + within
-    differs = " AND NOT (" + " AND ".join(f"t.{c} <=> s.{c}" for c in columns) + ")"
+    differs = f" AND NOT ({same_row(_compared(table), 't', 's')})"
     changed = differs if table.comparable and not adds_columns else ""
     return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
 WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
@@ -484,3 +487,8 @@ INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
 
 def _columns(table: TableColumns) -> list[str]:
     return [quote(column) for column in table.columns]
+
+
+def _compared(table: TableColumns) -> tuple[BagColumn, ...]:
+    types = table.types or ("",) * len(table.columns)
+    return tuple(map(BagColumn.of, _columns(table), types))

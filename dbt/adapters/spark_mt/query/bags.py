@@ -1,0 +1,99 @@
+"""SQL that compares rows as bags, by the values of all of their columns.
+
+Two rows are the same only if every query gives the same for both. Spark's comparisons are not
+enough for that: 0.0 equals -0.0, and grouping by a floating-point number turns -0.0 into 0.0. So
+such columns are compared by their texts too, and their values are taken from a row as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.query.types import parse_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dbt.adapters.spark_mt.query.types import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class BagColumn:
+    """A column by which rows are compared.
+
+    Args:
+        sql: The quoted name.
+        exact: Whether values that compare as equal are the same.
+    """
+
+    sql: str
+    exact: bool
+
+    @classmethod
+    def of(cls, sql: str, type_: str) -> BagColumn:
+        """Return a column of a type; of one that is not known, values are compared exactly."""
+        return cls(sql, bool(type_) and not _has_floats(parse_type(type_)))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What rows are grouped by."""
+        return (self.sql,) if self.exact else (self.sql, _text(self.sql))
+
+    @property
+    def shown(self) -> str:
+        """The value of a group, all of whose values are the same."""
+        return self.sql if self.exact else f"any_value({self.sql}) AS {self.sql}"
+
+    def same(self, one: str, other: str) -> str:
+        """Return the condition that two relations have the same value; NULL is the same as NULL."""
+        pairs = [(f"{one}.{self.sql}", f"{other}.{self.sql}")]
+        pairs += [] if self.exact else [(_text(a), _text(b)) for a, b in pairs]
+        return " AND ".join(f"{a} <=> {b}" for a, b in pairs)
+
+
+def same_row(columns: Iterable[BagColumn], one: str, other: str) -> str:
+    """Return the condition that the rows of two relations are the same."""
+    return " AND ".join(column.same(one, other) for column in columns)
+
+
+def weighted_query(
+    columns: Iterable[BagColumn], rows: str, weight: str, having: str = "<> 0"
+) -> str:
+    """Return each row once, with the sum of its weights.
+
+    Args:
+        columns: The columns.
+        rows: The rows with weights, a query.
+        weight: The quoted name of the column with the weight.
+        having: Which sums count, as the rest of a comparison.
+    """
+    known = tuple(columns)
+    shown = ", ".join(column.shown for column in known)
+    keys = ", ".join(key for column in known for key in column.keys)
+    return (
+        f"SELECT {shown}, sum({weight}) AS {weight} FROM (\n{rows}\n) "
+        f"GROUP BY {keys} HAVING sum({weight}) {having}"
+    )
+
+
+def difference_query(columns: Iterable[BagColumn], one: str, other: str) -> str:
+    """Return the rows of one query, without as many of each as another one has."""
+    known, weight = tuple(columns), "`__materialized_table_copies`"
+    listed = ", ".join(column.sql for column in known)
+    rows = (
+        f"SELECT *, 1L AS {weight} FROM (\n{one}\n)\nUNION ALL\n"
+        f"SELECT *, -1L AS {weight} FROM (\n{other}\n)"
+    )
+    copies = f"explode(sequence(1, CAST({weight} AS INT))) AS `__materialized_table_copy`"
+    weighted = weighted_query(known, rows, weight, "> 0")
+    return f"SELECT {listed} FROM (\n{weighted}\n) LATERAL VIEW {copies}"
+
+
+def _has_floats(data_type: DataType) -> bool:
+    inner = (*data_type.elements, *(field.type for field in data_type.fields))
+    return data_type.name in {"FLOAT", "DOUBLE"} or any(map(_has_floats, inner))
+
+
+def _text(sql: str) -> str:
+    return f"CAST({sql} AS STRING)"
