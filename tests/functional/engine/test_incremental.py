@@ -208,6 +208,25 @@ def test_zeros_keep_their_sign(tables, query):
         assert rows(tables, with_signs.format("t")) == rows(tables, with_signs.format(f"({query})"))
 
 
+def test_columns_that_get_another_place_in_the_files_change_all_rows(tables):
+    """Delta commits that without an action on a file, and its change data feed has no rows."""
+    properties = "'delta.columnMapping.mode' = 'name', 'delta.enableChangeDataFeed' = 'true'"
+    tables.sql(f"ALTER TABLE f SET TBLPROPERTIES ({properties})")
+    create(tables, "SELECT id, v, d FROM f")
+    outcome(tables, "ALTER MATERIALIZED TABLE t SET ('incremental' = 'strict')")
+    refreshed(tables, "ALTER TABLE f ADD COLUMN w INT", "DELETE FROM f WHERE id = 3")
+    refreshed(tables, "ALTER TABLE f DROP COLUMN v", "ALTER TABLE f ADD COLUMN v INT")
+    assert rows(tables, "SELECT DISTINCT v FROM t") == [(None,)]
+    refreshed(
+        tables,
+        "UPDATE f SET w = 7",
+        "ALTER TABLE f RENAME COLUMN v TO x",
+        "ALTER TABLE f RENAME COLUMN w TO v",
+        "ALTER TABLE f RENAME COLUMN x TO w",
+    )
+    assert rows(tables, "SELECT DISTINCT v FROM t") == [(7,)]
+
+
 def test_a_source_with_a_column_of_fixed_length_is_followed_by_its_versions(tables):
     """Spark reads it with an operator that pads the texts."""
     tables.sql("CREATE TABLE c (id INT, `_` CHAR(3)) USING delta")
@@ -216,6 +235,15 @@ def test_a_source_with_a_column_of_fixed_length_is_followed_by_its_versions(tabl
     assert tables.refresh("t").status is RefreshResult.UP_TO_DATE
     refreshed(tables, "INSERT INTO c VALUES (3, 'b')", by="append")
     refreshed(tables, "UPDATE c SET `_` = 'abc' WHERE id = 3")
+
+
+def test_a_column_that_hides_the_metadata_of_files(tables):
+    row = "named_struct('file_name', CONCAT('n', id)) AS _metadata"
+    tables.sql(f"CREATE TABLE m USING delta AS SELECT id, id % 3 AS k, {row} FROM range(60)")
+    create(tables, "SELECT id, k FROM m")
+    added = f"INSERT INTO m SELECT id, 7, {row} FROM range(60, 62)"
+    refreshed(tables, added, by="append")
+    refreshed(tables, "DELETE FROM m WHERE id = 5", "UPDATE m SET k = 9 WHERE id = 6")
 
 
 @pytest.mark.conformance

@@ -8,8 +8,9 @@ change.
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -23,7 +24,7 @@ from dbt.adapters.spark_mt.spark.query_relations import has_rows
 from dbt.adapters.spark_mt.spark.types import ddl_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import Row, SparkSession
     from pyspark.sql.types import StructType
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 
 _WEIGHT = "__materialized_table_weight"
+_PHYSICAL_NAME = "delta.columnMapping.physicalName"
+_FILE_METADATA = "_metadata"
 _CHANGE_FEED = "delta.enableChangeDataFeed"
 _UNIQUE_NAME = re.compile(
     r"^(?:part|cdc)-\d+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[-.\w]*\.parquet$"
@@ -70,7 +73,11 @@ class FileChanges:
 
 
 _UNKNOWN = FileChanges({}, (), removes_rows=True, named=False)
-"""What is assumed of a range with a commit that is no longer in the log."""
+"""What is assumed of a range where files do not show which rows changed.
+
+That is one with a commit that is no longer in the log, or in which a column got another place in
+the files: it was renamed, or dropped and added again.
+"""
 
 
 class RangeReader:
@@ -80,6 +87,7 @@ class RangeReader:
         self._spark = spark
         self._log = log
         self._schemas: dict[tuple[TableName, int], StructType] = {}
+        self._found: dict[tuple[str, int, int], FileChanges | None] = {}
 
     def kind(self, range_: VersionRange, *, net: bool) -> ChangeKind:
         """As `TableChanges.kind`.
@@ -116,7 +124,7 @@ class RangeReader:
         actions = self._log.file_actions(range_.location, first, last)
         if actions is None:
             return ChangeExtent(ChangeKind.GONE)
-        changes = file_changes(actions, last)
+        changes = self._files(range_) or _UNKNOWN
         recorded = self._log.commits(
             (range_.location, version) for version in {a.version for a in actions}
         )
@@ -127,7 +135,8 @@ class RangeReader:
         with suppress_spark_errors(lambda failure: failure.is_unreadable_version):
             query = f"SELECT count(*) FROM {FORMAT.at(range_.name.sql, last)}"
             rows = int(self._spark.sql(query).collect()[0][0])
-            return ChangeExtent(kind, changed_rows(actions, counted, rows), rows)
+            changed = rows if changes is _UNKNOWN else changed_rows(actions, counted, rows)
+            return ChangeExtent(kind, changed, rows)
         return ChangeExtent(ChangeKind.GONE)
 
     def added(self, range_: VersionRange) -> str:
@@ -167,7 +176,8 @@ class RangeReader:
     def _both_ways(
         self, range_: VersionRange, changes: FileChanges, weight: str
     ) -> tuple[str, ...]:
-        found = (self._recorded(range_, weight), self._of_files(range_, changes, weight))
+        recorded = self._recorded(range_, weight) if changes is not _UNKNOWN else None
+        found = (recorded, self._of_files(range_, changes, weight))
         queries = tuple(query for query in found if query)
         if not self._is_comparable(range_):
             return queries
@@ -240,7 +250,7 @@ class RangeReader:
         query = f"SELECT {columns} FROM {range_.name.sql} VERSION AS OF {version}"
         if files is None:
             return query
-        return f"{query} WHERE _metadata.file_name IN ({', '.join(map(quote_text, files))})"
+        return f"{query} WHERE {_FILE_METADATA}.file_name IN ({', '.join(map(quote_text, files))})"
 
     def _is_comparable(self, range_: VersionRange) -> bool:
         schema = self._schema(range_, range_.upto.version)
@@ -261,8 +271,47 @@ class RangeReader:
     def _files(self, range_: VersionRange) -> FileChanges | None:
         """Return what happened to the files; None where a commit is no longer in the log."""
         first, last = range_.after.version + 1, range_.upto.version
-        actions = self._log.file_actions(range_.location, first, last)
-        return None if actions is None else file_changes(actions, last)
+        key = (range_.location, first, last)
+        if key not in self._found:
+            actions = self._log.file_actions(range_.location, first, last)
+            self._found[key] = None if actions is None else self._changed(range_, actions)
+        return self._found[key]
+
+    def _changed(self, range_: VersionRange, actions: Iterable[FileAction]) -> FileChanges:
+        if self._moves_columns(range_):
+            return _UNKNOWN
+        changes = file_changes(actions, range_.upto.version)
+        columns = {f.name.lower() for f in self._schema(range_, range_.upto.version)}
+        # a column of this name hides that of Spark
+        return replace(changes, named=False) if _FILE_METADATA in columns else changes
+
+    def _moves_columns(self, range_: VersionRange) -> bool:
+        """Whether a column has another name in the data files than it had, which changes rows."""
+        after, upto = range_.after.version, range_.upto.version
+        if range_.after == BEFORE_ALL or self._log.keeps_columns(range_.location, after, upto):
+            return False
+        now = self._log.table_schema(range_.location, upto, after=after)
+        if _PHYSICAL_NAME not in now:
+            return False
+        before = self._log.table_schema(range_.location, after)
+        if not before:
+            return True
+        names = dict(_physical_names(json.loads(now)))
+        return any(
+            names.get(path, name) != name for path, name in _physical_names(json.loads(before))
+        )
+
+
+def _physical_names(type_: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path of each column and field of a type, and its name in the data files."""
+    if not isinstance(type_, dict):
+        return
+    for field in type_.get("fields", ()):
+        name = f"{path}.{quote(field['name'].lower())}"
+        yield name, str(field.get("metadata", {}).get(_PHYSICAL_NAME, field["name"]))
+        yield from _physical_names(field["type"], name)
+    for part in ("elementType", "keyType", "valueType"):
+        yield from _physical_names(type_.get(part), f"{path}.{part}")
 
 
 def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:

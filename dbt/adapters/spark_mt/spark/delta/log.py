@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 
 
@@ -165,6 +164,19 @@ class DeltaLog:
             for name, adds, path, changes, rows in lines.collect()
         ]
 
+    def table_schema(self, location: str, version: int, *, after: int | None = None) -> str:
+        """Return the columns of a version as JSON; empty where no commit after another has them."""
+        first = min(self.versions(location), default=version) if after is None else after + 1
+        return str(self._description(location, first, version).get("schemaString", ""))
+
+    def _description(self, location: str, first: int, last: int) -> dict[str, Any]:
+        """Return the newest `metaData` of some commits; nothing where none has it."""
+        if first > last:
+            return {}
+        lines = self._between(location, first, last).where(_starts_with(_METADATA_PREFIX))
+        found = lines.orderBy("_metadata.file_path", ascending=False).limit(1).collect()
+        return dict(json.loads(found[0]["value"])["metaData"]) if found else {}
+
     def size(self, location: str, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - a job
         """As `TableLog.size`."""
         return None
@@ -175,11 +187,8 @@ class DeltaLog:
         if newest < 0:
             return ""
         first = max(0, newest - _COMMITS_WITH_ID + 1)
-        if not self._holds(location, first, newest):
-            first = newest
-        lines = self._between(location, first, newest).where(_starts_with(_METADATA_PREFIX))
-        last = lines.orderBy("_metadata.file_path", ascending=False).limit(1).collect()
-        return str(json.loads(last[0]["value"])["metaData"]["id"]) if last else ""
+        first = first if self._holds(location, first, newest) else newest
+        return str(self._description(location, first, newest).get("id", ""))
 
     def stamp(self, location: str, version: int) -> str:
         """Return what differs when another table's commit has a version; empty where none has."""
@@ -274,15 +283,18 @@ def _starts_with(prefix: str) -> str:
 def file_action(version: int, line: str) -> FileAction:
     """Return the action of a line of a commit."""
     ((kind, action),) = json.loads(line).items()
-    stats = json.loads(action.get("stats") or "{}")
-    changes, rows = action.get("dataChange", True), stats.get("numRecords")
-    return FileAction(version, action["path"], kind == "add", changes, rows)
+    rows = json.loads(action.get("stats") or "{}").get("numRecords")
+    return FileAction(version, action["path"], kind == "add", action.get("dataChange", True), rows)
 
 
 def parse_commit(version: int, line: str) -> Commit:
     """Return the commit of a `commitInfo` line."""
     info = json.loads(line)["commitInfo"]
-    metadata, problem = _metadata(info.get("userMetadata"))
+    metadata, problem = None, ""
+    try:
+        metadata = decode_commit(info.get("userMetadata"))
+    except UnreadableMetadataError as error:
+        problem = str(error)
     operation = str(info.get("operation", ""))
     metrics = info.get("operationMetrics") or {}
     restored = (info.get("operationParameters") or {}).get("version")
@@ -299,13 +311,6 @@ def parse_commit(version: int, line: str) -> Commit:
         restored=None if restored is None or effect is not CommitEffect.RESTORE else int(restored),
         changed=_changed(metrics),
     )
-
-
-def _metadata(metadata: str | None) -> tuple[CommitMetadata | None, str]:
-    try:
-        return decode_commit(metadata), ""
-    except UnreadableMetadataError as error:
-        return None, str(error)
 
 
 _MERGED = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
