@@ -20,6 +20,7 @@ from benchmarks import (
     manager_start,
     parsing,
     registry,
+    small,
     streams,
     streams_change,
     streams_lag,
@@ -64,7 +65,7 @@ MANAGER = (
     "manager-many",
 )
 IN_A_SHELL = ("parsing", "connect", "manager-start")
-PARTS = (*IN_A_SHELL, "builds", "registry", "incremental", *STREAMS, *MANAGER)
+PARTS = (*IN_A_SHELL, "builds", "registry", "small", "incremental", *STREAMS, *MANAGER)
 
 
 def main() -> int:
@@ -75,6 +76,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=builds.ROWS, help="rows that a build reads")
     for name, default, meaning in _SIZES:
         parser.add_argument(name, type=int, default=default, help=meaning)
+    parser.add_argument("--incremental", choices=("auto", "strict"), default="auto")
     parser.add_argument("--share", type=float, action="append", help="part of rows that change")
     parser.add_argument("--shape", choices=incremental.SHAPES, action="append", help="a query")
     arguments = parser.parse_args()
@@ -102,11 +104,14 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
         if "registry" in parts:
             progress("the registry …")
             measurements.append(registry.measure(spark, requested.samples))
+        if "small" in parts:
+            measurements += small.measure(spark, requested.samples)
         if "incremental" in parts:
             shares = requested.share or incremental.SHARES
             shapes = requested.shape or tuple(incremental.SHAPES)
             size = requested.incremental_rows, requested.samples
-            measurements += incremental.measure(spark, *size, shares, shapes)
+            option = requested.incremental
+            measurements += incremental.measure(spark, *size, shares, shapes, option)
         if set(parts) & set(STREAMS):
             measurements += run_streams(spark, parts, folder, requested)
         if set(parts) & set(MANAGER):

@@ -56,7 +56,12 @@ def load(spark: SparkSession, rows: int) -> None:
 
 
 def measure(
-    spark: SparkSession, rows: int, samples: int, shares: Sequence[float], shapes: Sequence[str]
+    spark: SparkSession,
+    rows: int,
+    samples: int,
+    shares: Sequence[float],
+    shapes: Sequence[str],
+    option: str,
 ) -> list[Measurement]:
     """Change the source and refresh every table, `samples` times for each share.
 
@@ -66,13 +71,14 @@ def measure(
         samples: How often each share is measured, after one round that is not counted.
         shares: Parts of the rows that change.
         shapes: Keys of `SHAPES`.
+        option: The tables' option `incremental`.
     """
     load(spark, rows)
     tables = MaterializedTables(spark)
     for place, shape in enumerate(shapes):
         progress(f"{shape}: first build …")
         tables.execute(
-            f"CREATE MATERIALIZED TABLE ours{place} WITH ('incremental' = 'auto') "
+            f"CREATE MATERIALIZED TABLE ours{place} WITH ('incremental' = '{option}') "
             f"FRESHNESS = INTERVAL '1' MINUTE REFRESH_MODE = CONTINUOUS AS {SHAPES[shape]}"
         )
         spark.sql(f"CREATE TABLE theirs{place} USING delta AS {SHAPES[shape]}")

@@ -248,8 +248,8 @@ _NOT_DERIVED = {
     "SMALL_SOURCES": "The sources have fewer than 500,000 rows: reading them all costs less.",
     "SHORT_RECOMPUTE": "The last recompute took less than 5 seconds.",
     "CHANGES_TOOK_LONGER": "The last refresh by changes took longer than the last recompute.",
-    "OLD_DURATION": "The last recompute was more than 20 refreshes ago, and refreshes by "
-    "changes are less than twice as fast.",
+    "OLD_DURATION": "The last recompute was the first build, or more than 20 refreshes ago, and "
+    "refreshes by changes are less than twice as fast.",
     "SMALL_CHANGE": "About how many rows of the sources changed, as their logs report.",
     "RULES": "Rules by which the change follows from those of the sources.",
     "INCOMPARABLE_TYPE": "A column has a type whose values Spark cannot compare, such as MAP.",

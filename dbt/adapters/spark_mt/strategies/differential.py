@@ -245,10 +245,9 @@ def slower(costs: Mapping[str, Cost]) -> Reason | None:
     if own.seconds is None or other.seconds is None or not is_known:
         return None
     if other.ago > REMEMBERED and own.seconds * _CLEARLY > other.seconds:
-        text = (
-            f"took {other.seconds:.1f} seconds {other.ago} refreshes ago, which is measured again"
-        )
-        return Reason("OLD_DURATION", "", f"the last recompute {text}")
+        why = f"it was the first build, or more than {REMEMBERED} refreshes ago"
+        text = f"the {other.seconds:.1f} seconds of the last recompute are measured again: {why}"
+        return Reason("OLD_DURATION", "", text)
     most = other.seconds * (_MARGIN if own.repeated else 1 / _MARGIN)
     durations = f"{own.seconds:.1f} seconds, and the last recompute {other.seconds:.1f}"
     longer = Reason("CHANGES_TOOK_LONGER", "", f"the last refresh by changes took {durations}")
