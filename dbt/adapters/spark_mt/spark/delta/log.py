@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.spark.driver_files import escaped
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -101,8 +101,13 @@ class DeltaLog:
         return self.commits([(location, version)]).get((location, version)) if held else None
 
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
-        """Return commits by (location, version), read in one job."""
+        """Return commits by (location, version), read in one job; without those that are gone."""
         keys = {commit_file(location, version): (location, version) for location, version in wanted}
+        with suppress_spark_errors(lambda failure: failure.is_missing_table):
+            return self._commits(keys)
+        return self._commits({path: key for path, key in keys.items() if self._holds(*key, key[1])})
+
+    def _commits(self, keys: Mapping[str, tuple[str, int]]) -> dict[tuple[str, int], Commit]:
         if not keys:
             return {}
         lines = (
@@ -112,11 +117,8 @@ class DeltaLog:
             .collect()
         )
         by_tail = {_tail(path): key for path, key in keys.items()}
-        return {
-            key: parse_commit(key[1], row[0])
-            for row in lines
-            if (key := by_tail.get(_tail(unquote(row[1])))) is not None
-        }
+        found = ((by_tail.get(_tail(unquote(path))), line) for line, path in lines)
+        return {key: parse_commit(key[1], line) for key, line in found if key is not None}
 
     def commit_times(self, location: str, versions: Iterable[int]) -> dict[int, int]:
         """Return when commits were made, as DESCRIBE HISTORY and TIMESTAMP AS OF show it.
@@ -360,7 +362,7 @@ class DriverLog(DeltaLog):
         """As `DeltaLog.newest`; the search begins at the version that it found before."""
         version = self._known.get(location, -1)
         if version < 0:
-            version = self._checkpointed(location)
+            version = int(self._last_checkpoint(location).get("version", 0))
         is_there = self._has(location, version)
         found = self._end(location, version) if is_there else super().newest(location)
         self._known[location] = found
@@ -401,9 +403,8 @@ class DriverLog(DeltaLog):
 
     def stamp(self, location: str, version: int) -> str:
         """As `DeltaLog.stamp`: when the commit's file was written, which costs no reading."""
-        written_ms = (
-            self._files.modified_ms(commit_file(location, version)) if version >= 0 else None
-        )
+        path = commit_file(location, version)
+        written_ms = self._files.modified_ms(path) if version >= 0 else None
         return "" if written_ms is None else str(written_ms)
 
     def file_actions(self, location: str, first: int, last: int) -> list[FileAction] | None:
@@ -478,10 +479,6 @@ class DriverLog(DeltaLog):
             found = self._last_checkpoint(location)
             return int(found["numOfAddFiles"]), int(found["sizeInBytes"])
         return None
-
-    def _checkpointed(self, location: str) -> int:
-        """Return the version of the newest checkpoint; 0 without one."""
-        return int(self._last_checkpoint(location).get("version", 0))
 
     def _last_checkpoint(self, location: str) -> dict[str, Any]:
         """Return what Delta notes of the newest checkpoint; nothing while it is being written.
