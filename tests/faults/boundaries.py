@@ -30,6 +30,8 @@ _WRITES = re.compile(
     r"|DELETE|UPDATE|MERGE|RESTORE|TRUNCATE)\b",
     re.IGNORECASE,
 )
+_SUMS = re.compile(r"(?:\s*\w+ )*\S*\bsums_")
+"""The beginning of a statement that changes a table with partial sums."""
 _TEMPORARY = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?TEMP", re.IGNORECASE)
 
 
@@ -39,7 +41,7 @@ class Boundary:
 
     Args:
         step: The step of the plan that it belongs to, empty for one outside of all steps.
-        effect: The first words of what is sent to Spark.
+        effect: The first words of what is sent to Spark, and whether it changes partial sums.
         turn: The how manieth side effect of this name in this step, from 1.
         side: `before` or `after`.
     """
@@ -127,7 +129,8 @@ def watched(
         return watch.around(effect, lambda: sql(self, query, *args, **named))
 
     def watched_save(self: Any, *args: Any, **named: Any) -> Any:
-        return watch.around("saveAsTable", lambda: save(self, *args, **named))
+        effect = f"saveAsTable{_suffix(str(args[0]))}"
+        return watch.around(effect, lambda: save(self, *args, **named))
 
     session_class.sql = watched_sql
     writer_class.saveAsTable = watched_save
@@ -143,4 +146,9 @@ def effect_of(query: str) -> str:
     if query.startswith(CREATE_PROBE) or _TEMPORARY.match(query):
         return ""
     found = _WRITES.match(query)
-    return found[1].upper() if found else ""
+    return found[1].upper() + _suffix(query) if found else ""
+
+
+def _suffix(text: str) -> str:
+    """Return words for a change of partial sums, none for one of any other table."""
+    return " of sums" if _SUMS.match(text) else ""

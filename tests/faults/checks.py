@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark.system_table import SCHEMA
 from tests.behaviour.spark import SparkTables
-from tests.functional.engine.oracle import MARK
+from tests.functional.engine.oracle import MARK, fenced_commits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +64,19 @@ def rows_now(session: SparkSession) -> Rows | None:
     if not session.catalog.tableExists("t"):
         return None
     return sorted(tuple(row) for row in session.table("t").collect())
+
+
+def strategy_of(tables: MaterializedTables) -> str:
+    """Return how the newest rows of the table `t` were computed, by their commit."""
+    return str(fenced_commits(tables, "t")[0]["refresh"]["strategy"])
+
+
+def sums_tables(session: SparkSession) -> list[str]:
+    """Return the tables with partial sums, of all materialized tables."""
+    if not session.catalog.databaseExists(SCHEMA):
+        return []
+    rows = session.sql(f"SHOW TABLES IN {SCHEMA} LIKE 'sums_*'").collect()
+    return [row["tableName"] for row in rows]
 
 
 def attempt(tables: MaterializedTables, statement: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.strategies.strategy import DIFFERENTIAL
 from tests.faults.checks import (
     NOT_FOUND,
     assert_history,
@@ -14,6 +15,8 @@ from tests.faults.checks import (
     attempt,
     look,
     rows_now,
+    strategy_of,
+    sums_tables,
 )
 
 if TYPE_CHECKING:
@@ -78,6 +81,11 @@ class Scene:
         old = rows_now(self.session)
         run(schema)
         leads = Leads(old, look(self.tables(), schema))
+        if self.case.strategy:
+            assert strategy_of(self.tables()) == self.case.strategy
+        if leads.new:
+            self._follow("undisturbed")
+            assert_history(self.tables())
         self.clear(schema)
         return leads
 
@@ -99,10 +107,21 @@ class Scene:
         names = frozenset({"t"} if leads.new else ())
         assert tables.names(schema) == names, done
         if leads.new:
+            self._follow(done)
             assert_history(tables)
         self.clear(schema)
+
+    def _follow(self, done: str) -> None:
+        """Change the sources some more: partial sums that are wrong now would show in the rows."""
+        for change in self.case.later:
+            tables = self.tables()
+            tables.sql(change)
+            assert attempt(tables, "ALTER MATERIALIZED TABLE t REFRESH") == "", done
+            assert strategy_of(tables) == DIFFERENTIAL, done
+        assert len(sums_tables(self.session)) == self.case.sums or not self.case.later, done
 
     def clear(self, schema: str) -> None:
         """Drop everything, and find nothing left."""
         assert_nothing_is_left(self.tables(), schema, self._warehouse / f"{schema}.db")
+        assert sums_tables(self.session) == []
         self.session.sql(f"DROP SCHEMA {schema} CASCADE")

@@ -98,7 +98,11 @@ class KeptRows:
     def _checkpoint(self, query: str) -> DataFrame:
         """Return the rows of a query, which the first job that reads all of them computes."""
         frame: Any = self._spark.sql(query).localCheckpoint(eager=False)
-        if not is_connect(self._spark):
+        if is_connect(self._spark):
+            # PySpark 4.2 assigns it to the active session, whatever session computes it; the
+            # server knows it in this session only, and frees it with the relation.
+            frame._session = frame._plan._spark_session = self._spark  # noqa: SLF001 - no public way
+        else:
             self._held.append(frame._jdf.logicalPlan().rdd())  # noqa: SLF001 - no public way
         found: DataFrame = frame
         return found
