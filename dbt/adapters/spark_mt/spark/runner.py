@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial, singledispatchmethod
 from typing import TYPE_CHECKING
@@ -56,7 +56,7 @@ from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, suppr
 from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
-    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
     from dbt.adapters.spark_mt.spark.streams.runner import StreamParts
     from dbt.adapters.spark_mt.spark.writer import ContentWriter
@@ -209,9 +209,8 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: Release) -> StepResult:
-        self._commit_no_rows(step.name, _metadata(step))
-        with self._sessions.open() as session:
-            self._sums.remove(session.spark, step.name.catalog, step.table_id)
+        with self._removing_sums(step.name, step.table_id):
+            self._commit_no_rows(step.name, _metadata(step))
         return StepResult()
 
     def _commit_no_rows(
@@ -327,13 +326,26 @@ class SparkStepRunner:
 
     @_run.register
     def _(self, step: DropTable) -> StepResult:
-        with self._sessions.open() as session:
+        with self._removing_sums(step.name, step.table_id) as session:
             session.spark.sql(f"DROP TABLE IF EXISTS {step.name.sql}")
-            if step.table_id:
-                self._sums.remove(session.spark, step.name.catalog, step.table_id)
         if self._streams is not None and step.table_id:
             self._streams.checkpoints.remove_others(step.table_id)
         return StepResult()
+
+    @contextmanager
+    def _removing_sums(self, name: TableName, table_id: str) -> Iterator[PrivateSession]:
+        """Remove the partial sums of a table whose end the block commits.
+
+        They go before that commit: nothing finds those that a killed statement would leave after
+        it. A refresh in parallel may store them again before the commit, so they go after it, too.
+        """
+        with self._sessions.open() as session:
+            remove = partial(self._sums.remove, session.spark, name.catalog, table_id)
+            if table_id:
+                remove()
+            yield session
+            if table_id:
+                remove()
 
     @_run.register
     def _(self, step: Unregister) -> StepResult:
