@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.spark import result_changes
 from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
 from dbt.adapters.spark_mt.spark.result_changes import ResultChanges, TableChange
+from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
 from dbt.adapters.spark_mt.spark.writer import ContentWriter
 from dbt.adapters.spark_mt.strategies import differential
 from tests.functional.engine.oracle import (
@@ -459,3 +460,35 @@ def test_partial_sums_that_are_ahead_gone_or_changed_by_others(tables, monkeypat
     outcome(tables, f"ALTER MATERIALIZED TABLE t AS {SUMS['nullable sum']} HAVING sum(v) > 3")
     refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 9")
     assert len(sums(tables)) == 1
+
+
+@pytest.mark.usefixtures("without_others")
+def test_of_two_refreshes_one_changes_the_partial_sums(tables, monkeypatch):
+    """A commit between their reads, such as one of OPTIMIZE, does not let both of them do it."""
+    create(tables, SUMS["nullable sum"])
+    refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 3")
+    (name,) = sums(tables)
+    first: list[tuple[Any, dict[str, Any]]] = []
+    is_second_here = []
+    apply = SumsTables.apply
+
+    def in_parallel(*args: Any, **named: Any) -> None:
+        if first and is_second_here:
+            apply(*args, **named)
+        elif first:
+            is_second_here.append(True)
+            apply(*first[0][0], **first[0][1])
+            apply(*args, **named)
+        else:
+            first.append((args, named))
+            stored = f"materialized_table_system.{name}"
+            tables.sql(f"ALTER TABLE {stored} SET TBLPROPERTIES ('a' = 'b')")
+            tables.sql("UPDATE f SET v = v - 1 WHERE id = 4")
+            MaterializedTables(tables._spark).refresh("t")
+
+    tables.sql("UPDATE f SET v = v + 1 WHERE id = 4")
+    with monkeypatch.context() as patch:
+        patch.setattr(SumsTables, "apply", in_parallel)
+        tables.refresh("t")
+    assert is_second_here
+    refreshed(tables, "UPDATE f SET v = v + 1 WHERE id = 18")

@@ -55,6 +55,7 @@ class StoredSums:
         table: Where they are.
         keys: Its columns that name a group.
         version: Of that table.
+        seq: The number of its newest commit that has one.
         positions: Up to where they reflect the sources.
         types: The types of the columns.
     """
@@ -62,6 +63,7 @@ class StoredSums:
     table: TableColumns
     keys: tuple[str, ...]
     version: int
+    seq: int
     positions: Positions
     types: Mapping[str, str]
 
@@ -102,7 +104,8 @@ class SumsTables:
         if not _are_exact(sums, types, step):
             return None
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
-        return StoredSums(table, sums.keys, newest, ours.metadata.positions, types)
+        seq, positions = ours.metadata.seq, ours.metadata.positions
+        return StoredSums(table, sums.keys, newest, seq, positions, types)
 
     def _newest(self, name: TableName) -> tuple[str, int]:
         """Return where a table lives now, and its newest version; nothing and -1 for none."""
@@ -134,10 +137,11 @@ class SumsTables:
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
         _, newest = self._newest(name)
         write = partial(self._tables.replace, spark, name, query, by_row=True)
-        version = self._commit(spark, step, newest, write)
+        seq = newest + 1  # no commit of the table has a higher number
+        version = self._commit(spark, step, seq, write)
         self._details.forget(name)
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
-        return StoredSums(table, sums.keys, version, step.run.positions, types)
+        return StoredSums(table, sums.keys, version, seq, step.run.positions, types)
 
     def apply(
         self,
@@ -171,7 +175,7 @@ class SumsTables:
             write = partial(self._tables.apply_changes, spark, table, added, removed)
         else:
             write = partial(self._tables.append, spark, table.name, added)
-        self._commit(spark, step, stored.version, write)
+        self._commit(spark, step, stored.seq + 1, write)
 
     def move(self, session: PrivateSession, step: ApplyChanges) -> None:
         """Let the sums of a table, if it has any, reflect sources whose rows did not change."""
@@ -184,13 +188,16 @@ class SumsTables:
         self,
         spark: SparkSession,
         step: ApplyChanges,
-        version: int,
+        seq: int,
         write: Callable[[], object],
     ) -> int:
-        """Make a commit that only one of several refreshes can make after a version."""
-        metadata = encode_commit(_metadata(step, version + 1))
+        """Make a commit that only one of several refreshes can make with this number.
+
+        The number does not follow from the version: commits of maintenance have none.
+        """
+        metadata = encode_commit(_metadata(step, seq))
         with explaining_conflicts(step.definition.name):
-            found = self._tables.commit(spark, metadata, version + 1, write)
+            found = self._tables.commit(spark, metadata, seq, write)
         if found is None:
             raise CommitConflictError(table=step.definition.name)
         return found
