@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from dbt.adapters.spark_mt.spark import kept_rows
 from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
 from dbt.adapters.spark_mt.spark.result_changes import sums_pay
+
+
+ACTIVE = object()
+"""The session to which PySpark assigns what a Connect server keeps."""
 
 
 class Conf(dict):
@@ -21,12 +27,14 @@ class Frame:
 
     def __init__(self, session):
         self.session = session
+        self._session, self._plan = ACTIVE, SimpleNamespace(_spark_session=ACTIVE)
 
     def localCheckpoint(self, eager):  # noqa: N802 - of PySpark
         assert not eager
         return self
 
     def persist(self):
+        assert self._session is self._plan._spark_session is self.session
         self.session.log.append("persist")
         return self
 
