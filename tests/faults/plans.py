@@ -82,7 +82,7 @@ PLANS = {name: _of(name) for name in CASES} | {
     ),
 }
 
-_REFRESH = "ALTER MATERIALIZED TABLE t REFRESH"
+REFRESH = "ALTER MATERIALIZED TABLE t REFRESH"
 _STRICT = "t WITH ('incremental' = 'strict') FRESHNESS = INTERVAL '1' MINUTE"
 """Rows are computed from changes although the sources are small."""
 _PAD = "concat_ws('', transform(sequence(1, 8), n -> sha2(concat_ws(' ', id, n), 256)))"
@@ -91,7 +91,7 @@ _JOINED = (
     "SELECT name, count(*) AS n, sum(v) AS s FROM facts AS f JOIN names AS g ON f.k = g.k "
     "GROUP BY name"
 )
-_SUMMED = "SELECT k, sum(v) AS s, avg(v) AS m FROM facts GROUP BY k"
+SUMMED = "SELECT k, sum(v) AS s, avg(v) AS m FROM facts GROUP BY k"
 _CHANGED = "SELECT k, sum(v) AS s, avg(v) AS m FROM facts WHERE id < 300 GROUP BY k"
 _WITHOUT_SUMS = "SELECT k, sum(v) AS s, max(v) AS m FROM facts GROUP BY k"
 _FACTS = (
@@ -127,27 +127,27 @@ def _incremental(query: str, *more: str, pad: str = _PAD) -> tuple[str, ...]:
 
 def _with_sums(statement: str, again: str = "", **more: Any) -> Case:
     """Return a case of a table whose partial sums are stored, and whose sources moved since."""
-    before = _incremental(_SUMMED, _FACTS[0], _REFRESH, *_FACTS)
+    before = _incremental(SUMMED, _FACTS[0], REFRESH, *_FACTS)
     return Case(before, statement, again or statement, **more)
 
 
 PLANS |= {
     "refresh join by changes": Case(
         _incremental(_JOINED, *_FACTS, _NAMES, pad="''"),
-        _REFRESH,
-        _REFRESH,
+        REFRESH,
+        REFRESH,
         strategy=DIFFERENTIAL,
         later=(_LATER,),
     ),
     "build partial sums": Case(
-        _incremental(_SUMMED, *_FACTS),
-        _REFRESH,
-        _REFRESH,
+        _incremental(SUMMED, *_FACTS),
+        REFRESH,
+        REFRESH,
         strategy=DIFFERENTIAL,
         later=(_LATER,),
         sums=1,
     ),
-    "refresh partial sums": _with_sums(_REFRESH, strategy=DIFFERENTIAL, later=(_LATER,), sums=1),
+    "refresh partial sums": _with_sums(REFRESH, strategy=DIFFERENTIAL, later=(_LATER,), sums=1),
     "alter with partial sums": _with_sums(
         f"CREATE OR ALTER MATERIALIZED TABLE {_STRICT} AS {_CHANGED}",
         later=(_LATER,),
