@@ -10,7 +10,7 @@ from tests.faults.test_kills import kills_of
 from tests.faults.victims import record, run_and_die
 
 KILLS = 2
-SAMPLE = ("create", "alter content", "refresh", "drop")
+SAMPLE = ("create", "alter content", "refresh", "drop", "refresh partial sums")
 
 
 @pytest.mark.parametrize("name", SAMPLE)

@@ -10,7 +10,6 @@ from dbt.adapters.spark_mt.spark import kept_rows
 from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
 from dbt.adapters.spark_mt.spark.result_changes import sums_pay
 
-
 ACTIVE = object()
 """The session to which PySpark assigns what a Connect server keeps."""
 
