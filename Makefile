@@ -29,8 +29,8 @@ test: setup ## all tests that CI runs
 unit: setup ## the fast tests, no JVM
 	@tools/test.sh -- tests/unit
 
-incremental: setup ## changes of query results against a recompute, in DuckDB; INCREMENTAL_CASES, INCREMENTAL_SEED=…
-	@tools/test.sh -- tests/incremental/
+incremental: setup ## changes of query results against a recompute, in DuckDB and on Spark; INCREMENTAL_CASES, INCREMENTAL_SEED=…
+	@tools/test.sh -- $(sort $(wildcard tests/incremental/test_*.py)) tests/incremental/spark/
 
 functional: setup ## the tests on real Spark and Delta
 	@tools/test.sh -m "not conformance" -- $(functional_suites)
