@@ -81,7 +81,10 @@ def changes_of_tpch(choice, columns, rows):
     """RF1 adds orders with their lines, RF2 removes some; both change other tables too."""
     made = [new_order(choice, number, columns) for number in range(101, 106)]
     stock = [row(choice, columns["partsupp"]) for _ in range(6)]
-    gone = [f"({part}, {supplier})" for part, supplier, *_ in (*rows["partsupp"][:5], stock[0])]
+    gone = " OR ".join(
+        f"(ps_partkey = {part} AND ps_suppkey = {supplier})"
+        for part, supplier, *_ in (*rows["partsupp"][:5], stock[0])
+    )
 
     def updates(**numbers):
         keys = {"lineitem": 4, "partsupp": 2}
@@ -100,7 +103,7 @@ def changes_of_tpch(choice, columns, rows):
         "delete": [
             "DELETE FROM lineitem WHERE l_orderkey IN (1, 2, 3, 4, 101)",
             "DELETE FROM orders WHERE o_orderkey IN (1, 2, 3, 4, 101)",
-            f"DELETE FROM partsupp WHERE (ps_partkey, ps_suppkey) IN ({', '.join(gone)})",
+            f"DELETE FROM partsupp WHERE {gone}",
             *updates(region=1),
         ],
         "update": updates(lineitem=8, partsupp=4, customer=3, part=2, supplier=2, nation=1),
