@@ -9,7 +9,7 @@ from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.context import DeferredRows
 from dbt.adapters.spark_mt.execution.environment import FULL_CHECK_MS
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.refresh import Refreshes
+from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostPolicy
 from dbt.adapters.spark_mt.hosting.turns import TurnGivenUpError
 from dbt.adapters.spark_mt.resolution.settings import Settings
@@ -434,4 +434,55 @@ def test_a_failed_compaction_fails_no_refresh(world, caplog):
     commits(world, table, 1)
     assert (table.progress.failures, table.progress.phase) == (0, HostPhase.FOLLOWING)
     assert "was not compacted" in caplog.text
+    assert_equals_query(tables)
+
+
+def paced(world, name):
+    environment = replace(world.tables.environment, settings=Settings)
+    return HostedTable(world.tables.name(name), environment, Refreshes(environment))
+
+
+def test_a_table_that_is_refreshed_fast_looks_less_often(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables, SUMS, clauses="FRESHNESS = INTERVAL '100' SECOND")
+    table, pauses = paced(world, "t"), []
+    for key in range(4, 10):
+        tables.append("events", [(key, 1, 4)])
+        pauses.append(table.tick())
+    assert pauses == [50_000] * 4 + [90_000] * 2
+
+
+def test_a_table_over_a_table_leaves_it_its_freshness(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables, clauses="FRESHNESS = INTERVAL '30' SECOND")
+    query = "SELECT k, count(DISTINCT v) AS n FROM t GROUP BY k"
+    tables.learn(query, "k INT; n BIGINT", lambda rows: [(1, len(rows["t"]))])
+    tables.execute(
+        "CREATE MATERIALIZED TABLE over FRESHNESS = INTERVAL '100' SECOND "
+        f"REFRESH_MODE = CONTINUOUS AS {query}"
+    )
+    table, pauses = paced(world, "over"), []
+    for key in range(4, 10):
+        tables.append("events", [(key, 1, 4)])
+        Refreshes(tables.environment).carry_out(tables.name("t"), RequestedRefresh())
+        pauses.append(table.tick())
+    assert pauses == [50_000] * 4 + [60_000] * 2
+
+
+def test_a_stream_is_started_again_with_a_longer_interval(world):
+    tables = world.tables
+    prepare(tables)
+    create(tables, clauses="FRESHNESS = INTERVAL '100' SECOND")
+    table = paced(world, "t")
+    for key in range(4, 30):
+        tables.append("events", [(key, 1, 4)])
+        table.tick()
+        world.streams.run_batches()
+        world.pass_time(100)
+    assert [stream._task.every_ms for stream in world.streams.started] == [50_000, 90_000]
+    table.tick()
+    assert table.progress.failures == 0
+    assert_each_row_once(tables)
     assert_equals_query(tables)

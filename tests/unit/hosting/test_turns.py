@@ -8,7 +8,7 @@ from threading import Event, Thread
 
 import pytest
 
-from dbt.adapters.spark_mt.hosting.turns import LONG_MS, TurnGivenUpError, Turns
+from dbt.adapters.spark_mt.hosting.turns import LONG_MS, Pace, TurnGivenUpError, Turns, differs
 
 PATIENCE_S = 30
 
@@ -125,3 +125,46 @@ def test_what_waits_does_not_begin_when_its_host_stops(world):
         raise AssertionError
     world.end("a")
     world.begins("c")
+
+
+def pace(*took):
+    found = Pace()
+    for each in took:
+        found.took(each)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("took", "inputs", "every"),
+    [
+        ((), 0, 15_000),
+        ((100, 100, 100), 0, 15_000),
+        ((2_000,) * 4, 0, 23_000),
+        ((2_000, 100, 100, 100), 0, 23_000),
+        ((6_000, *(1_000,) * 7), 0, 15_000),
+        ((6_000, *(1_000,) * 8), 0, 25_000),
+        ((60_000,) * 4, 0, 15_000),
+        ((-5,) * 4, 0, 27_000),
+        ((2_000,) * 4, 10_000, 13_000),
+        ((2_000,) * 4, 60_000, 7_500),
+        ((2_000,) * 3, 10_000, 15_000),
+    ],
+)
+def test_a_table_checks_as_seldom_as_its_freshness_permits(took, inputs, every):
+    assert pace(*took).interval_ms(30_000, inputs) == every
+
+
+@pytest.mark.parametrize("took", [0, 500, 2_000, 6_000])
+@pytest.mark.parametrize("freshness", [30_000, 60_000, 3_600_000])
+def test_a_change_is_there_before_the_table_is_late(took, freshness):
+    """It came when a refresh had begun; the next one begins an interval after that one."""
+    every = pace(*(took,) * 4).interval_ms(freshness)
+    assert took + every + took <= freshness
+
+
+@pytest.mark.parametrize(
+    ("every", "wanted", "starts_again"),
+    [(10, 10, False), (10, 12, False), (10, 13, True), (10, 8, False), (10, 7, True)],
+)
+def test_a_stream_is_started_again_with_an_interval_far_from_its_own(every, wanted, starts_again):
+    assert differs(every, wanted) is starts_again

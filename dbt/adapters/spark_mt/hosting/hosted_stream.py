@@ -47,12 +47,13 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class NewBatches:
-    """The commits of a stream since the last call of `take`."""
+    """The commits of a stream since the last call of `take`; the newest one took `took_ms`."""
 
     positions: Positions | None
     batches: int
     rows: int
     committed_at_ms: int
+    took_ms: int
 
 
 class HostedStream:
@@ -107,8 +108,13 @@ class HostedStream:
         self._taken = done
         self._deferred.progressed(self._running_job(self._env.now_ms()), self._registration(done))
         batches, rows = (before.batches, before.rows) if before else (0, 0)
+        last = done.table.last_refresh
         return NewBatches(
-            done.table.positions, done.batches - batches, done.rows - rows, done.committed_at_ms
+            positions=done.table.positions,
+            batches=done.batches - batches,
+            rows=done.rows - rows,
+            committed_at_ms=done.committed_at_ms,
+            took_ms=done.committed_at_ms - last.started_at_ms if last else 0,
         )
 
     def conflict(self) -> Conflict:

@@ -32,7 +32,7 @@ from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh, stream_tas
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
 from dbt.adapters.spark_mt.hosting.hosted_stream import Conflict, HostedStream
-from dbt.adapters.spark_mt.hosting.turns import TurnGivenUpError, Turns
+from dbt.adapters.spark_mt.hosting.turns import Pace, TurnGivenUpError, Turns, differs
 from dbt.adapters.spark_mt.planning.steps import HOSTED
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.strategies.strategy import STREAM, Refusal, Request
@@ -215,6 +215,7 @@ class HostedTable:
         turns: Turns | None = None,
     ) -> None:
         self._turns = turns or Turns(1, environment.now_ms)
+        self._pace = Pace()
         self._leaves = False
         self._name = name
         self._env = environment
@@ -227,6 +228,7 @@ class HostedTable:
         self._compacted = 0
         self._looked_at_log_ms = 0
         self._every_ms = 0
+        self._inputs_ms = 0
         self._watch_ms = min(max(_WATCH_MS, policy.look), _LONGEST_WATCH_MS)
         self.progress = HostProgress(str(name))
 
@@ -301,9 +303,10 @@ class HostedTable:
 
     def _follow(self, table: StoredTable) -> int:
         """Start a stream, or refresh where no stream can be started."""
-        every_ms = self._every_ms = self._trigger_ms(table.definition)
         analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
         raise_if_unfit(self._env, table, analyzed)
+        self._inputs_ms = self._oldest_inputs_ms(AnalyzedTable(table, analyzed))
+        every_ms = self._every_ms = self._trigger_ms(table.definition)
         run = self._env.run(HOSTED, analyzed, table.definition.resolved, table.definition.baseline)
         no_streams = () if self._env.streams else (_NO_STREAMS,)
         run = chosen(self._env, table, analyzed, run, Request.HOST, no_streams)
@@ -331,12 +334,14 @@ class HostedTable:
         """Bring the table up to date in one commit, over whatever happened to the sources."""
         freshness = analyzed_table.table.definition.resolved.freshness
         due_ms = self.progress.looked_at_ms + freshness.seconds * 1000
+        began_ms = self._env.now_ms()
         with self._turns.turn(due_ms, lambda: self._leaves):
             looked_at_ms = self._env.now_ms()
             requested = RequestedRefresh(trigger=HOSTED)
             outcome = self._refreshes.carry_out(self._name, requested, analyzed_table)
         self._must_refresh = False
         if outcome.status is RefreshResult.REFRESHED:
+            self._pace.took(self._env.now_ms() - began_ms)
             done, found = self.progress, self._env.store.find(self._name)
             self._note(
                 batches=done.batches + 1,
@@ -353,6 +358,8 @@ class HostedTable:
     def _watched(self, stream: HostedStream) -> int:
         """Watch a running stream; return the pause until the next tick."""
         if (batch := stream.take()) is not None:
+            self._pace.took(batch.took_ms)
+            self._every_ms = self._trigger_ms(stream.task.table.definition)
             done = self.progress
             self._note(
                 positions=batch.positions,
@@ -374,6 +381,9 @@ class HostedTable:
 
     def _is_interrupted(self, stream: HostedStream) -> bool:
         """Stop a stream between two batches where something else comes first."""
+        if differs(stream.task.every_ms or 0, self._every_ms):
+            self._stop_stream()
+            return True
         if self._is_compaction_due():
             self._stop_stream()
             self._compact(stream.task.table.definition.table_id)
@@ -431,13 +441,22 @@ class HostedTable:
             self._stream = None
 
     def _trigger_ms(self, definition: StoredDefinition) -> int:
-        """Half of the freshness, unless table, session or run options have another value."""
+        """By the pace of the table, unless table, session or run options have another value."""
         resolved = definition.resolved
         options = {**dict(resolved.declared.options), **dict(definition.run_options)}
         own = read_options(tuple(options.items())).trigger_interval
         interval = own or self._env.settings().trigger_interval
-        seconds = interval.total_seconds() if interval else resolved.freshness.seconds / 2
-        return max(1, int(min(seconds, LONGEST_SECONDS) * 1000))
+        if interval:
+            return max(1, int(min(interval.total_seconds(), LONGEST_SECONDS) * 1000))
+        freshness_ms = min(resolved.freshness.seconds, LONGEST_SECONDS) * 1000
+        return max(1, self._pace.interval_ms(freshness_ms, self._inputs_ms))
+
+    def _oldest_inputs_ms(self, analyzed_table: AnalyzedTable) -> int:
+        """Return the longest freshness of the materialized tables that the query reads."""
+        sources = analyzed_table.analyzed.sources
+        found = (self._env.store.find(each.name) for each in sources if each.has_positions)
+        fresh = (t.definition.resolved.freshness for t in found if isinstance(t, StoredTable))
+        return 1000 * max((freshness.seconds for freshness in fresh), default=0)
 
     def _note(self, **changes: object) -> None:
         self.progress = replace(self.progress, **changes)  # type: ignore[arg-type]

@@ -249,7 +249,8 @@ OPTIONS: tuple[OptionDoc, ...] = (
     OptionDoc(
         TRIGGER_INTERVAL,
         "duration, such as 30 s",
-        "How often a continuous refresh looks for changes; half of the freshness by default.",
+        "How often a continuous refresh looks for changes; by default as seldom as the freshness "
+        "and the duration of the last refreshes permit. docs/hosting.md describes it.",
     ),
     OptionDoc(
         WATERMARK,

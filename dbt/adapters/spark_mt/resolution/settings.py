@@ -133,7 +133,8 @@ class Settings:
         default_start_mode: For an omitted START_MODE.
         enricher: The name of the enricher, or `module:Class`.
         checkpoint_location: Root of the checkpoints; None for a place under the warehouse.
-        trigger_interval: How often CONTINUOUS checks for changes; None for half of the freshness.
+        trigger_interval: How often CONTINUOUS checks for changes; None for as seldom as the
+            freshness permits.
         scheduler: The name of the workflow scheduler for FULL.
         process_functions: Registered process functions: names, each with `module:function`.
         single_driver: Whether one Spark driver only writes the tables of the warehouse.
@@ -253,8 +254,9 @@ SETTINGS: tuple[SettingDoc, ...] = (
     SettingDoc(
         PREFIX + "continuous.trigger-interval",
         "trigger_interval",
-        "freshness / 2",
-        "How often a continuous refresh looks for changes. A table's option "
+        "by the freshness",
+        "How often a continuous refresh looks for changes: by default as seldom as the freshness "
+        "and the duration of the last refreshes permit. A table's option "
         "`continuous.trigger-interval` wins over it.",
         _positive,
     ),
