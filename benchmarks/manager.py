@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.app import RunningManager
 
 _NEVER_MS = 10**12
+_MINUTE_S = 60
 _ROWS_A_COMMIT = 250
 _SCHEMA = "managed"
 
@@ -177,6 +178,53 @@ def cpu_seconds() -> tuple[float, float]:
     """Seconds of a core that this process and its JVM have used, each."""
     own, *jvms = (_seconds(Path(f"/proc/{pid}/stat")) for pid in _processes())
     return own, sum(jvms)
+
+
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """Cores that a manager used.
+
+    Args:
+        jvm: Its JVM.
+        compilers: What of these its compilers used: it ends when all hot code is compiled.
+        python: Its Python process.
+        last_minute: JVM and Python together, in the last whole minute.
+    """
+
+    jvm: float
+    compilers: float
+    python: float
+    last_minute: float
+
+    def measurements(self, what: str, most_of_jvm: float | None = None) -> list[Measurement]:
+        """Return them for the report."""
+        found = {
+            "cores of the JVM": (self.jvm, most_of_jvm),
+            "… of these its compilers": (self.compilers, None),
+            "cores of Python": (self.python, None),
+            "cores in the last minute": (self.last_minute, None),
+        }
+        return [
+            Measurement(f"{what}: {name}", (cores,), most_seconds=most, unit="cores")
+            for name, (cores, most) in found.items()
+        ]
+
+
+def observed_cores(seconds: int) -> Cores:
+    """Wait, report every minute what was used in it, and return what was used in all."""
+    began, first, compiled = time.monotonic(), cpu_seconds(), compiler_seconds()
+    last_at, last, minute = began, first, 0.0
+    while (left := began + seconds - time.monotonic()) > 0:
+        time.sleep(min(_MINUTE_S, left))
+        now, used_now = time.monotonic(), cpu_seconds()
+        python, jvm = ((n - b) / (now - last_at) for n, b in zip(used_now, last, strict=True))
+        if left >= _MINUTE_S or not minute:
+            minute = python + jvm
+        progress(f"  cores: Python {python:.3f}, JVM {jvm:.3f}")
+        last_at, last = now, used_now
+    passed = last_at - began
+    python, jvm = ((n - b) / passed for n, b in zip(last, first, strict=True))
+    return Cores(jvm, (compiler_seconds() - compiled) / passed, python, minute)
 
 
 def compiler_seconds() -> float:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.manager import compiler_seconds, cpu_seconds, until
+from benchmarks.manager import observed_cores, until
 from benchmarks.report import Measurement, progress
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.manager.app import Identity, assemble
@@ -156,23 +156,19 @@ def _measured(
         for process in processes:
             process.start()
         time.sleep(_SETTLE_S)
-        began, first, compiled = time.time(), cpu_seconds(), compiler_seconds()
-        time.sleep(seconds)
-        ended, last = time.time(), cpu_seconds()
-        compilers = (compiler_seconds() - compiled) / (ended - began)
+        began = time.time()
+        cores = observed_cores(seconds)
+        ended = time.time()
     finally:
         stop.set()
         facts = list(_drained(written)), list(_drained(seen))
         for process in processes:
             process.join(_PATIENCE_S)
         running.stop(60)
-    python, jvm = ((n - b) / (ended - began) for n, b in zip(last, first, strict=True))
     what = f"{len(tables)} tables that follow growing sources"
     return [
         *_lags(tables, facts[0], facts[1], began, ended),
-        Measurement(f"{what}: cores of the JVM", (jvm,), most_seconds=most_cores, unit="cores"),
-        Measurement(f"{what}: … of these its compilers", (compilers,), unit="cores"),
-        Measurement(f"{what}: cores of Python", (python,), unit="cores"),
+        *cores.measurements(what, most_cores),
         *_sizes({name: directory for name, (directory, _) in followed.items()}),
     ]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
-from benchmarks.manager import compiler_seconds, cpu_seconds, until
+from benchmarks.manager import Cores, observed_cores, until
 from benchmarks.report import Measurement, progress
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.manager.app import Identity, assemble
@@ -26,7 +26,6 @@ _SETTLE_S = 240
 _PATIENCE_S = 600
 _MOST_CORES = 0.05
 _MOST_COMMITS = 2.0
-_PERIOD_S = 60
 _LATE = "WITH ('watermark' = 'ts DELAY OF INTERVAL 1 MINUTE') "
 _HALF, _ONE, _TWO = (
     f"FRESHNESS = INTERVAL {each} " for each in ("'30' SECOND", "'1' MINUTE", "'2' MINUTE")
@@ -61,17 +60,13 @@ class Rest:
     """What a manager used while its sources did not change.
 
     Args:
-        jvm: Cores of the JVM.
-        compilers: What of these its compilers used: it ends when all hot code is compiled.
-        python: Cores of Python.
+        cores: What it used of the machine.
         commits: Commits a minute in the system tables.
         versions: Commit files in their logs at the end.
         files: All files below their directories at the end.
     """
 
-    jvm: float
-    compilers: float
-    python: float
+    cores: Cores
     commits: float
     versions: int
     files: int
@@ -171,24 +166,14 @@ def _observed(spark: SparkSession, seconds: int) -> Rest:
     """Look on after a while, and say every minute what was used in it."""
     time.sleep(_SETTLE_S)
     first_version, _ = _held(spark)
-    began, first, compiled = time.monotonic(), cpu_seconds(), compiler_seconds()
-    last_at, last = began, first
-    while (left := began + seconds - time.monotonic()) > 0:
-        time.sleep(min(_PERIOD_S, left))
-        now, used = time.monotonic(), cpu_seconds()
-        cores = [(n - b) / (now - last_at) for n, b in zip(used, last, strict=True)]
-        progress("  cores: Python {:.3f}, JVM {:.3f}".format(*cores))
-        last_at, last = now, used
-    passed = last_at - began
+    began = time.monotonic()
+    cores = observed_cores(seconds)
+    passed = time.monotonic() - began
     version, files = _held(spark)
     commits = {name: version[name] - first_version.get(name, -1) for name in version}
     progress(f"  commits in {passed:.0f} s: {commits}; files: {files}")
-    compilers = (compiler_seconds() - compiled) / passed
-    python, jvm = ((n - b) / passed for n, b in zip(last, first, strict=True))
     versions = sum(len(list(each.glob("_delta_log/*.json"))) for each in _directories(spark))
-    return Rest(
-        jvm, compilers, python, 60 * sum(commits.values()) / passed, versions, sum(files.values())
-    )
+    return Rest(cores, 60 * sum(commits.values()) / passed, versions, sum(files.values()))
 
 
 def _held(spark: SparkSession) -> tuple[dict[str, int], dict[str, int]]:
@@ -208,13 +193,10 @@ def _directories(spark: SparkSession) -> list[Path]:
 
 
 def _measured(what: str, used: Rest) -> list[Measurement]:
+    cores = used.cores.jvm + used.cores.python
     return [
-        Measurement(f"{what}: cores of the JVM", (used.jvm,), unit="cores"),
-        Measurement(f"{what}: … of these its compilers", (used.compilers,), unit="cores"),
-        Measurement(f"{what}: cores of Python", (used.python,), unit="cores"),
-        Measurement(
-            f"{what}: cores", (used.jvm + used.python,), most_seconds=_MOST_CORES, unit="cores"
-        ),
+        *used.cores.measurements(what),
+        Measurement(f"{what}: cores", (cores,), most_seconds=_MOST_CORES, unit="cores"),
         Measurement(
             f"{what}: commits a minute in system tables",
             (used.commits,),

@@ -11,9 +11,10 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
+from dbt.adapters.spark_mt.spark.delta.row_conditions import MOST_VALUES
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract
+from tests.behaviour.table_format import DDL, FormatWorld, TableFormatContract, changed
 from tests.unit.builders import columns
 
 _SLOW = "SELECT 9 AS k, 'late' AS v FROM range(20000000) WHERE hash(id) % 7 = 3 LIMIT 1"
@@ -201,3 +202,37 @@ def test_rows_of_every_type_are_found_where_delta_skips_files(session, schema, k
             assert (
                 private.sql(f"SELECT * FROM ({row}) EXCEPT SELECT * FROM {name.sql}").count() == 1
             )
+
+
+def test_other_rows_with_the_values_of_changed_ones_are_not_written(world):
+    rows = [(1, "a"), (1, "b"), (2, "a"), (2, "b"), (2, "b"), (3, None)]
+    t = world.table(rows)
+    added, removed = world.made([(3, "x")]), world.made([(1, "a"), (2, "b")])
+    version = world.commit(1, world.tables.apply_changes, changed(t), added, removed)
+    assert world.rows(t) == [(1, "b"), (2, "a"), (2, "b"), (3, None), (3, "x")]
+    commit = world.tables.log.commit(world.location(t), version)
+    assert commit.changed == 5, "of two equal rows both are removed, and one is added again"
+    assert commit.rows == 2
+
+
+def test_rows_of_keys_that_stay_the_same_are_not_written(world):
+    t = world.table([(1, "a"), (2, "b"), (3, "c")])
+    keys = world.made([(1,), (2,), (3,)], "k INT")
+    rows = world.made([(1, "a"), (2, "new"), (3, "c")])
+    version = world.commit(1, world.tables.replace_keys, changed(t), ("k",), rows, keys)
+    assert world.rows(t) == [(1, "a"), (2, "new"), (3, "c")]
+    assert world.tables.log.commit(world.location(t), version).changed == 2
+    version = world.commit(2, world.tables.replace_keys, changed(t), ("k",), rows, keys)
+    assert world.tables.log.commit(world.location(t), version).rows == 0
+
+
+@pytest.mark.parametrize("number", [MOST_VALUES, MOST_VALUES + 1])
+def test_more_rows_than_a_condition_lists_are_changed_at_once(world, number):
+    t = world.table([(0, "a")])
+    made = f"SELECT CAST(id AS INT) AS k, 'x' AS v FROM range(1, {number + 1})"
+    world.commit(1, world.tables.append, t, made)
+    version = world.commit(
+        2, world.tables.apply_changes, changed(t), world.made([(-1, "new")]), made
+    )
+    assert world.rows(t) == [(-1, "new"), (0, "a")]
+    assert world.tables.log.commit(world.location(t), version).changed == number + 1

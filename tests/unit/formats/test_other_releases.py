@@ -33,7 +33,7 @@ from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.execution.table_history import read_history
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition
-from dbt.adapters.spark_mt.spark.delta.log import parse_commit
+from dbt.adapters.spark_mt.spark.delta.commits import parse_commit
 from dbt.adapters.spark_mt.spark.leases import lease_of
 from dbt.adapters.spark_mt.spark.registry import RowReader, entry_of, job_of, job_row, known_of
 from tests.unit.formats import samples

@@ -12,11 +12,11 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
 )
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
+from dbt.adapters.spark_mt.spark.delta.commits import parse_commit
 from dbt.adapters.spark_mt.spark.delta.log import (
     DriverLog,
     _tail,
     commit_file,
-    parse_commit,
     versions_in,
 )
 from dbt.adapters.spark_mt.spark.driver_files import escaped

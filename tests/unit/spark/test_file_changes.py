@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from dbt.adapters.spark_mt.spark.delta.changes import MOST_FILES, changed_rows, file_changes
-from dbt.adapters.spark_mt.spark.delta.log import FileAction, file_action
+from dbt.adapters.spark_mt.spark.delta.commits import FileAction, file_action
 
 
 def name(number):

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
-    from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, FileAction
+    from dbt.adapters.spark_mt.spark.delta.commits import FileAction
+    from dbt.adapters.spark_mt.spark.delta.log import DeltaLog
 
 
 _WEIGHT = "__materialized_table_weight"

@@ -38,6 +38,8 @@ TIME_TRAVEL_LIMIT = (
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 )
 MERGE_SOURCE = "spark.databricks.delta.merge.materializeSource"
+CHECKS_REPLACED = "spark.databricks.delta.replaceWhere.constraintCheck.enabled"
+"""Whether a write that replaces the rows of a condition may add no other rows."""
 
 _NO_TABLE = frozenset(
     {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST"}

@@ -10,15 +10,24 @@ import hashlib
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.definition.columns import quote_text
-from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableMetadataError, decode_commit
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.delta.commits import (
+    ADD,
+    COMMIT_INFO,
+    DESCRIBES,
+    DESCRIBING,
+    METADATA,
+    REMOVE,
+    FileAction,
+    changes_rows,
+    file_action,
+    parse_commit,
+)
 from dbt.adapters.spark_mt.spark.driver_files import escaped
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 
@@ -31,14 +40,6 @@ if TYPE_CHECKING:
 
 
 _COMMIT_FILE = re.compile(r"/(\d{20})\.json\b(?!\.)", re.ASCII)
-COMMIT_INFO = '{"commitInfo"'
-_METADATA_PREFIX = '{"metaData"'
-_PROTOCOL_PREFIX = '{"protocol"'
-ADD = '{"add"'
-REMOVE = '{"remove"'
-_DESCRIBING = (_METADATA_PREFIX, _PROTOCOL_PREFIX)
-"""With what the lines begin that change columns or properties."""
-_DESCRIBES = re.compile(rf"^(?:{'|'.join(_DESCRIBING)})", re.MULTILINE)
 _COMMIT_NAMES = "?" * 20 + ".json"
 """Not those of compacted logs and of checkpoints, which say the same again."""
 _AT_ONCE = 30
@@ -47,25 +48,6 @@ _FIRST_STEP = 10
 """How many commits are read at first on the way back: most often the newest one is enough."""
 _COMMITS_WITH_ID = 10
 """In how many of the newest commits a table's metadata is looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileAction:
-    """What one commit did to one file.
-
-    Args:
-        version: The commit.
-        path: The file, as the log spells it.
-        adds: Whether the file joined the table; otherwise it left.
-        changes_rows: Whether rows came or went by it; moving rows to other files does not.
-        rows: How many rows the file has; None where the log does not say.
-    """
-
-    version: int
-    path: str
-    adds: bool
-    changes_rows: bool
-    rows: int | None = None
 
 
 class DeltaLog:
@@ -175,7 +157,7 @@ class DeltaLog:
         """Return the newest `metaData` of some commits; nothing where none has it."""
         if first > last:
             return {}
-        lines = self._between(location, first, last).where(_starts_with(_METADATA_PREFIX))
+        lines = self._between(location, first, last).where(_starts_with(METADATA))
         found = lines.orderBy("_metadata.file_path", ascending=False).limit(1).collect()
         return dict(json.loads(found[0]["value"])["metaData"]) if found else {}
 
@@ -223,7 +205,7 @@ class DeltaLog:
         if not self._holds(location, after + 1, upto):
             return False
         lines = self._between(location, after + 1, upto)
-        described = " OR ".join(map(_starts_with, _DESCRIBING))
+        described = " OR ".join(map(_starts_with, DESCRIBING))
         return lines.where(described).isEmpty()
 
     def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
@@ -280,66 +262,6 @@ def _starts_with(prefix: str) -> str:
     Over Connect that session may have been closed long ago.
     """
     return f"startswith(value, {quote_text(prefix)})"
-
-
-def file_action(version: int, line: str) -> FileAction:
-    """Return the action of a line of a commit."""
-    ((kind, action),) = json.loads(line).items()
-    rows = json.loads(action.get("stats") or "{}").get("numRecords")
-    return FileAction(version, action["path"], kind == "add", action.get("dataChange", True), rows)
-
-
-def parse_commit(version: int, line: str) -> Commit:
-    """Return the commit of a `commitInfo` line."""
-    info = json.loads(line)["commitInfo"]
-    metadata, problem = None, ""
-    try:
-        metadata = decode_commit(info.get("userMetadata"))
-    except UnreadableMetadataError as error:
-        problem = str(error)
-    operation = str(info.get("operation", ""))
-    metrics = info.get("operationMetrics") or {}
-    restored = (info.get("operationParameters") or {}).get("version")
-    effect = FORMAT.effect_of(operation)
-    return Commit(
-        version=version,
-        timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
-        operation=operation,
-        metadata=metadata,
-        rows=_rows(metrics),
-        identity=str(info.get("txnId") or info.get("timestamp")),
-        problem=problem,
-        effect=effect,
-        restored=None if restored is None or effect is not CommitEffect.RESTORE else int(restored),
-        changed=_changed(metrics),
-    )
-
-
-_MERGED = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
-
-
-def _rows(metrics: dict[str, str]) -> int | None:
-    """Return how many rows were written; an emptied partition has no such count, and no files.
-
-    A MERGE also writes rows again that share a file with others: only those that changed count.
-    """
-    if _MERGED[0] in metrics:
-        return sum(int(metrics.get(name, 0)) for name in _MERGED)
-    rows = metrics.get("numOutputRows", "0" if metrics.get("numFiles") == "0" else None)
-    return None if rows is None else int(rows)
-
-
-_COUNTED = (*_MERGED, "numUpdatedRows", "numDeletedRows")
-
-
-def _changed(metrics: dict[str, str]) -> int | None:
-    """Return how many rows an UPDATE, DELETE or MERGE changed; none where it does not say."""
-    found = [int(metrics[name]) for name in _COUNTED if name in metrics]
-    return sum(found) if found and min(found) >= 0 else None
-
-
-_SAME_ROWS = re.compile(r'"dataChange"\s*:\s*false')
-"""Never in a column's statistics: they are text in the line, where quotes are escaped."""
 
 
 class DriverLog(DeltaLog):
@@ -430,7 +352,7 @@ class DriverLog(DeltaLog):
             commit = self.commit(location, version)
             if commit is None or commit.effect is CommitEffect.NO_ROWS:
                 continue
-            if self._files.first_line_where(commit_file(location, version), _changes_rows):
+            if self._files.first_line_where(commit_file(location, version), changes_rows):
                 return commit
         return None
 
@@ -442,7 +364,7 @@ class DriverLog(DeltaLog):
             self._files.read_if_there(commit_file(location, version))
             for version in range(after + 1, upto + 1)
         )
-        return after <= upto and not any(text is None or _DESCRIBES.search(text) for text in texts)
+        return after <= upto and not any(text is None or DESCRIBES.search(text) for text in texts)
 
     def backwards(self, location: str, newest: int | None = None) -> Iterator[Commit]:
         """As `DeltaLog.backwards`; each commit is read when it is asked for."""
@@ -490,8 +412,3 @@ class DriverLog(DeltaLog):
             text = self._files.read_if_there(f"{location}/_delta_log/_last_checkpoint")
             return dict(json.loads(text or "{}"))
         return {}
-
-
-def _changes_rows(line: str) -> bool:
-    """Whether a line of a commit adds or removes a file, and does not say that no row changes."""
-    return line.startswith((ADD, REMOVE)) and _SAME_ROWS.search(line) is None

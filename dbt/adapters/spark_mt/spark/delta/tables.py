@@ -1,24 +1,17 @@
-"""Tables on Delta Lake: statements that write, change and maintain them, and the fence.
-
-The rows of a table may be equal to each other. A row to be removed is removed with all rows that
-equal it. Those that shall stay are added again by the same MERGE.
-"""
+"""Tables on Delta Lake: statements that write, change and maintain them, and the fence."""
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
-from dbt.adapters.spark_mt.execution.table_format import FENCE, RowsNotThereError
+from dbt.adapters.spark_mt.execution.table_format import FENCE
 from dbt.adapters.spark_mt.planning.properties import (
     is_changed_by_row,
     location_of,
     properties_of,
 )
-from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
 from dbt.adapters.spark_mt.spark.delta.format import (
     ADD_COLUMNS,
@@ -31,9 +24,8 @@ from dbt.adapters.spark_mt.spark.delta.format import (
     MERGE_SOURCE,
     check_storage,
 )
+from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
-from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,16 +42,6 @@ if TYPE_CHECKING:
 _HOUR_MS = 3600 * 1000
 _SMALL_FILE = "spark.databricks.delta.optimize.minFileSize"
 _SMALL_FILE_BYTES = 16 * 1024 * 1024
-_OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"
-_KEY = "__materialized_table_key_"
-_COPY = "__materialized_table_copy"
-_WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
-_IN_ORDER = re.compile(r"(TINYINT|SMALLINT|INT|BIGINT|DATE|TIMESTAMP|STRING|DECIMAL\(.*\))$")
-"""Not FLOAT and DOUBLE, whose NaN and -0.0 are no bounds, and no collated STRING."""
-_SIMPLE = re.compile(r"[^'\\]{0,200}\Z")
-"""Texts that are the same literal with and without `spark.sql.parser.escapedStringLiterals`."""
-_MOST_RANGES = 8
-_NOT_THERE = "a row to be removed is not in the materialized table"
 
 
 class DeltaTables:
@@ -196,14 +178,9 @@ class DeltaTables:
         *,
         adds_columns: bool = False,
     ) -> None:
-        """Replace the rows of some keys by other rows, by one MERGE."""
-        session.conf.set(MERGE_SOURCE, "none")
-        with _adding_columns(session, enabled=adds_columns), kept_rows(session) as kept:
-            ranges = Ranges.of(table, {column: f"{_KEY}{n}" for n, column in enumerate(key)})
-            source = kept.keep_source(keyed_query(key, rows, keys), *ranges.measures)
-            within = ranges.conditions(source.rows, source.measures)
-            merge = keyed_statement(table, key, source.view, within, adds_columns=adds_columns)
-            _merge(session, merge)
+        """Replace the rows of some keys by other rows, in one commit."""
+        with _adding_columns(session, enabled=adds_columns):
+            replace_keys(session, table, key, rows, keys, adds_columns=adds_columns)
 
     def upsert(
         self, session: SparkSession, definition: StoredDefinition, rows: str, key: Sequence[str]
@@ -225,19 +202,12 @@ class DeltaTables:
     def apply_changes(
         self, session: SparkSession, table: TableColumns, added: str, removed: str
     ) -> None:
-        """Remove and add rows, as bags, by one MERGE.
+        """Remove and add rows, as bags, in one commit.
 
         Raises:
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
-        session.conf.set(MERGE_SOURCE, "none")
-        with kept_rows(session) as kept:
-            within = _within(session, table, removed)
-            copies = kept.keep(copies_query(table, removed, within), f"max({_WANTED} - {_THERE})")
-            if copies.rows and copies.measures[0] > 0:
-                raise RowsNotThereError(_NOT_THERE)
-            source = kept.keep_source(bag_query(table, added, copies.view if copies.rows else ""))
-            _merge(session, bag_statement(table, source.view, within))
+        apply_changes(session, table, added, removed)
 
     def set_properties(
         self, session: SparkSession, name: TableName, properties: Mapping[str, str]
@@ -300,195 +270,3 @@ def _adding_columns(session: SparkSession, *, enabled: bool) -> Iterator[None]:
         yield
     finally:
         session.conf.set(ADD_COLUMNS, "false")
-
-
-def _merge(spark: SparkSession, statement: str) -> None:
-    try:
-        with unlogged():
-            spark.sql(statement)
-    except Exception as error:
-        if is_spark_error(error) and _NOT_THERE in failure_of(error).message:
-            raise RowsNotThereError(_NOT_THERE) from error
-        raise
-
-
-@dataclass(frozen=True, slots=True)
-class Ranges:
-    """Ranges of values in which all rows are that a MERGE changes.
-
-    Delta skips the files without a value in them, so a change of the newest rows reads few files.
-
-    Args:
-        columns: Columns of the table, the column of the source that each must equal, and its type.
-    """
-
-    columns: tuple[tuple[str, str, str], ...]
-
-    @classmethod
-    def of(cls, table: TableColumns, sources: Mapping[str, str] | None = None) -> Ranges:
-        """Return those of the columns whose types are in order, and exact as text.
-
-        Args:
-            table: The table.
-            sources: The columns of the source by those of the table; all columns by default.
-        """
-        known = zip(table.columns, table.types, strict=bool(table.types))
-        types = {name.lower(): type_ for name, type_ in known}
-        pairs = (sources or {name: name for name in table.columns}).items()
-        typed = ((own, other, types.get(own.lower(), "")) for own, other in pairs)
-        return cls(tuple(each for each in typed if _IN_ORDER.match(each[2]))[:_MOST_RANGES])
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """Aggregates over the rows of the source."""
-        return tuple(
-            text for _, column, type_ in self.columns for text in _measures(quote(column), type_)
-        )
-
-    def conditions(self, rows: int, found: Sequence[Any]) -> str:
-        """Return what follows for a row `t` of the table, to be added to a condition.
-
-        A column with a NULL has no range: NULL equals NULL here, and a comparison would leave it
-        out. Nor has one of another type in the source, whose order may be another one.
-
-        Args:
-            rows: How many rows the source has.
-            found: The values of `measures`.
-        """
-        types, counts, least, greatest = (found[place::4] for place in range(4))
-        return "".join(
-            f" AND t.{quote(own)} BETWEEN {_value(low, type_)} AND {_value(high, type_)}"
-            for (own, _, type_), there, count, low, high in zip(
-                self.columns, types, counts, least, greatest, strict=True
-            )
-            if 0 < count == rows and there.upper() == type_
-            if _SIMPLE.match(low) and _SIMPLE.match(high)
-        )
-
-
-def _measures(column: str, type_: str) -> tuple[str, ...]:
-    ends = [f"{end}({column})" for end in ("min", "max")]
-    if type_ == "TIMESTAMP":  # one text can be two instants
-        ends = [f"unix_micros(CAST({end} AS TIMESTAMP))" for end in ends]
-    texts = (f"CAST({end} AS STRING)" for end in ends)
-    return f"max(typeof({column}))", f"count({column})", *texts
-
-
-def _value(text: str, type_: str) -> str:
-    """Return an expression without columns, which Spark computes before Delta looks for files."""
-    if type_ == "TIMESTAMP":
-        return f"timestamp_micros(CAST({quote_text(text)} AS BIGINT))"
-    return f"CAST({quote_text(text)} AS {type_})"
-
-
-def _within(session: SparkSession, table: TableColumns, rows: str) -> str:
-    """Return the conditions of the ranges in which some rows of a table are."""
-    ranges = Ranges.of(table)
-    measures = ", ".join(("count(*)", *ranges.measures))
-    count, *found = session.sql(f"SELECT {measures} FROM (\n{rows}\n)").collect()[0]
-    return ranges.conditions(count, found)
-
-
-def copies_query(table: TableColumns, removed: str, within: str = "") -> str:
-    """Return each row to be removed once, how often it is to be removed, and how often it is there.
-
-    Only the columns of the table count. NULL equals NULL.
-
-    Args:
-        table: The table.
-        removed: The rows, each as often as it is to be removed.
-        within: The conditions of `Ranges` that all of them meet.
-    """
-    columns, compared = _columns(table), _compared(table)
-    listed = ", ".join(columns)
-    same = same_row(compared, "t", "r") + within
-    own = ", ".join(f"t.{c}" for c in columns)
-    shown = ", ".join(column.shown for column in compared)
-    keys = ", ".join(key for column in compared for key in column.keys)
-    return f"""SELECT {shown}, sum({_WANTED}) AS {_WANTED}, sum({_THERE}) AS {_THERE} FROM (
-SELECT {listed}, 1L AS {_WANTED}, 0L AS {_THERE} FROM (
-{removed}
-)
-UNION ALL
-SELECT {own}, 0L, 1L FROM {table.name.sql} AS t LEFT SEMI JOIN (
-{removed}
-) AS r ON {same}
-) GROUP BY {keys}"""
-
-
-def bag_query(table: TableColumns, added: str, copies: str) -> str:
-    """Return the rows that leave the table, marked as old, and those that it gets.
-
-    Args:
-        table: The table.
-        added: The rows to add, checked against the constraints.
-        copies: The relation that `copies_query` gives; empty where nothing is removed.
-    """
-    listed = ", ".join(_columns(table))
-    parts = [f"SELECT false AS {_OLD}, {listed} FROM (\n{added}\n)"]
-    if copies:
-        stay = f"explode(array_repeat(1, CAST({_THERE} - {_WANTED} AS INT))) AS {_COPY}"
-        parts += [
-            f"SELECT true, {listed} FROM {copies}",
-            f"SELECT false, {listed} FROM {copies} LATERAL VIEW {stay} WHERE {_THERE} > {_WANTED}",
-        ]
-    return "\nUNION ALL\n".join(parts)
-
-
-def bag_statement(table: TableColumns, source: str, within: str = "") -> str:
-    """Return the MERGE that removes all copies of rows, and adds rows and the copies that stay.
-
-    Its source is the relation that `bag_query` gives. A row to remove that matches none fails it.
-    """
-    columns = _columns(table)
-    same = f"s.{_OLD} AND {same_row(_compared(table), 't', 's')}{within}"
-    first, *rest = (f"s.{c}" for c in columns)
-    checked = f"CASE WHEN s.{_OLD} THEN raise_error('{_NOT_THERE}') ELSE {first} END"
-    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
-WHEN MATCHED THEN DELETE
-WHEN NOT MATCHED THEN INSERT ({", ".join(columns)}) VALUES ({", ".join((checked, *rest))})"""
-
-
-def keyed_query(key: Sequence[str], rows: str, keys: str) -> str:
-    """Return each key with its new row, or with NULL in all other columns.
-
-    Args:
-        key: Columns whose values differ in all rows.
-        rows: The rows, checked against the constraints.
-        keys: Each key once.
-    """
-    named = ", ".join(f"k.{quote(c)} AS {_KEY}{n}" for n, c in enumerate(key))
-    same = " AND ".join(f"k.{quote(c)} <=> r.{quote(c)}" for c in key)
-    return f"""SELECT {named}, r.* FROM (
-{keys}
-) AS k LEFT JOIN (
-SELECT *, true AS {_PRESENT} FROM (
-{rows}
-)) AS r ON {same}"""
-
-
-def keyed_statement(
-    table: TableColumns, key: Sequence[str], source: str, within: str = "", *, adds_columns: bool
-) -> str:
-    """Return the MERGE that replaces the rows of keys, and leaves those alone that are the same.
-
-    Its source is the relation that `keyed_query` gives.
-    """
-    columns = _columns(table)
-    match = " AND ".join(f"t.{quote(c)} <=> s.{_KEY}{n}" for n, c in enumerate(key)) + within
-    differs = f" AND NOT ({same_row(_compared(table), 't', 's')})"
-    changed = differs if table.comparable and not adds_columns else ""
-    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
-WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
-WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
-WHEN NOT MATCHED AND s.{_PRESENT} THEN
-INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
-
-
-def _columns(table: TableColumns) -> list[str]:
-    return [quote(column) for column in table.columns]
-
-
-def _compared(table: TableColumns) -> tuple[BagColumn, ...]:
-    types = table.types or ("",) * len(table.columns)
-    return tuple(map(BagColumn.of, _columns(table), types))

@@ -1,0 +1,318 @@
+"""Changes of single rows of a table on Delta Lake, in one commit.
+
+The rows of a table may be equal to each other. A row to be removed is removed with all rows that
+equal it. Those that shall stay are added again by the same commit.
+
+A few rows are replaced by a condition that lists the values of one of their columns: Delta reads
+the table once for it, and no more than that column. A MERGE reads the table three times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
+from dbt.adapters.spark_mt.query.bags import BagColumn, same_row, weighted_query
+from dbt.adapters.spark_mt.spark.delta.format import CHECKS_REPLACED, FORMAT, MERGE_SOURCE
+from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
+from dbt.adapters.spark_mt.spark.private_session import set_for_now
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from dbt.adapters.spark_mt.execution.table_format import TableColumns
+    from dbt.adapters.spark_mt.spark.delta.row_conditions import Place, There
+    from dbt.adapters.spark_mt.spark.kept_rows import Kept, KeptRows
+
+
+_OLD, _PRESENT = "__materialized_table_old", "__materialized_table_present"
+_KEY = "__materialized_table_key_"
+_COPY = "__materialized_table_copy"
+_WANTED, _THERE = "__materialized_table_wanted", "__materialized_table_there"
+_WEIGHT = "`__materialized_table_weight`"
+_NOT_THERE = "a row to be removed is not in the materialized table"
+
+
+def replace_keys(
+    session: SparkSession,
+    table: TableColumns,
+    key: Sequence[str],
+    rows: str,
+    keys: str,
+    *,
+    adds_columns: bool = False,
+) -> None:
+    """Replace the rows of some keys by other rows.
+
+    Args:
+        session: A private session.
+        table: The table.
+        key: Columns whose values differ in all rows.
+        rows: The rows, checked against the constraints.
+        keys: Each key once.
+        adds_columns: Whether the rows have columns that the table has not had.
+    """
+    with kept_rows(session) as kept:
+        ranges = Ranges.of(table, {column: f"{_KEY}{n}" for n, column in enumerate(key)})
+        source = kept.keep_source(keyed_query(key, rows, keys), *ranges.all_measures)
+        found = Measured(ranges, source.rows, source.measures)
+        place = found.place if table.comparable and not adds_columns else None
+        there = place and place.rows(session, kept, table, source.view, source.rows)
+        if place and there:
+            change = kept.keep(
+                changed_query(table, key, there.view, source.view), f"min({_WEIGHT})"
+            )
+            gained, lost = (_signed(table, change.view, sign) for sign in (1, -1))
+            if change.rows and change.measures[0] < 0:
+                Replacing(session, kept, table, place).run(there, gained, lost)
+            else:
+                session.sql(f"INSERT INTO {table.name.sql}\n{gained}")
+            return
+        merge = keyed_statement(
+            table, key, source.view, found.conditions("t."), adds_columns=adds_columns
+        )
+        _merge(session, merge)
+
+
+def apply_changes(session: SparkSession, table: TableColumns, added: str, removed: str) -> None:
+    """Remove and add rows, as bags.
+
+    Raises:
+        RowsNotThereError: The table does not have all rows that are to be removed.
+    """
+    with kept_rows(session) as kept:
+        ranges = Ranges.of(table)
+        measures = ", ".join(("count(*)", *ranges.all_measures))
+        count, *values = session.sql(f"SELECT {measures} FROM (\n{removed}\n)").collect()[0]
+        found = Measured(ranges, count, values)
+        place = found.place if table.comparable else None
+        there = place and place.rows(session, kept, table, f"(\n{removed}\n)", count)
+        if place and there:
+            Replacing(session, kept, table, place).run(there, added, removed)
+            return
+        within = found.conditions("t.")
+        copies = kept.keep(copies_query(table, removed, within), f"max({_WANTED} - {_THERE})")
+        if copies.rows and copies.measures[0] > 0:
+            raise RowsNotThereError(_NOT_THERE)
+        source = kept.keep_source(bag_query(table, added, copies.view if copies.rows else ""))
+        _merge(session, bag_statement(table, source.view, within))
+
+
+@dataclass(frozen=True, slots=True)
+class Replacing:
+    """The replacement of rows by a condition on the values of a column.
+
+    Args:
+        session: A private session.
+        kept: Keeps rows until the replacement is written.
+        table: The table.
+        place: The column.
+    """
+
+    session: SparkSession
+    kept: KeptRows
+    table: TableColumns
+    place: Place
+
+    def run(self, there: There, added: str, removed: str) -> None:
+        """Write the rows that are added, in place of those that are removed.
+
+        Args:
+            there: All rows of the table that can be among those to remove, and maybe others.
+            added: A query for rows to add.
+            removed: A query for rows to remove, of which there is at least one.
+
+        Raises:
+            RowsNotThereError: The table does not have all rows that are to be removed.
+        """
+        compared, columns = _compared(self.table), ", ".join(_columns(self.table))
+        # All rows with the hash of one: the condition of the write may be about hashes.
+        hashed = f"xxhash64({columns})"
+        equal = (
+            f"SELECT {hashed} FROM {there.view} AS t LEFT SEMI JOIN (\n{removed}\n) AS r "
+            f"ON {same_row(compared, 't', 'r')}"
+        )
+        taken = self.kept.keep(
+            f"SELECT {columns} FROM {there.view} WHERE {hashed} IN (\n{equal}\n)"
+        )
+        rows = "\nUNION ALL\n".join(
+            f"SELECT {columns}, {weight}L AS {_WEIGHT} FROM (\n{each}\n)"
+            for each, weight in (
+                (f"SELECT * FROM {taken.view}", 1),
+                (added, 1),
+                (removed, -1),
+            )
+        )
+        new = self.kept.keep(weighted_query(compared, rows, _WEIGHT), f"min({_WEIGHT})")
+        if new.rows and new.measures[0] < 0:
+            raise RowsNotThereError(_NOT_THERE)
+        condition = self._condition(there, taken, hashed) if taken.rows else ""
+        writer = self.session.sql(_signed(self.table, new.view, 1)).write.format(FORMAT.name)
+        if condition:
+            writer = writer.option("replaceWhere", condition)
+        with set_for_now(self.session, {CHECKS_REPLACED: "false"}):  # rows may have other values
+            writer.insertInto(self.table.name.sql, overwrite=bool(condition))
+
+    def _condition(self, there: There, taken: Kept, hashed: str) -> str:
+        """Return the condition that the taken rows meet, and no other row of the table."""
+        if taken.rows == there.rows:
+            return there.condition
+        own = replace(self.place, source=self.place.column)
+        condition = own.condition(self.session, taken.view)
+        if self.session.sql(f"SELECT 1 FROM {there.view} WHERE {condition}").count() == taken.rows:
+            return condition
+        found = self.session.sql(f"SELECT DISTINCT {hashed} FROM {taken.view}").collect()
+        return f"{condition} AND {hashed} IN ({', '.join(f'{row[0]}L' for row in found)})"
+
+
+def changed_query(table: TableColumns, key: Sequence[str], there: str, source: str) -> str:
+    """Return the rows of keys that differ from those of a table, with weights.
+
+    Args:
+        table: The table.
+        key: Columns whose values differ in all rows.
+        there: The relation of all rows of the table that have one of the keys.
+        source: The relation that `keyed_query` gives.
+    """
+    columns = ", ".join(_columns(table))
+    return weighted_query(
+        _compared(table),
+        f"SELECT {columns}, 1L AS {_WEIGHT} FROM {source} WHERE {_PRESENT}\nUNION ALL\n"
+        f"SELECT {columns}, -1L AS {_WEIGHT} FROM {there} AS t LEFT SEMI JOIN {source} AS s "
+        f"ON {_same_key(key)}",
+        _WEIGHT,
+    )
+
+
+def _signed(table: TableColumns, view: str, sign: int) -> str:
+    """Return the rows whose weight has a sign, each as often as the weight says."""
+    copies = f"explode(array_repeat(1, CAST({_WEIGHT} * {sign} AS INT))) AS {_COPY}"
+    columns = ", ".join(_columns(table))
+    return f"SELECT {columns} FROM {view} LATERAL VIEW {copies} WHERE {_WEIGHT} * {sign} > 0"
+
+
+def _merge(spark: SparkSession, statement: str) -> None:
+    spark.conf.set(MERGE_SOURCE, "none")
+    try:
+        with unlogged():
+            spark.sql(statement)
+    except Exception as error:
+        if is_spark_error(error) and _NOT_THERE in failure_of(error).message:
+            raise RowsNotThereError(_NOT_THERE) from error
+        raise
+
+
+def copies_query(table: TableColumns, removed: str, within: str = "") -> str:
+    """Return each row to be removed once, how often it is to be removed, and how often it is there.
+
+    Only the columns of the table count. NULL equals NULL.
+
+    Args:
+        table: The table.
+        removed: The rows, each as often as it is to be removed.
+        within: The conditions of `Ranges` that all of them meet.
+    """
+    columns, compared = _columns(table), _compared(table)
+    listed = ", ".join(columns)
+    same = same_row(compared, "t", "r") + within
+    own = ", ".join(f"t.{c}" for c in columns)
+    shown = ", ".join(column.shown for column in compared)
+    keys = ", ".join(key for column in compared for key in column.keys)
+    return f"""SELECT {shown}, sum({_WANTED}) AS {_WANTED}, sum({_THERE}) AS {_THERE} FROM (
+SELECT {listed}, 1L AS {_WANTED}, 0L AS {_THERE} FROM (
+{removed}
+)
+UNION ALL
+SELECT {own}, 0L, 1L FROM {table.name.sql} AS t LEFT SEMI JOIN (
+{removed}
+) AS r ON {same}
+) GROUP BY {keys}"""
+
+
+def bag_query(table: TableColumns, added: str, copies: str) -> str:
+    """Return the rows that leave the table, marked as old, and those that it gets.
+
+    Args:
+        table: The table.
+        added: The rows to add, checked against the constraints.
+        copies: The relation that `copies_query` gives; empty where nothing is removed.
+    """
+    listed = ", ".join(_columns(table))
+    parts = [f"SELECT false AS {_OLD}, {listed} FROM (\n{added}\n)"]
+    if copies:
+        stay = f"explode(array_repeat(1, CAST({_THERE} - {_WANTED} AS INT))) AS {_COPY}"
+        parts += [
+            f"SELECT true, {listed} FROM {copies}",
+            f"SELECT false, {listed} FROM {copies} LATERAL VIEW {stay} WHERE {_THERE} > {_WANTED}",
+        ]
+    return "\nUNION ALL\n".join(parts)
+
+
+def bag_statement(table: TableColumns, source: str, within: str = "") -> str:
+    """Return the MERGE that removes all copies of rows, and adds rows and the copies that stay.
+
+    Its source is the relation that `bag_query` gives. A row to remove that matches none fails it.
+    """
+    columns = _columns(table)
+    same = f"s.{_OLD} AND {same_row(_compared(table), 't', 's')}{within}"
+    first, *rest = (f"s.{c}" for c in columns)
+    checked = f"CASE WHEN s.{_OLD} THEN raise_error('{_NOT_THERE}') ELSE {first} END"
+    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {same}
+WHEN MATCHED THEN DELETE
+WHEN NOT MATCHED THEN INSERT ({", ".join(columns)}) VALUES ({", ".join((checked, *rest))})"""
+
+
+def keyed_query(key: Sequence[str], rows: str, keys: str) -> str:
+    """Return each key with its new row, or with NULL in all other columns.
+
+    Args:
+        key: Columns whose values differ in all rows.
+        rows: The rows, checked against the constraints.
+        keys: Each key once.
+    """
+    named = ", ".join(f"k.{quote(c)} AS {_KEY}{n}" for n, c in enumerate(key))
+    same = " AND ".join(f"k.{quote(c)} <=> r.{quote(c)}" for c in key)
+    return f"""SELECT {named}, r.* FROM (
+{keys}
+) AS k LEFT JOIN (
+SELECT *, true AS {_PRESENT} FROM (
+{rows}
+)) AS r ON {same}"""
+
+
+def keyed_statement(
+    table: TableColumns, key: Sequence[str], source: str, within: str = "", *, adds_columns: bool
+) -> str:
+    """Return the MERGE that replaces the rows of keys, and leaves those alone that are the same.
+
+    Its source is the relation that `keyed_query` gives.
+    """
+    columns = _columns(table)
+    match = _same_key(key) + within
+    differs = f" AND NOT ({same_row(_compared(table), 't', 's')})"
+    changed = differs if table.comparable and not adds_columns else ""
+    return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
+WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
+WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
+WHEN NOT MATCHED AND s.{_PRESENT} THEN
+INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
+
+
+def _same_key(key: Sequence[str]) -> str:
+    """Return the condition that a row `t` has the key of a row `s` of `keyed_query`."""
+    return " AND ".join(f"t.{quote(c)} <=> s.{_KEY}{n}" for n, c in enumerate(key))
+
+
+def _columns(table: TableColumns) -> list[str]:
+    return [quote(column) for column in table.columns]
+
+
+def _compared(table: TableColumns) -> tuple[BagColumn, ...]:
+    types = table.types or ("",) * len(table.columns)
+    return tuple(map(BagColumn.of, _columns(table), types))
