@@ -81,6 +81,12 @@ the files: it was renamed, or dropped and added again.
 """
 
 
+def has_change_feed(session: SparkSession, name: TableName) -> bool:
+    """Whether commits of a table record the rows that they change."""
+    found = session.sql(f"SHOW TBLPROPERTIES {name.sql} ({quote_text(_CHANGE_FEED)})").collect()
+    return bool(found) and str(found[0]["value"]).lower() == "true"
+
+
 class RangeReader:
     """Reader of ranges, in a private session, in which versions of any age can be read."""
 
@@ -197,12 +203,9 @@ class RangeReader:
         before, after = range_.after.version, range_.upto.version
         if self._schema(range_, before) != self._schema(range_, after):
             return None
-        name = range_.name.sql
-        key = quote_text(_CHANGE_FEED)
-        enabled = self._spark.sql(f"SHOW TBLPROPERTIES {name} ({key})").collect()
-        if not enabled or str(enabled[0]["value"]).lower() != "true":
+        if not has_change_feed(self._spark, range_.name):
             return None
-        feed = f"table_changes({quote_text(name)}, {before + 1}, {after})"
+        feed = f"table_changes({quote_text(range_.name.sql)}, {before + 1}, {after})"
         columns = ", ".join(quote(f.name) for f in self._schema(range_, after))
         counts = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L)"
         return f"SELECT {columns}, {counts} AS {weight} FROM {feed}"

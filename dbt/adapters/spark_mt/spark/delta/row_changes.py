@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
 from dbt.adapters.spark_mt.query.bags import BagColumn, same_row, weighted_query
+from dbt.adapters.spark_mt.spark.delta.changes import has_change_feed
 from dbt.adapters.spark_mt.spark.delta.format import CHECKS_REPLACED, FORMAT, MERGE_SOURCE
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
@@ -63,6 +64,8 @@ def replace_keys(
         source = kept.keep_source(keyed_query(key, rows, keys), *ranges.all_measures)
         found = Measured(ranges, source.rows, source.measures)
         place = found.place if table.comparable and not adds_columns else None
+        if place and has_change_feed(session, table.name):
+            place = None  # a MERGE records an update, and not that a row goes and another one comes
         there = place and place.rows(session, kept, table, source.view, source.rows)
         if place and there:
             change = kept.keep(
