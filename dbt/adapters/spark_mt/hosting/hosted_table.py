@@ -305,7 +305,8 @@ class HostedTable:
         """Start a stream, or refresh where no stream can be started."""
         analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
         raise_if_unfit(self._env, table, analyzed)
-        self._inputs_ms = self._oldest_inputs_ms(AnalyzedTable(table, analyzed))
+        analyzed_table = AnalyzedTable(table, analyzed)
+        self._inputs_ms = self._oldest_inputs_ms(analyzed_table)
         every_ms = self._every_ms = self._trigger_ms(table.definition)
         run = self._env.run(HOSTED, analyzed, table.definition.resolved, table.definition.baseline)
         no_streams = () if self._env.streams else (_NO_STREAMS,)
@@ -313,7 +314,7 @@ class HostedTable:
         self._note(choice=run.choice)
         task = stream_task(table, run, every_ms) if run.choice.runs_batches else None
         if task is None or self._must_refresh:
-            self._refresh(AnalyzedTable(table, analyzed))
+            self._refresh(analyzed_table)
         if task is None:
             self._note(failures=0, problem="")
             return every_ms

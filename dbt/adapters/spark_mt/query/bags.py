@@ -77,6 +77,21 @@ def weighted_query(
     )
 
 
+def signed_query(columns: str, rows: str, weight: str, sign: int, *, repeats: bool = True) -> str:
+    """Return the rows whose weight has a sign, each as often as the weight says.
+
+    Args:
+        columns: The quoted names of the columns, listed.
+        rows: The relation of the rows with weights.
+        weight: The name of the column with the weight.
+        sign: 1 or -1.
+        repeats: Whether a weight can be more than one row.
+    """
+    copies = f"explode(array_repeat(1, CAST({weight} * {sign} AS INT)))"
+    view = f" LATERAL VIEW {copies} AS `__materialized_table_copy`" if repeats else ""
+    return f"SELECT {columns} FROM {rows}{view} WHERE {weight} * {sign} > 0"
+
+
 def difference_query(columns: Iterable[BagColumn], one: str, other: str) -> str:
     """Return the rows of one query, without as many of each as another one has."""
     known, weight = tuple(columns), "`__materialized_table_copies`"

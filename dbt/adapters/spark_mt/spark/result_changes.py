@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, quote
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
-from dbt.adapters.spark_mt.query.bags import BagColumn, weighted_query
+from dbt.adapters.spark_mt.query.bags import BagColumn, signed_query, weighted_query
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     NotIncremental,
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 
 SMALLEST_RATIO = 20
 """How many times as large as a table its sources must be for partial sums to pay."""
-_COPY = "__materialized_table_copy"
 _WEIGHT = "__materialized_table_weight"
 _WEIGHTS = (f"max({_WEIGHT})", f"min({_WEIGHT})")
 
@@ -283,11 +282,7 @@ def _bag(view: str, columns: str, sign: int, most: int) -> str:
     """Return the rows whose weight has a sign, each as often as the weight says."""
     if most < 1:
         return ""
-    rows = f"SELECT {columns} FROM {view}"
-    if most > 1:
-        copies = f"explode(array_repeat(1, CAST({_WEIGHT} * {sign} AS INT)))"
-        rows += f" LATERAL VIEW {copies} AS {_COPY}"
-    return f"({rows} WHERE {_WEIGHT} * {sign} > 0)"
+    return f"({signed_query(columns, view, _WEIGHT, sign, repeats=most > 1)})"
 
 
 def _before(spark: SparkSession, range_: VersionRange, after: StructType) -> str:

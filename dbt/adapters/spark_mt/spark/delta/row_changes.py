@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
-from dbt.adapters.spark_mt.query.bags import BagColumn, same_row, weighted_query
+from dbt.adapters.spark_mt.query.bags import BagColumn, same_row, signed_query, weighted_query
 from dbt.adapters.spark_mt.spark.delta.changes import has_change_feed
 from dbt.adapters.spark_mt.spark.delta.format import CHECKS_REPLACED, FORMAT, MERGE_SOURCE
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges
@@ -195,9 +195,7 @@ def changed_query(table: TableColumns, key: Sequence[str], there: str, source: s
 
 def _signed(table: TableColumns, view: str, sign: int) -> str:
     """Return the rows whose weight has a sign, each as often as the weight says."""
-    copies = f"explode(array_repeat(1, CAST({_WEIGHT} * {sign} AS INT))) AS {_COPY}"
-    columns = ", ".join(_columns(table))
-    return f"SELECT {columns} FROM {view} LATERAL VIEW {copies} WHERE {_WEIGHT} * {sign} > 0"
+    return signed_query(", ".join(_columns(table)), view, _WEIGHT, sign)
 
 
 def _merge(spark: SparkSession, statement: str) -> None:
