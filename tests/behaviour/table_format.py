@@ -296,6 +296,19 @@ class TableFormatContract:
             assert (after[0] > before[0], after[1] > before[1]) == (True, True)
         assert log.size(f"{where}_nowhere", 0) is None
 
+    def test_rows_are_counted_where_the_log_has_their_number(self, world):
+        t, log = world.table(), world.tables.log
+        where = world.location(t)
+        world.commit(1, world.tables.append, t, world.made([(3, "c"), (4, "d")]))
+        world.update(t, 1, "x")
+        world.delete(t, 2)
+        newest = log.newest(where)
+        known = [log.rows(where, version) for version in range(newest + 1)]
+        counts = [len(world.rows(t, version)) for version in range(newest + 1)]
+        assert known in (counts, [None] * len(counts))
+        assert counts[-2:] == [4, 3]
+        assert log.rows(f"{where}_nowhere", 0) is None
+
     def test_a_commit_of_rows_keeps_the_columns_and_one_of_properties_may_not(self, world):
         t, log = world.table(), world.tables.log
         where, first = world.location(t), world.newest(t)

@@ -137,6 +137,12 @@ class MemoryLog:
         """Return nothing: rows are in memory."""
         return None
 
+    def rows(self, location: str, version: int) -> int | None:
+        """Return how many rows a snapshot has."""
+        table = self._table(location)
+        is_there = table is not None and 0 <= version < len(table.snapshots)
+        return len(table.snapshots[version].rows) if table is not None and is_there else None
+
     def _table(self, location: str) -> VersionedTable | None:
         return self._catalog.table(TableName.of(*location.split(".")))
 

@@ -14,16 +14,18 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
-from dbt.adapters.spark_mt.spark import writer
+from dbt.adapters.spark_mt.spark.catalog import TableDetail
 from dbt.adapters.spark_mt.spark.input_size import (
     interpret_if_small,
     may_interpret,
     plan_at_once,
     size_of,
+    sizes_of,
     total_of,
 )
 from dbt.adapters.spark_mt.spark.private_session import PrivateSession
 from dbt.adapters.spark_mt.spark.streams.batches import batch_session
+from dbt.adapters.spark_mt.spark.writer import ContentWriter
 from dbt.adapters.spark_mt.strategies.strategy import Write
 
 MODE = "spark.sql.codegen.factoryMode"
@@ -49,6 +51,15 @@ class Session:
         self.asked.append(name)
         plan = f"Relation {name}, Statistics(sizeInBytes={self.sizes[name]})"
         return SimpleNamespace(collect=lambda: [(plan,)])
+
+
+def writing(session, sizes=None):
+    """A writer of rows over tables whose logs have sizes, in files and bytes, or have none."""
+    log = SimpleNamespace(
+        newest=lambda _: 9, size=lambda where, version: (sizes or {}).get((where, version))
+    )
+    details = SimpleNamespace(of=lambda name: TableDetail("delta", f"/{name.name}", ""))
+    return ContentWriter(session, None, SimpleNamespace(log=log), details, None)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +88,7 @@ def test_sizes_are_those_of_the_plan(plan, size):
 )
 def test_projections_are_interpreted_where_all_is_small(sizes, mode):
     session = Session(**sizes)
-    interpret_if_small(session, sizes)
+    interpret_if_small(session, sizes_of(session, sizes))
     assert session.conf[MODE] == mode
     assert session.asked == list(sizes)
 
@@ -91,7 +102,7 @@ def test_a_mode_of_the_user_stays():
 def test_a_session_compiles_again_when_its_next_input_is_large():
     session = Session(a="1.0 B", b="1.0 GiB")
     for relation, mode in (("a", "NO_CODEGEN"), ("b", "FALLBACK"), ("a", "NO_CODEGEN")):
-        interpret_if_small(session, [relation])
+        interpret_if_small(session, sizes_of(session, [relation]))
         assert session.conf[MODE] == mode
 
 
@@ -119,7 +130,7 @@ def test_a_refresh_over_anything_of_unknown_size_is_compiled(others, mode):
     for chosen in ("FALLBACK", "CODEGEN_ONLY"):
         session.conf[MODE] = chosen
         step = SimpleNamespace(run=run, definition=SimpleNamespace(run_options=()))
-        writer._configure(PrivateSession(session), step)
+        writing(session)._configure(PrivateSession(session), step)
         assert session.conf[MODE] == (mode if chosen == "FALLBACK" else chosen)
 
 
@@ -141,10 +152,28 @@ def test_a_change_of_rows_reads_the_table_too(write, own, mode):
     )
     name = TableName.of("c", "s", "own")
     definition = SimpleNamespace(run_options=(), name=name)
-    writer._configure(PrivateSession(session), ApplyChanges(definition, 2, run, ()))
+    writing(session)._configure(PrivateSession(session), ApplyChanges(definition, 2, run, ()))
     assert session.conf[MODE] == mode
     planned = (session.conf.get(ADAPTIVE), session.conf[PARTITIONS])
     assert planned == (("false", "2") if mode == "NO_CODEGEN" else (None, "200"))
+
+
+@pytest.mark.parametrize(
+    ("size", "own", "mode"),
+    [(3_000, 3_000, "NO_CODEGEN"), (3_000_000, 3_000, "FALLBACK"), (3_000, 3_000_000, "FALLBACK")],
+)
+def test_a_size_that_the_log_says_is_not_planned(size, own, mode):
+    source = Source(TableName.of("c", "s", "t"), SourceKind.VERSIONED)
+    session = Session()
+    choice = SimpleNamespace(write=Write.CHANGE)
+    run = SimpleNamespace(
+        sources=[source], positions={"c.s.t": VersionedPosition(7, "id")}, choice=choice
+    )
+    definition = SimpleNamespace(run_options=(), name=TableName.of("c", "s", "own"))
+    step = ApplyChanges(definition, 2, run, (), version=5)
+    by_log = writing(session, {("/t", 7): (1, size), ("/own", 5): (1, own)})
+    by_log._configure(PrivateSession(session), step)
+    assert (session.conf[MODE], session.asked) == (mode, [])
 
 
 @pytest.mark.parametrize(("before", "cores", "after"), [("1", 2, "1"), ("200", 64, "64")])

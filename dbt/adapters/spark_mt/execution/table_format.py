@@ -144,6 +144,10 @@ class TableLog(Protocol):
         """
         ...
 
+    def rows(self, location: str, version: int) -> int | None:
+        """Return how many rows a table has at a version; None if only a job could count them."""
+        ...
+
 
 class RowsNotThereError(Exception):
     """Rows to be removed are not in the table, or rows to be added would have the key of others.

@@ -66,17 +66,17 @@ def may_interpret(spark: SparkSession) -> bool:
     return not is_connect(spark) and spark.conf.get(_MODE) == _COMPILED
 
 
-def interpret_if_small(spark: SparkSession, relations: Iterable[str]) -> bool:
+def interpret_if_small(spark: SparkSession, sizes: Iterable[float | None]) -> bool:
     """Let a private session interpret projections where what it reads is small, or else compile.
 
     Args:
         spark: A session that may interpret them.
-        relations: All that it is going to read, as FROM names them.
+        sizes: About how many bytes it is going to read, of each relation.
 
     Returns:
-        Whether it is small.
+        Whether all of them together are small; not where one is unknown.
     """
-    size = total_of(sizes_of(spark, relations))
+    size = total_of(sizes)
     is_small = size is not None and size <= SMALL_BYTES
     spark.conf.set(_MODE, _INTERPRETED if is_small else _COMPILED)
     return is_small

@@ -37,7 +37,12 @@ from dbt.adapters.spark_mt.spark.commit import (
 )
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
-from dbt.adapters.spark_mt.spark.input_size import interpret_if_small, may_interpret, plan_at_once
+from dbt.adapters.spark_mt.spark.input_size import (
+    interpret_if_small,
+    may_interpret,
+    plan_at_once,
+    sizes_of,
+)
 from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
 from dbt.adapters.spark_mt.spark.result_changes import ResultChanges
 
@@ -159,7 +164,7 @@ class ContentWriter:
                 version = self._apply_change(session, step, metadata, kept)
             return self._result(definition, version, step.run.positions)
         with opened as session, self._errors.explaining(session, step) as attempt:
-            _configure(session, step)
+            self._configure(session, step)
             write = self._change(session, step, attempt)
             adding = partial(write, adds_columns=step.changes_definition)
             version = fenced(self._tables, session, definition.name, metadata, adding)
@@ -189,7 +194,7 @@ class ContentWriter:
         """Remove and add the rows by which the result changed; return the version."""
         name = step.definition.name
         with self._errors.explaining(session, step) as attempt:
-            _configure(session, step)
+            self._configure(session, step)
             try:
                 change = self._changes.of(session, step, kept)
                 attempt.content = change.added
@@ -250,11 +255,48 @@ class ContentWriter:
         query = outside_duplicates_query(content, step.definition.resolved, table.sql, condition)
         raise_if_violated(session, table, query)
 
+    def _configure(
+        self, session: PrivateSession, step: Fill | FillPartitions | ApplyChanges
+    ) -> None:
+        """Set the user's confs, and those of small inputs if all that is read is in small tables.
+
+        A change is applied to rows of the table, which are read too.
+        """
+        session.configure(session_confs(step.definition.run_options))
+        if not may_interpret(session.spark):
+            return
+        run = step.run
+        positions = [(s.name, run.positions.get(str(s.name))) for s in run.sources]
+        known = (VersionedPosition, DefinitionPosition)
+        if all(isinstance(position, known) for _, position in positions):
+            read = [(n, p.version) for n, p in positions if isinstance(p, VersionedPosition)]
+            if isinstance(step, ApplyChanges) and (step.changes_rows or step.replaces_keys):
+                read.append((step.definition.name, step.version))
+            if interpret_if_small(session.spark, (self._size(session, *each) for each in read)):
+                plan_at_once(session.spark)
+
+    def _size(self, session: PrivateSession, name: TableName, version: int) -> float | None:
+        """Return about how many bytes a table has, from its log if that says it without a job.
+
+        Args:
+            session: The session that plans a read where the log does not say it.
+            name: The table.
+            version: Its version; -1 for the newest.
+        """
+        detail = self._details.of(name)
+        if not isinstance(detail, NoTable):
+            log = self._tables.log
+            at = version if version >= 0 else log.newest(detail.location)
+            if found := log.size(detail.location, at):
+                return found[1]
+        relation = name.sql if version < 0 else FORMAT.at(name.sql, version)
+        return sizes_of(session.spark, (relation,))[0]
+
     def _content(
         self, session: PrivateSession, step: Fill | FillPartitions
     ) -> tuple[str, Positions]:
         """Return the rows as a query, and the state of the sources that it reads."""
-        _configure(session, step)
+        self._configure(session, step)
         if step.since is None:
             return self._rows.whole(session, step.definition, step.run)
         content = self._rows.added(session, step.definition, step.run, step.since)
@@ -333,26 +375,6 @@ def _empty_run(
         f"has rows for {there}: compare the date formatter with the values of the query."
     )
     return (warning,)
-
-
-def _configure(session: PrivateSession, step: Fill | FillPartitions | ApplyChanges) -> None:
-    """Set the user's confs, and those of small inputs if all that is read is in small tables.
-
-    A change is applied to rows of the table, which are read too.
-    """
-    session.configure(session_confs(step.definition.run_options))
-    if not may_interpret(session.spark):
-        return
-    run = step.run
-    positions = [(s.name, run.positions.get(str(s.name))) for s in run.sources]
-    known = (VersionedPosition, DefinitionPosition)
-    if all(isinstance(position, known) for _, position in positions):
-        versions = ((n, p.version) for n, p in positions if isinstance(p, VersionedPosition))
-        relations = [FORMAT.at(name.sql, version) for name, version in versions]
-        if isinstance(step, ApplyChanges) and (step.changes_rows or step.replaces_keys):
-            relations.append(step.definition.name.sql)
-        if interpret_if_small(session.spark, relations):
-            plan_at_once(session.spark)
 
 
 def _condition(step: FillPartitions) -> str:

@@ -123,7 +123,7 @@ class RangeReader:
     def extent(self, range_: VersionRange) -> ChangeExtent:
         """Return how much happened in a range whose first position was verified.
 
-        It costs reading the commits, and a count that the log of the table answers.
+        It costs reading the commits, and for a table of many files a job that counts its rows.
         """
         if range_.is_empty:
             return ChangeExtent(ChangeKind.NONE)
@@ -140,8 +140,10 @@ class RangeReader:
         if changes.removes_rows:
             kind = ChangeKind.REMOVED
         with suppress_spark_errors(lambda failure: failure.is_unreadable_version):
-            query = f"SELECT count(*) FROM {FORMAT.at(range_.name.sql, last)}"
-            rows = int(self._spark.sql(query).collect()[0][0])
+            rows = self._log.rows(range_.location, last)
+            if rows is None:
+                query = f"SELECT count(*) FROM {FORMAT.at(range_.name.sql, last)}"
+                rows = int(self._spark.sql(query).collect()[0][0])
             changed = rows if changes is _UNKNOWN else changed_rows(actions, counted, rows)
             return ChangeExtent(kind, changed, rows)
         return ChangeExtent(ChangeKind.GONE)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableMetadataError, decode_commit
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 COMMIT_INFO = '{"commitInfo"'
 METADATA = '{"metaData"'
@@ -47,6 +51,13 @@ def file_action(version: int, line: str) -> FileAction:
     ((kind, action),) = json.loads(line).items()
     rows = json.loads(action.get("stats") or "{}").get("numRecords")
     return FileAction(version, action["path"], kind == "add", action.get("dataChange", True), rows)
+
+
+def rows_of_files(files: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return how many rows the files of `add` actions have; None where one does not say it."""
+    stored = [json.loads(file.get("stats") or "{}").get("numRecords") for file in files]
+    removed = sum((file.get("deletionVector") or {}).get("cardinality", 0) for file in files)
+    return None if None in stored else sum(stored) - removed
 
 
 def parse_commit(version: int, line: str) -> Commit:

@@ -27,6 +27,7 @@ from dbt.adapters.spark_mt.spark.delta.commits import (
     changes_rows,
     file_action,
     parse_commit,
+    rows_of_files,
 )
 from dbt.adapters.spark_mt.spark.driver_files import escaped
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
@@ -163,6 +164,10 @@ class DeltaLog:
 
     def size(self, location: str, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - a job
         """As `TableLog.size`."""
+        return None
+
+    def rows(self, location: str, version: int) -> int | None:  # noqa: ARG002 - a job
+        """As `TableLog.rows`."""
         return None
 
     def table_id(self, location: str) -> str:
@@ -393,14 +398,27 @@ class DriverLog(DeltaLog):
 
     def size(self, location: str, version: int) -> tuple[int, int] | None:
         """As `TableLog.size`."""
-        checksum = commit_file(location, version).replace(".json", ".crc")
-        with suppress(ValueError, KeyError), suppress_spark_errors():
-            found = json.loads(self._files.read_if_there(checksum) or "{}")
+        with suppress(KeyError):
+            found = self._checksum(location, version)
             return int(found["numFiles"]), int(found["tableSizeBytes"])
         with suppress(KeyError):
             found = self._last_checkpoint(location)
             return int(found["numOfAddFiles"]), int(found["sizeInBytes"])
         return None
+
+    def rows(self, location: str, version: int) -> int | None:
+        """As `TableLog.rows`; the checksum file of a version lists its files, up to some 50."""
+        found = self._checksum(location, version)
+        files = found.get("allFiles")
+        is_whole = files is not None and len(files) == found.get("numFiles")
+        return rows_of_files(files) if is_whole else None
+
+    def _checksum(self, location: str, version: int) -> dict[str, Any]:
+        """Return what Delta notes of a version beside its commit; nothing where it does not."""
+        path = commit_file(location, version).replace(".json", ".crc")
+        with suppress(ValueError), suppress_spark_errors():
+            return dict(json.loads(self._files.read_if_there(path) or "{}"))
+        return {}
 
     def _last_checkpoint(self, location: str) -> dict[str, Any]:
         """Return what Delta notes of the newest checkpoint; nothing while it is being written.

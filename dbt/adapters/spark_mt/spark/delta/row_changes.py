@@ -69,11 +69,12 @@ def replace_keys(
         there = place and place.rows(session, kept, table, source.view, source.rows)
         if place and there:
             change = kept.keep(
-                changed_query(table, key, there.view, source.view), f"min({_WEIGHT})"
+                changed_query(table, key, there.view, source.view),
+                f"coalesce(-sum({_WEIGHT}) FILTER (WHERE {_WEIGHT} < 0), 0)",
             )
             gained, lost = (_signed(table, change.view, sign) for sign in (1, -1))
-            if change.rows and change.measures[0] < 0:
-                Replacing(session, kept, table, place).run(there, gained, lost)
+            if count := change.measures[0]:
+                Replacing(session, kept, table, place).run(there, gained, lost, count)
             else:
                 session.sql(f"INSERT INTO {table.name.sql}\n{gained}")
             return
@@ -97,7 +98,7 @@ def apply_changes(session: SparkSession, table: TableColumns, added: str, remove
         place = found.place if table.comparable else None
         there = place and place.rows(session, kept, table, f"(\n{removed}\n)", count)
         if place and there:
-            Replacing(session, kept, table, place).run(there, added, removed)
+            Replacing(session, kept, table, place).run(there, added, removed, count)
             return
         within = found.conditions("t.")
         copies = kept.keep(copies_query(table, removed, within), f"max({_WANTED} - {_THERE})")
@@ -123,27 +124,21 @@ class Replacing:
     table: TableColumns
     place: Place
 
-    def run(self, there: There, added: str, removed: str) -> None:
+    def run(self, there: There, added: str, removed: str, count: int) -> None:
         """Write the rows that are added, in place of those that are removed.
 
         Args:
             there: All rows of the table that can be among those to remove, and maybe others.
             added: A query for rows to add.
-            removed: A query for rows to remove, of which there is at least one.
+            removed: A query for rows to remove.
+            count: How many these are, at least one.
 
         Raises:
             RowsNotThereError: The table does not have all rows that are to be removed.
         """
         compared, columns = _compared(self.table), ", ".join(_columns(self.table))
-        # All rows with the hash of one: the condition of the write may be about hashes.
-        hashed = f"xxhash64({columns})"
-        equal = (
-            f"SELECT {hashed} FROM {there.view} AS t LEFT SEMI JOIN (\n{removed}\n) AS r "
-            f"ON {same_row(compared, 't', 'r')}"
-        )
-        taken = self.kept.keep(
-            f"SELECT {columns} FROM {there.view} WHERE {hashed} IN (\n{equal}\n)"
-        )
+        # If there are no more rows than are to be removed, these are all of them.
+        taken = there if there.rows <= count else self._taken(there, removed)
         rows = "\nUNION ALL\n".join(
             f"SELECT {columns}, {weight}L AS {_WEIGHT} FROM (\n{each}\n)"
             for each, weight in (
@@ -155,14 +150,28 @@ class Replacing:
         new = self.kept.keep(weighted_query(compared, rows, _WEIGHT), f"min({_WEIGHT})")
         if new.rows and new.measures[0] < 0:
             raise RowsNotThereError(_NOT_THERE)
-        condition = self._condition(there, taken, hashed) if taken.rows else ""
+        condition = self._condition(there, taken) if taken.rows else ""
         writer = self.session.sql(_signed(self.table, new.view, 1)).write.format(FORMAT.name)
         if condition:
             writer = writer.option("replaceWhere", condition)
         with set_for_now(self.session, {CHECKS_REPLACED: "false"}):  # rows may have other values
             writer.insertInto(self.table.name.sql, overwrite=bool(condition))
 
-    def _condition(self, there: There, taken: Kept, hashed: str) -> str:
+    def _taken(self, there: There, removed: str) -> Kept:
+        """Return the rows with the hash of one to remove: the write may have to compare hashes."""
+        hashed = self._hashed
+        equal = (
+            f"SELECT {hashed} FROM {there.view} AS t LEFT SEMI JOIN (\n{removed}\n) AS r "
+            f"ON {same_row(_compared(self.table), 't', 'r')}"
+        )
+        columns = ", ".join(_columns(self.table))
+        return self.kept.keep(f"SELECT {columns} FROM {there.view} WHERE {hashed} IN (\n{equal}\n)")
+
+    @property
+    def _hashed(self) -> str:
+        return f"xxhash64({', '.join(_columns(self.table))})"
+
+    def _condition(self, there: There, taken: There | Kept) -> str:
         """Return the condition that the taken rows meet, and no other row of the table."""
         if taken.rows == there.rows:
             return there.condition
@@ -170,8 +179,8 @@ class Replacing:
         condition = own.condition(self.session, taken.view)
         if self.session.sql(f"SELECT 1 FROM {there.view} WHERE {condition}").count() == taken.rows:
             return condition
-        found = self.session.sql(f"SELECT DISTINCT {hashed} FROM {taken.view}").collect()
-        return f"{condition} AND {hashed} IN ({', '.join(f'{row[0]}L' for row in found)})"
+        found = self.session.sql(f"SELECT DISTINCT {self._hashed} FROM {taken.view}").collect()
+        return f"{condition} AND {self._hashed} IN ({', '.join(f'{row[0]}L' for row in found)})"
 
 
 def changed_query(table: TableColumns, key: Sequence[str], there: str, source: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
@@ -29,6 +28,8 @@ _SIMPLE = re.compile(r"[^'\\]{0,200}\Z")
 _MOST_RANGES = 8
 MOST_VALUES = 2_000
 """Up to how many values a condition lists: Spark parses each, and the commit has its text."""
+_ABOUT = 0.85
+"""From which part of the greatest estimate on a number of values may be as great."""
 _MOST_PER_VALUE = 20
 """How many rows of a table may have one value, on average; more are changed by a MERGE."""
 
@@ -152,11 +153,15 @@ class Measured:
 
     @property
     def place(self) -> Place | None:
-        """The column with the most values; None where many rows share a value, or are many."""
-        usable = max(self._usable(), key=itemgetter(5), default=None)
-        if usable is None or self.rows > MOST_VALUES:
+        """The first column with about the most values; None where rows share one, or are many.
+
+        The numbers of values are estimates. A table often begins with what identifies its rows.
+        """
+        usable = tuple(self._usable())
+        if not usable or self.rows > MOST_VALUES:
             return None
-        own, other, type_, _, _, distinct = usable
+        most = max(each[5] for each in usable)
+        own, other, type_, _, _, distinct = next(e for e in usable if e[5] >= _ABOUT * most)
         if _MOST_PER_VALUE * distinct < self.rows:
             return None
         return Place(own, other, type_, self.conditions())

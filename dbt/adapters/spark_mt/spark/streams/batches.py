@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.planning.properties import guarded
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.commit import WriteErrors, fenced
-from dbt.adapters.spark_mt.spark.input_size import interpret_if_small
+from dbt.adapters.spark_mt.spark.input_size import interpret_if_small, sizes_of
 from dbt.adapters.spark_mt.spark.private_session import PrivateSession
 
 if TYPE_CHECKING:
@@ -216,7 +216,8 @@ def batch_session(
     spark = frame.sparkSession
     frame.createOrReplaceTempView(view)
     if context.interprets:
-        interpret_if_small(spark, (view, merged_into.sql) if merged_into else (view,))
+        read = (view, merged_into.sql) if merged_into else (view,)
+        interpret_if_small(spark, sizes_of(spark, read))
     return PrivateSession(spark)
 
 
