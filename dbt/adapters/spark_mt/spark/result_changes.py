@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField
 
     from dbt.adapters.spark_mt.definition.columns import PrimaryKey
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
@@ -241,8 +241,11 @@ class ResultChanges:
         found = kept.keep_first(reader.weighted(range_, _WEIGHT), *_WEIGHTS)
         if not found.rows:
             return RelationStates(now, now)
-        columns = spark.sql(f"SELECT * FROM {now}").schema
-        bags = _bags(found, ", ".join(map(quote, columns.names)))
+        *columns, _ = spark.table(found.view).schema
+        bags = _bags(found, ", ".join(quote(field.name) for field in columns))
+        before, after = range_.after.version, range_.upto.version
+        if self._tables.log.keeps_columns(range_.location, before, after):
+            return RelationStates(FORMAT.at(range_.name.sql, before), now, *bags)
         return RelationStates(_before(spark, range_, columns), now, *bags)
 
 
@@ -285,12 +288,12 @@ def _bag(view: str, columns: str, sign: int, most: int) -> str:
     return f"({signed_query(columns, view, _WEIGHT, sign, repeats=most > 1)})"
 
 
-def _before(spark: SparkSession, range_: VersionRange, after: StructType) -> str:
+def _before(spark: SparkSession, range_: VersionRange, after: Sequence[StructField]) -> str:
     """Return the earlier state of a table, in the columns of the later one."""
     relation = FORMAT.at(range_.name.sql, range_.after.version)
     before = spark.sql(f"SELECT * FROM {relation}").schema
-    types = [[(f.name, f.dataType) for f in schema] for schema in (before, after)]
-    if types[0] == types[1]:
+    one, other = ([(f.name, f.dataType) for f in fields] for fields in (before, after))
+    if one == other:
         return relation
     there = {field.name.lower() for field in before}
     columns = ", ".join(

@@ -95,6 +95,7 @@ class RangeReader:
         self._log = log
         self._schemas: dict[tuple[TableName, int], StructType] = {}
         self._found: dict[tuple[str, int, int], FileChanges | None] = {}
+        self._kept_columns: dict[tuple[str, int, int], bool] = {}
 
     def kind(self, range_: VersionRange, *, net: bool) -> ChangeKind:
         """As `TableChanges.kind`.
@@ -268,11 +269,20 @@ class RangeReader:
 
     def _schema(self, range_: VersionRange, version: int) -> StructType:
         """Return the columns of a version, which never change; reading them costs 0.03 s."""
+        if version == range_.after.version and self._keeps_columns(range_):
+            version = range_.upto.version
         key = (range_.name, version)
         if key not in self._schemas:
             query = f"SELECT * FROM {FORMAT.at(range_.name.sql, version)}"
             self._schemas[key] = self._spark.sql(query).schema
         return self._schemas[key]
+
+    def _keeps_columns(self, range_: VersionRange) -> bool:
+        """Whether no commit of a range changes columns; it is asked for several times."""
+        key = (range_.location, range_.after.version, range_.upto.version)
+        if key not in self._kept_columns:
+            self._kept_columns[key] = self._log.keeps_columns(*key)
+        return self._kept_columns[key]
 
     def _files(self, range_: VersionRange) -> FileChanges | None:
         """Return what happened to the files; None where a commit is no longer in the log."""
@@ -294,7 +304,7 @@ class RangeReader:
     def _moves_columns(self, range_: VersionRange) -> bool:
         """Whether a column has another name in the data files than it had, which changes rows."""
         after, upto = range_.after.version, range_.upto.version
-        if range_.after == BEFORE_ALL or self._log.keeps_columns(range_.location, after, upto):
+        if range_.after == BEFORE_ALL or self._keeps_columns(range_):
             return False
         now = self._log.table_schema(range_.location, upto, after=after)
         if _PHYSICAL_NAME not in now:

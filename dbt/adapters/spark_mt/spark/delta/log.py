@@ -409,9 +409,8 @@ class DriverLog(DeltaLog):
     def rows(self, location: str, version: int) -> int | None:
         """As `TableLog.rows`; the checksum file of a version lists its files, up to some 50."""
         found = self._checksum(location, version)
-        files = found.get("allFiles")
-        is_whole = files is not None and len(files) == found.get("numFiles")
-        return rows_of_files(files) if is_whole else None
+        files = found.get("allFiles", ())
+        return rows_of_files(files) if len(files) == found.get("numFiles") else None
 
     def _checksum(self, location: str, version: int) -> dict[str, Any]:
         """Return what Delta notes of a version beside its commit; nothing where it does not."""
