@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.query.analyzer import (
     SourceKind,
     ViewQuery,
 )
-from dbt.adapters.spark_mt.query.functions import functions_of
+from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.syntax import token_key
 from dbt.adapters.spark_mt.query.text import replace_at, shape_of, without_lookups
 from dbt.adapters.spark_mt.resolution.columns import Names

@@ -14,21 +14,26 @@ from sqlglot import exp
 from dbt.adapters.spark_mt.query.binder import (
     Bound,
     ExpressionBinder,
-    NotUnderstoodError,
-    Scope,
-    ScopeColumn,
     alias_of,
     is_star,
     name_of,
     stars_in,
 )
 from dbt.adapters.spark_mt.query.computation import Computation, unknown_function
-from dbt.adapters.spark_mt.query.expressions import Attribute, Expression, Named, passed_on
+from dbt.adapters.spark_mt.query.expressions import (
+    Attribute,
+    Expression,
+    Named,
+    Scope,
+    ScopeColumn,
+    passed_on,
+)
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
     Distinct,
     Generate,
     Limit,
+    NotUnderstoodError,
     Opaque,
     Operator,
     Project,
