@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source, SourceKi
 from dbt.adapters.spark_mt.resolution.resolver import Resolution, Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.strategies import validation
+from dbt.adapters.spark_mt.strategies import choice
 
 NOW = datetime(2025, 11, 4, 10, 0, tzinfo=timezone.utc)
 CATALOG, SCHEMA = "spark_catalog", "sales"
@@ -104,7 +104,7 @@ class Engine:
         now: datetime = NOW,
     ) -> Resolution:
         """Resolve a definition at a fixed time."""
-        return Resolver(self, self, settings or Settings(), lambda: now, validation).resolve(
+        return Resolver(self, self, settings or Settings(), lambda: now, choice).resolve(
             name, declared, before
         )
 

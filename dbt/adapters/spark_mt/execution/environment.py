@@ -15,11 +15,10 @@ from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.resolution.resolver import Resolver, StatementContext
 from dbt.adapters.spark_mt.resolution.settings import Settings
-from dbt.adapters.spark_mt.strategies import validation
-from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies import choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from dbt.adapters.spark_mt.definition.columns import TableName
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         UpstreamDefinitions,
     )
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
+    from dbt.adapters.spark_mt.strategies.strategy import Choice, RefreshInputs, Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,22 @@ class Environment:
         run = RefreshRun(self.new_id(), trigger, positions, started, analyzed.sources)
         if definition is None:
             return run
-        return replace(run, choice=choose(definition, analyzed, baseline))
+        return replace(run, choice=self.choose(definition, analyzed, baseline))
+
+    def choose(
+        self,
+        definition: ResolvedDefinition,
+        analyzed: AnalyzedQuery,
+        baseline: Baseline | None = None,
+        inputs: RefreshInputs = choice.KEEP,
+        excluded: Sequence[Refusal] = (),
+    ) -> Choice:
+        """Return how the rows of a table are computed: in general, or by one refresh."""
+        return choice.choose(definition, analyzed, baseline, inputs, excluded)
+
+    def kept_by(self, resolution: Resolution, baseline: Baseline | None = None) -> Choice:
+        """Return how a table with this definition is kept."""
+        return self.choose(resolution.definition, resolution.analyzed, baseline)
 
     def _resolver(self, name: TableName) -> Resolver:
         """Return a resolver, with the settings of a live manager for what a definition leaves open.
@@ -257,4 +272,4 @@ class Environment:
         settings = self.settings()
         if lease is not None:
             settings = settings.derived_as(Settings.from_confs(dict(lease.settings)))
-        return Resolver(self.analyzer, self.upstream, settings, self.clock, validation)
+        return Resolver(self.analyzer, self.upstream, settings, self.clock, choice)

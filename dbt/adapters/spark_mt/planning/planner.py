@@ -42,7 +42,6 @@ from dbt.adapters.spark_mt.planning.steps import (
     Unregister,
     VerifyRows,
 )
-from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import Write
 
 if TYPE_CHECKING:
@@ -55,11 +54,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
     from dbt.adapters.spark_mt.strategies.strategy import Choice
-
-
-def kept_by(resolution: Resolution, baseline: Baseline | None = None) -> Choice:
-    """Return how a table with this definition is kept."""
-    return choose(resolution.definition, resolution.analyzed, baseline)
 
 
 def next_definition(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
@@ -155,7 +149,12 @@ _ADOPTED_ROWS_END = "All rows were computed from the sources; those of the adopt
 
 
 def plan_create(
-    name: TableName, table_id: str, resolution: Resolution, run: RefreshRun, owner: Pairs = ()
+    name: TableName,
+    table_id: str,
+    resolution: Resolution,
+    run: RefreshRun,
+    choice: Choice,
+    owner: Pairs = (),
 ) -> Plan:
     """Plan a table that is not there: one commit holds its rows, columns and definition."""
     definition = StoredDefinition(
@@ -170,7 +169,7 @@ def plan_create(
         ),
         changes=("table created",),
         warnings=resolution.warnings,
-        choice=kept_by(resolution),
+        choice=choice,
     )
 
 
@@ -179,6 +178,7 @@ def plan_alter(
     resolution: Resolution,
     changes: Sequence[Change],
     run: RefreshRun | None,
+    choice: Choice,
 ) -> Plan:
     """Plan the change of a definition.
 
@@ -196,12 +196,11 @@ def plan_alter(
             *verification(before, definition),
             *definition_steps(table, definition, table.positions),
         )
-    choice = kept_by(resolution, definition.baseline if run is None else None)
     return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
 def plan_alter_suspended(
-    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
+    table: StoredTable, resolution: Resolution, changes: Sequence[Change], choice: Choice
 ) -> Plan:
     """Plan a change that reaches the rows of a table which the user has suspended.
 
@@ -214,7 +213,7 @@ def plan_alter_suspended(
         *(preparation(definition, table.definition) if appended else ()),
         *definition_steps(table, definition, None, appended),
     )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings, kept_by(resolution))
+    return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
 def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str) -> Plan:
@@ -227,6 +226,7 @@ def plan_replace(
     table: StoredTable | InconsistentTable | Unreadable,
     resolution: Resolution,
     run: RefreshRun,
+    choice: Choice,
     owner: Pairs = (),
 ) -> Plan:
     """Plan new rows, columns and definition in one commit; the table's identity stays."""
@@ -240,7 +240,7 @@ def plan_replace(
         registration(definition, seq, run),
     )
     changes = ("table replaced",)
-    return Plan(table.name, steps, changes, resolution.warnings, kept_by(resolution))
+    return Plan(table.name, steps, changes, resolution.warnings, choice)
 
 
 def plan_publish(table: StoredTable) -> Plan:
@@ -334,7 +334,7 @@ def start_positions(baseline: Baseline, run: RefreshRun) -> Positions:
     return {**run.positions, **dict(baseline.positions)}
 
 
-def counted_from(plan: Plan, baseline: Baseline, choice: Choice) -> Plan:
+def counted_from(plan: Plan, baseline: Baseline) -> Plan:
     """Return the plan of a new table such that it counts its sources from a baseline on."""
 
     def counted(step: Step) -> Step:
@@ -345,7 +345,7 @@ def counted_from(plan: Plan, baseline: Baseline, choice: Choice) -> Plan:
             return replace(step, definition=definition, since=baseline.positions)
         return replace(step, definition=definition)
 
-    return replace(plan, steps=tuple(map(counted, plan.steps)), choice=choice)
+    return replace(plan, steps=tuple(map(counted, plan.steps)))
 
 
 def plan_start(
@@ -354,6 +354,7 @@ def plan_start(
     changes: Sequence[Change],
     run: RefreshRun,
     baseline: Baseline,
+    choice: Choice,
 ) -> Plan:
     """Plan a changed definition that counts its sources from a baseline on.
 
@@ -374,7 +375,6 @@ def plan_start(
             publication(table, definition, schema_replaced=bool(appended)),
             registration(definition, table.seq + 1, run),
         )
-    choice = kept_by(resolution, baseline)
     return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
@@ -388,11 +388,20 @@ def _start_step(
     return Fill(definition, mode, seq, run, since=since)
 
 
+def adopted_baseline(table: PlainTable, positions: Positions) -> Baseline:
+    """Return from where an adopted table counts the sources that have versions."""
+    followed = (
+        (name, at) for name, at in sorted(positions.items()) if isinstance(at, VersionedPosition)
+    )
+    return Baseline(tuple(followed), table.version, ADOPTED)
+
+
 def plan_adoption(
     table: PlainTable,
     table_id: str,
     resolution: Resolution,
     positions: Positions,
+    choice: Choice,
     owner: Pairs = (),
 ) -> Plan:
     """Plan a plain table's becoming a materialized one; its rows, history and identity stay.
@@ -404,16 +413,13 @@ def plan_adoption(
     The table fits the definition, and gets `table_id` as its identity.
     """
     resolved, leftover = resolution.definition, table.leftover
-    followed = (
-        (name, at) for name, at in sorted(positions.items()) if isinstance(at, VersionedPosition)
-    )
     definition = StoredDefinition(
         table_id,
         table.name,
         generation=leftover.generation + 1 if leftover else 1,
         resolved=resolved,
         owner=owner,
-        baseline=Baseline(tuple(followed), table.version, ADOPTED),
+        baseline=adopted_baseline(table, positions),
         fence=table.seq,
     )
     new, seq = appended_columns(table, resolved), table.seq + 1
@@ -428,7 +434,6 @@ def plan_adoption(
         Publish(definition, before, schema_replaced=bool(new)),
         Register(definition, seq, positions, None),
     )
-    choice = kept_by(resolution, definition.baseline)
     changes = ("table adopted", *(f"column {column} added, NULL in old rows" for column in new))
     warnings = (*resolution.warnings, *_adoption_warnings(choice, positions))
     return Plan(table.name, steps, changes, warnings, choice)

@@ -121,7 +121,7 @@ class Resolution:
 
 
 class DefinitionChecks(Protocol):
-    """Checks of a definition that need more than its resolution: `strategies.validation`."""
+    """Checks of a definition that need more than its resolution: those of `strategies.choice`."""
 
     def errors(
         self, table: str, definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool
