@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
-from dbt.adapters.spark_mt.definition.columns import Column, TableName
+from dbt.adapters.spark_mt.definition.columns import Column, QueryContext, TableName
 from dbt.adapters.spark_mt.definition.definition import (
     DeclaredDefinition,
-    QueryContext,
     ResolvedDefinition,
     StoredDefinition,
 )

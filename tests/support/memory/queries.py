@@ -33,8 +33,8 @@ from tests.support.memory.tables import NamedRows, UnversionedTable, VersionedTa
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.columns import Column, QueryContext
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from tests.support.memory.catalog import MemoryCatalog
     from tests.support.memory.tables import Row
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import adoption_problems, appended_columns
+from dbt.adapters.spark_mt.changes.compatibility import adoption_problems
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, PlainTable
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
-from dbt.adapters.spark_mt.planning.planner import adopted_baseline, plan_adoption
+from dbt.adapters.spark_mt.planning.planner import adopted_baseline, appended_columns, plan_adoption
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Publish
 from dbt.adapters.spark_mt.strategies.choice import choose
 from tests.unit.builders import QUERY, QUERY_COLUMNS, TABLE, Engine, analyzed, columns, stored

@@ -27,6 +27,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     Register,
     Unregister,
     VerifyRows,
+    plan_publish,
 )
 from dbt.adapters.spark_mt.resolution.resolver import Resolution
 from dbt.adapters.spark_mt.strategies.strategy import INCREMENTAL, RECOMPUTE, Choice
@@ -172,9 +173,7 @@ def test_replacing_keeps_the_owner_unless_another_one_declares_it():
 def test_what_was_left_undone_is_published_from_what_is_published():
     old = stored(resolve(DeclaredDefinition(QUERY, options=(("a", "1"),))))
     before = table(published=old)
-    assert planner.plan_publish(before).steps[0] == Publish(
-        before.definition, old, schema_replaced=True
-    )
+    assert plan_publish(before).steps[0] == Publish(before.definition, old, schema_replaced=True)
     plan = alter(before, resolution(comment="new"))
     assert plan.steps[1] == Publish(plan.steps[0].definition, old, schema_replaced=True)
     plan = planner.plan_replace(before, resolution(), RUN, KEPT)

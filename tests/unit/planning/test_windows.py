@@ -14,12 +14,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
     positions_of,
 )
-from dbt.adapters.spark_mt.planning.planner import (
-    counted_from,
-    plan_create,
-    plan_refresh,
-    plan_start,
-)
+from dbt.adapters.spark_mt.planning.planner import plan_create, plan_refresh, plan_start
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -30,6 +25,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     RefreshRun,
     Register,
     VerifyRows,
+    counted_from,
 )
 from dbt.adapters.spark_mt.resolution.resolver import Resolution
 from dbt.adapters.spark_mt.strategies.strategy import (

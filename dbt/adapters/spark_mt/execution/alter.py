@@ -38,9 +38,8 @@ from dbt.adapters.spark_mt.planning.planner import (
     plan_adoption,
     plan_release,
     plan_release_rest,
-    plan_status,
 )
-from dbt.adapters.spark_mt.planning.steps import Plan, ReserveSequence
+from dbt.adapters.spark_mt.planning.steps import Plan, ReserveSequence, plan_status
 from dbt.adapters.spark_mt.resolution.durations import (
     SESSION_TIME_ZONE,
     epoch_milliseconds,
@@ -62,9 +61,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dbt.adapters.spark_mt.changes.alterations import ClauseAlteration
-    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import (
-        Pairs,
         PlainTable,
         ResolvedDefinition,
         StoredDefinition,

@@ -1,4 +1,4 @@
-"""Commit metadata of a plan's steps."""
+"""Records of a plan's steps: commit metadata, and the row of a table in the registry."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
     RefreshMetadata,
 )
 from dbt.adapters.spark_mt.definition.definition import EarlierRefresh
+from dbt.adapters.spark_mt.execution.ports import KnownTable
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -25,10 +26,13 @@ from dbt.adapters.spark_mt.planning.steps import (
     Step,
     WriteBatch,
 )
+from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
+from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.strategies.strategy import Cost
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.definition import LastRefresh
+    from dbt.adapters.spark_mt.planning.steps import Register
 
 
 def metadata_of(step: Step | WriteBatch) -> CommitMetadata:
@@ -106,4 +110,27 @@ def _kept_metadata(refresh: LastRefresh | None) -> RefreshMetadata | None:
         refresh.repeated,
         refresh.earlier,
         refresh.unknown_keys,
+    )
+
+
+def known_table(step: Register, now_ms: int) -> KnownTable:
+    """Return the row that a registration writes at an instant (milliseconds, UTC)."""
+    definition, refresh = step.definition, step.refresh
+    resolved = definition.resolved
+    return KnownTable(
+        name=definition.name,
+        table_id=definition.table_id,
+        generation=definition.generation,
+        refresh_mode=resolved.refresh_mode,
+        declared_refresh_mode=definition.declared.logical_refresh_mode.value,
+        freshness=resolved.freshness,
+        status=definition.status,
+        status_reason=definition.status_reason,
+        zone=dict(resolved.context.confs).get(SESSION_TIME_ZONE, "UTC"),
+        formatters=tuple(read_options(definition.declared.options).date_formatters),
+        reads=tuple(sorted(step.positions or {})),
+        derived_from=resolved.derived_from,
+        last_refresh_at_ms=refresh.started_at_ms if refresh else None,
+        rows=refresh.rows if refresh else None,
+        recorded_at_ms=now_ms,
     )

@@ -26,7 +26,6 @@ from dbt.adapters.spark_mt.definition.definition import (
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
 from dbt.adapters.spark_mt.execution.baseline import loss_of, refresh_outcome, with_origin
-from dbt.adapters.spark_mt.execution.environment import AnalyzedTable
 from dbt.adapters.spark_mt.execution.errors import (
     InconsistentTableError,
     LogHistoryLostError,
@@ -44,24 +43,29 @@ from dbt.adapters.spark_mt.execution.executor import (
     writer_priority,
 )
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
+from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.source_columns import with_source_columns
 from dbt.adapters.spark_mt.execution.start_modes import begin, begin_again, filling
 from dbt.adapters.spark_mt.planning.planner import (
-    definition_steps,
     next_definition,
     plan_alter,
     plan_alter_suspended,
     plan_create,
     plan_drop,
-    plan_publish,
     plan_replace,
     plan_start,
     preparation,
     sentences,
     verification,
 )
-from dbt.adapters.spark_mt.planning.steps import CREATED, Plan, Unregister
+from dbt.adapters.spark_mt.planning.steps import (
+    CREATED,
+    Plan,
+    Unregister,
+    definition_steps,
+    plan_publish,
+)
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.resolution.stream_flow import state_problems
 from dbt.adapters.spark_mt.statements.clauses import Effect

@@ -10,9 +10,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.definition import InconsistentTable, StoredTable, Unreadable
+from dbt.adapters.spark_mt.execution.commit_metadata import known_table
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.ports import known_table
-from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.planning.steps import plan_registration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

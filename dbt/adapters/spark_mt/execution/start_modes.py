@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnTypeWidened
-from dbt.adapters.spark_mt.changes.compatibility import StartModeChangeError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, StartModeType
 from dbt.adapters.spark_mt.definition.positions import Baseline, ChangeKind, positions_of
 from dbt.adapters.spark_mt.execution.baseline import read_after, with_origin
-from dbt.adapters.spark_mt.planning.planner import counted_from
+from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
+from dbt.adapters.spark_mt.planning.steps import counted_from
 from dbt.adapters.spark_mt.resolution.durations import (
     SESSION_TIME_ZONE,
     parse_zone,

@@ -18,7 +18,6 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution.baseline import chosen
-from dbt.adapters.spark_mt.execution.environment import AnalyzedTable
 from dbt.adapters.spark_mt.execution.errors import (
     NotContinuousError,
     NotMaterializedError,
@@ -27,7 +26,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.executor import retrying, stored_table, suspend
 from dbt.adapters.spark_mt.execution.jobs import others_running
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.ports import AnalyzedTable, CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh, stream_task
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.checks import lag_if_known
+from dbt.adapters.spark_mt.execution.commit_metadata import known_table
 from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.execution.operations import TableOperations, carried_out
-from dbt.adapters.spark_mt.execution.ports import known_table
 from dbt.adapters.spark_mt.execution.show import (
     choice_rows,
     create_text,
@@ -32,15 +32,15 @@ from dbt.adapters.spark_mt.manager.views import (
     SourcePosition,
     TableDetails,
 )
-from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.statements.nodes import PLANNED, Refresh, Resume, Suspend
 from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredTable
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.definition.job import Job, Owner
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.environment import Environment

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.compatibility import appended_columns
 from dbt.adapters.spark_mt.definition.definition import (
     InconsistentTable,
     LastRefresh,
@@ -41,6 +40,8 @@ from dbt.adapters.spark_mt.planning.steps import (
     Step,
     Unregister,
     VerifyRows,
+    definition_steps,
+    publication,
 )
 from dbt.adapters.spark_mt.strategies.strategy import Write
 
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
-    from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs, PlainTable
+    from dbt.adapters.spark_mt.definition.columns import Column, Pairs, TableName
+    from dbt.adapters.spark_mt.definition.definition import PlainTable, ResolvedDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
@@ -67,42 +68,9 @@ def activated(definition: StoredDefinition) -> StoredDefinition:
     return replace(definition, status=RefreshStatus.ACTIVATED, status_reason="")
 
 
-def definition_steps(
-    table: StoredTable,
-    definition: StoredDefinition,
-    positions: Positions | None,
-    new_columns: tuple[Column, ...] = (),
-) -> tuple[Step, ...]:
-    """Store a definition without computing rows, and what follows from that."""
-    seq, refresh = table.seq + 1, table.last_refresh
-    return (
-        CommitDefinition(definition, seq, positions, refresh, new_columns),
-        publication(table, definition, schema_replaced=bool(new_columns)),
-        Register(definition, seq, positions, refresh),
-    )
-
-
 def sentences(changes: Sequence[Change]) -> tuple[str, ...]:
     """Return one sentence per change."""
     return tuple(change.describe() for change in changes)
-
-
-def publication(
-    table: StoredTable | InconsistentTable | Unreadable,
-    definition: StoredDefinition,
-    *,
-    schema_replaced: bool = False,
-) -> Publish:
-    """Publish what differs from what is published, which may be older than the definition in force.
-
-    If an earlier statement could not publish all, the comments of the columns are not known.
-    """
-    if isinstance(table, Unreadable):
-        return Publish(definition, before=None, schema_replaced=True)
-    published = table.published if isinstance(table, StoredTable) else None
-    if published is None:
-        return Publish(definition, table.definition, schema_replaced=schema_replaced)
-    return Publish(definition, published, schema_replaced=True)
 
 
 def preparation(definition: StoredDefinition, before: StoredDefinition | None) -> tuple[Step, ...]:
@@ -216,12 +184,6 @@ def plan_alter_suspended(
     return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
-def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str) -> Plan:
-    """Plan another status, or other run options, for a table whose rows stay as they are."""
-    after = replace(definition, generation=table.definition.generation + 1)
-    return Plan(table.name, definition_steps(table, after, table.positions), (sentence,))
-
-
 def plan_replace(
     table: StoredTable | InconsistentTable | Unreadable,
     resolution: Resolution,
@@ -241,16 +203,6 @@ def plan_replace(
     )
     changes = ("table replaced",)
     return Plan(table.name, steps, changes, resolution.warnings, choice)
-
-
-def plan_publish(table: StoredTable) -> Plan:
-    """Plan what a statement before left undone after its commit."""
-    return Plan(table.name, (publication(table, table.definition), plan_registration(table)))
-
-
-def plan_registration(table: StoredTable) -> Register:
-    """Return the step that writes a table's row in the registry as the table is."""
-    return Register(table.definition, table.seq, table.positions, table.last_refresh)
 
 
 def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
@@ -332,20 +284,6 @@ def _replacement(
 def start_positions(baseline: Baseline, run: RefreshRun) -> Positions:
     """Return the positions of rows to which no change since the baseline was applied."""
     return {**run.positions, **dict(baseline.positions)}
-
-
-def counted_from(plan: Plan, baseline: Baseline) -> Plan:
-    """Return the plan of a new table such that it counts its sources from a baseline on."""
-
-    def counted(step: Step) -> Step:
-        if not isinstance(step, Fill | Publish | Register):
-            return step
-        definition = replace(step.definition, baseline=baseline)
-        if isinstance(step, Fill):
-            return replace(step, definition=definition, since=baseline.positions)
-        return replace(step, definition=definition)
-
-    return replace(plan, steps=tuple(map(counted, plan.steps)))
 
 
 def plan_start(
@@ -456,6 +394,11 @@ def plan_release(table: StoredTable | InconsistentTable | Unreadable) -> Plan:
 def plan_release_rest(name: TableName) -> Plan:
     """Plan what a release left undone after its commit."""
     return Plan(name, (RemoveProperties(name), Unregister(name)))
+
+
+def appended_columns(table: PlainTable, wanted: ResolvedDefinition) -> tuple[Column, ...]:
+    """Return the columns that adopting adds, NULL in the rows that are there."""
+    return wanted.columns[len(table.columns) :]
 
 
 def _adoption_warnings(choice: Choice, positions: Positions) -> Iterator[str]:

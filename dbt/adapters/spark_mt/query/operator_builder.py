@@ -61,8 +61,8 @@ from dbt.adapters.spark_mt.query.text import readable_text, shape_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import SourceColumns
-    from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.columns import QueryContext, SourceColumns
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, ViewQuery
 
 _CLAUSES = frozenset(

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from dbt.adapters.spark_mt.definition.definition import QueryContext
+    from dbt.adapters.spark_mt.definition.columns import QueryContext
     from dbt.adapters.spark_mt.query.function_use import FunctionUse
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.plan import Plan
