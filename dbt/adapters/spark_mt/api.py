@@ -59,8 +59,8 @@ from dbt.adapters.spark_mt.execution.results import (
 )
 from dbt.adapters.spark_mt.execution.show import Figure, figures_of
 from dbt.adapters.spark_mt.hosting.host import Host, Wanted
-from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostProgress
-from dbt.adapters.spark_mt.hosting.turns import Turns
+from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
+from dbt.adapters.spark_mt.hosting.policy import HostPhase, HostProgress, Turns
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 from dbt.adapters.spark_mt.planning.steps import Unregister, plan_registration
 from dbt.adapters.spark_mt.query.analyzer import QueryError, TemporaryObjectError
