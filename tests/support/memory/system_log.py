@@ -6,9 +6,9 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import JobStatus, Owner
-from dbt.adapters.spark_mt.execution.commit_metadata import known_table
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS
 from dbt.adapters.spark_mt.execution.ports import RegistryEntry
+from dbt.adapters.spark_mt.execution.repair import known_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

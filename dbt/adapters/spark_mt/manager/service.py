@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.checks import lag_if_known
-from dbt.adapters.spark_mt.execution.commit_metadata import known_table
 from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
+from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.execution.show import (
     choice_rows,
     create_text,

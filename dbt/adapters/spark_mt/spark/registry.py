@@ -19,8 +19,8 @@ from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.positions import encode_positions
-from dbt.adapters.spark_mt.execution.commit_metadata import known_table
 from dbt.adapters.spark_mt.execution.ports import KnownTable, RegistryEntry
+from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.spark.system_table import SCHEMA, TABLE
 
 if TYPE_CHECKING:
