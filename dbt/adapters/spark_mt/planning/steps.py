@@ -1,4 +1,4 @@
-"""Steps of a plan, as values.
+"""Steps of a plan, as values, and the plans that compute no rows.
 
 A plan has at most one commit point. Steps before it change nothing that users see. The commit point
 happens or does not. Steps after it only repeat what the committed definition says, so running them
