@@ -28,8 +28,8 @@ from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
 from dbt.adapters.spark_mt.manager.views import Role
-from dbt.adapters.spark_mt.planning.planner import plan_registration
 from dbt.adapters.spark_mt.planning.schedule import Schedule
+from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import (
-    BaselineNotFollowedError,
-    StartModeChangeError,
-)
+from dbt.adapters.spark_mt.changes.compatibility import BaselineNotFollowedError
 from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
@@ -23,6 +20,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     PartitionUnderBaselineError,
     SourceRecreatedError,
     SourceRewrittenError,
+    StartModeChangeError,
 )
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.changes import DefinitionChangeError
 from dbt.adapters.spark_mt.changes.compatibility import (
     ColumnMismatchError,
     DroppedColumnError,
 )
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError, MaterializedTableError
 from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from tests.behaviour.adoption import adopt

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     NotContinuousError,
     TableNotFoundError,
 )
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
+from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.planning.steps import HOSTED
 
 if TYPE_CHECKING:

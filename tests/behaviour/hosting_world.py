@@ -8,14 +8,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
-from dbt.adapters.spark_mt.hosting.hosted_table import PATIENT, HostedTable, HostPhase
+from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
+from dbt.adapters.spark_mt.hosting.policy import PATIENT, HostPhase
 from dbt.adapters.spark_mt.resolution.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.hosting.hosted_table import HostPolicy, HostProgress
+    from dbt.adapters.spark_mt.hosting.policy import HostPolicy, HostProgress
     from tests.behaviour.harness import Tables
 
 QUICK = Settings(trigger_interval=timedelta(milliseconds=100))

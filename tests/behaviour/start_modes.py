@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import StartModeChangeError
+from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
 from dbt.adapters.spark_mt.execution.results import Action
 
 if TYPE_CHECKING:

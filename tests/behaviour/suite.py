@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.changes import DefinitionChangeError
 from dbt.adapters.spark_mt.changes.compatibility import DroppedColumnError
 from dbt.adapters.spark_mt.definition.codec import UnreadableDefinitionError, encode_definition
 from dbt.adapters.spark_mt.definition.definition import InconsistentTable, Missing, UnmanagedTable
-from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
+from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError, InvalidDefinitionError
 from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import StartModeChangeError
 from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
 from dbt.adapters.spark_mt.definition.modes import StartModeType, StateRetentionType
+from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.resolution.durations import FutureStartError
 from tests.flips.journeys import journey

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import sqlglot
 
-from dbt.adapters.spark_mt.definition.columns import FieldName, SourceColumns
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, SourceColumns
 from dbt.adapters.spark_mt.query.differential import (
     RelationStates,
     ResultChange,

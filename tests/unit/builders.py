@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
-from dbt.adapters.spark_mt.definition.columns import Column, TableName
+from dbt.adapters.spark_mt.definition.columns import Column, QueryContext, TableName
 from dbt.adapters.spark_mt.definition.definition import (
     DeclaredDefinition,
-    QueryContext,
     ResolvedDefinition,
     StoredDefinition,
 )
@@ -18,7 +17,7 @@ from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source, SourceKi
 from dbt.adapters.spark_mt.resolution.resolver import Resolution, Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.strategies import validation
+from dbt.adapters.spark_mt.strategies import choice
 
 NOW = datetime(2025, 11, 4, 10, 0, tzinfo=timezone.utc)
 CATALOG, SCHEMA = "spark_catalog", "sales"
@@ -104,7 +103,7 @@ class Engine:
         now: datetime = NOW,
     ) -> Resolution:
         """Resolve a definition at a fixed time."""
-        return Resolver(self, self, settings or Settings(), lambda: now, validation).resolve(
+        return Resolver(self, self, settings or Settings(), lambda: now, choice).resolve(
             name, declared, before
         )
 

@@ -35,7 +35,7 @@ from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition import codec
 from dbt.adapters.spark_mt.execution.show import create_text, definition_rows
 from dbt.adapters.spark_mt.statements.parser import parse_statement
-from dbt.adapters.spark_mt.statements.nodes import render
+from dbt.adapters.spark_mt.statements.renderer import render
 from tests.unit.builders import resolve, stored
 
 CREATE = "CREATE MATERIALIZED TABLE t REFRESH_PRIORITY = {} AS SELECT 1 AS a"

@@ -35,7 +35,7 @@ SMALLEST, LONGEST = 40, 500
 LONGEST_FUNCTION = 60
 LONGEST_MACRO_FILE = 60
 SMALL_SINGLE = 100
-LONGEST_CHAIN = 19  # goal: 12
+LONGEST_CHAIN = 12
 
 _ENGINE = {
     *("definition", "query", "resolution", "strategies", "changes", "planning", "execution"),

@@ -59,11 +59,10 @@ from dbt.adapters.spark_mt.execution.results import (
 )
 from dbt.adapters.spark_mt.execution.show import Figure, figures_of
 from dbt.adapters.spark_mt.hosting.host import Host, Wanted
-from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostProgress
-from dbt.adapters.spark_mt.hosting.turns import Turns
+from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
+from dbt.adapters.spark_mt.hosting.policy import HostPhase, HostProgress, Turns
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
-from dbt.adapters.spark_mt.planning.planner import plan_registration
-from dbt.adapters.spark_mt.planning.steps import Unregister
+from dbt.adapters.spark_mt.planning.steps import Unregister, plan_registration
 from dbt.adapters.spark_mt.query.analyzer import QueryError, TemporaryObjectError
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode, Reason
@@ -80,7 +79,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.definition.positions import Positions
 
 

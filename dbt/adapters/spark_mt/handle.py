@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.client.target import SparkTarget
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.execution.operations import RefreshPolicy
     from dbt.adapters.spark_mt.execution.results import StatementOutcome
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.changes.changes import DefinitionChangeError
 from dbt.adapters.spark_mt.changes.compatibility import (
     ColumnMismatchError,
     ColumnWideningError,
     DroppedColumnError,
     PartitioningChangeError,
 )
-from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
+from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError, InvalidDefinitionError
 from dbt.adapters.spark_mt.execution.results import Action
 from tests.functional.engine.oracle import (
     assert_equals_query,

@@ -10,8 +10,7 @@ from decimal import Decimal
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import FieldName, SourceColumns
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, SourceColumns
 from dbt.adapters.spark_mt.query.functions import AGGREGATES, GENERATORS
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.query.operator_sql import render_query

@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.execution.errors import NotFreshError
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
+from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from tests.functional.engine.oracle import own_commits
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from tests.support.memory.tables import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.definition import QueryContext
+    from dbt.adapters.spark_mt.definition.columns import Column, QueryContext, TableName
     from tests.support.memory.tables import Relation, Row
 
 

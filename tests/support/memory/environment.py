@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import QueryContext
 from dbt.adapters.spark_mt.execution.context import DeferredRows, ExecutionContext, run_sequential
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.leases import Managers

@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.query.analyzer import (
     SourceKind,
     ViewQuery,
 )
-from dbt.adapters.spark_mt.query.functions import functions_of
+from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.syntax import token_key
 from dbt.adapters.spark_mt.query.text import replace_at, shape_of, without_lookups
 from dbt.adapters.spark_mt.resolution.columns import Names
@@ -33,8 +33,8 @@ from tests.support.memory.tables import NamedRows, UnversionedTable, VersionedTa
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.columns import Column, QueryContext
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from tests.support.memory.catalog import MemoryCatalog
     from tests.support.memory.tables import Row
 

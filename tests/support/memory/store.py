@@ -18,12 +18,8 @@ from tests.support.memory.tables import VersionedTable, View
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import (
-        PlainTable,
-        QueryContext,
-        StoredDefinition,
-    )
+    from dbt.adapters.spark_mt.definition.columns import QueryContext, TableName
+    from dbt.adapters.spark_mt.definition.definition import PlainTable, StoredDefinition
     from tests.support.memory.catalog import MemoryCatalog
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.job import JobStatus, Owner
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS
-from dbt.adapters.spark_mt.execution.ports import RegistryEntry, known_table
+from dbt.adapters.spark_mt.execution.ports import RegistryEntry
+from dbt.adapters.spark_mt.execution.repair import known_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,8 +14,8 @@ from tests.support.memory.table_format import FORMAT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from dbt.adapters.spark_mt.definition.columns import Pairs, QueryContext
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
-    from dbt.adapters.spark_mt.definition.definition import Pairs, QueryContext
     from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 
 

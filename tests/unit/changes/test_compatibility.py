@@ -4,11 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.changes import (
-    ColumnsAppended,
-    DefinitionChangeError,
-    QueryChanged,
-)
+from dbt.adapters.spark_mt.changes.changes import ColumnsAppended, QueryChanged
 from dbt.adapters.spark_mt.changes.compatibility import (
     AppendedNotNullError,
     ColumnMismatchError,
@@ -22,6 +18,7 @@ from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.changes.state_retention import ContradictoryRetentionError
 from dbt.adapters.spark_mt.definition.columns import ColumnSpec
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
+from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError
 from dbt.adapters.spark_mt.definition.modes import (
     LogicalRefreshMode,
     ResolvedStartMode,

@@ -15,10 +15,9 @@ from dbt.adapters.spark_mt.definition.codec import (
     decode_definition,
     encode_definition,
 )
-from dbt.adapters.spark_mt.definition.columns import Column, FieldName, SourceColumns
+from dbt.adapters.spark_mt.definition.columns import Column, FieldName, QueryContext, SourceColumns
 from dbt.adapters.spark_mt.definition.definition import (
     DeclaredDefinition,
-    QueryContext,
     ResolvedDefinition,
     StoredDefinition,
 )

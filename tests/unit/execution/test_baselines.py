@@ -2,9 +2,12 @@
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import StartModeChangeError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.errors import PositionsLostError, SourceHistoryGoneError
+from dbt.adapters.spark_mt.execution.errors import (
+    PositionsLostError,
+    SourceHistoryGoneError,
+    StartModeChangeError,
+)
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from tests.behaviour.baseline_faults import BaselineFaults
 from tests.behaviour.baselines import (

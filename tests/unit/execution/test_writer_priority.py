@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
+from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.planning.steps import Fill
 from tests.behaviour.hosting import LIVE, WIDER, assert_each_row_once, create, prepare
 from tests.behaviour.hosting_memory import MemoryWorld

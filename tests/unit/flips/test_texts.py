@@ -4,8 +4,8 @@ from operator import attrgetter
 
 import pytest
 
-from dbt.adapters.spark_mt.statements.nodes import render
 from dbt.adapters.spark_mt.statements.parser import parse_statement
+from dbt.adapters.spark_mt.statements.renderer import render
 from tests.flips.texts import ALL_TEXTS
 
 READ = [text for text in ALL_TEXTS if text.node]

@@ -15,6 +15,7 @@ from dbt.adapters.spark_mt.definition.columns import (
     ColumnSpec,
     FieldName,
     PrimaryKey,
+    QueryContext,
     SourceColumns,
     TableName,
 )
@@ -27,7 +28,6 @@ from dbt.adapters.spark_mt.definition.definition import (
     DeclaredDefinition,
     EarlierRefresh,
     LastRefresh,
-    QueryContext,
     ResolvedDefinition,
     StoredDefinition,
     StreamMetadata,

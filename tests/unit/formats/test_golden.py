@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.commit_metadata import decode_commit
 from dbt.adapters.spark_mt.definition.job import JsonRefreshHandlerSerializer, StoredHandler
-from dbt.adapters.spark_mt.execution.ports import known_table
+from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.spark.leases import lease_of
 from dbt.adapters.spark_mt.spark.registry import entry_of, job_of, known_of
 from dbt.adapters.spark_mt.spark.system_table import COLUMNS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
-from dbt.adapters.spark_mt.hosting.hosted_table import Failures, HostPhase, HostPolicy, cause_of
+from dbt.adapters.spark_mt.hosting.policy import Failures, HostPhase, HostPolicy, cause_of
 from tests.behaviour.hosting import assert_each_row_once, create, prepare
 from tests.behaviour.hosting_memory import MemoryWorld
 

@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.execution.errors import NotFreshError, NotHostedError
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.hosting.host import Host, Wanted
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase, HostProgress
+from dbt.adapters.spark_mt.hosting.policy import HostPhase, HostProgress
 
 T, U = TableName("t", "s", "c"), TableName("u", "s", "c")
 NEVER_MS = 3_600_000

@@ -10,8 +10,8 @@ from dbt.adapters.spark_mt.execution.context import DeferredRows
 from dbt.adapters.spark_mt.execution.environment import FULL_CHECK_MS
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
-from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostPhase, HostPolicy
-from dbt.adapters.spark_mt.hosting.turns import TurnGivenUpError
+from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
+from dbt.adapters.spark_mt.hosting.policy import HostPhase, HostPolicy, TurnGivenUpError
 from dbt.adapters.spark_mt.resolution.settings import Settings
 from tests.behaviour.hosting import (
     EVENTS,

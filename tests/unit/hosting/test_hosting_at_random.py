@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
+from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from tests.behaviour.hosting import BIG, EVENTS, FIRST, LIVE, ROWS, assert_equals_query, prepare
 from tests.behaviour.hosting_memory import MemoryWorld
 from tests.support.memory.streams import StreamBrokenError

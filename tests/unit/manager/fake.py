@@ -37,8 +37,7 @@ from tests.unit.manager.samples import CATALOG, MANAGER, NOW_MS, OWNER, points, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.manager.views import ManagerView, RefreshRequest, StatementRequest
 
 READY = Health(is_alive=True, is_ready=True)

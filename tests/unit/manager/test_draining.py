@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.hosting.host import Host
-from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
+from dbt.adapters.spark_mt.hosting.policy import HostProgress
 from dbt.adapters.spark_mt.manager import service
 
 T, U = TableName("t", "s", "c"), TableName("u", "s", "c")

@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
-from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
+from dbt.adapters.spark_mt.hosting.policy import HostProgress
 from dbt.adapters.spark_mt.manager.table_views import KEPT, RefreshStatistics
 
 T = TableName("t", "s", "c")

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import adoption_problems, appended_columns
+from dbt.adapters.spark_mt.changes.compatibility import adoption_problems
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, PlainTable
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition, VersionedPosition
-from dbt.adapters.spark_mt.planning.planner import plan_adoption
+from dbt.adapters.spark_mt.planning.planner import adopted_baseline, appended_columns, plan_adoption
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Publish
+from dbt.adapters.spark_mt.strategies.choice import choose
 from tests.unit.builders import QUERY, QUERY_COLUMNS, TABLE, Engine, analyzed, columns, stored
 
 SOURCE = "spark_catalog.sales.orders"
@@ -32,6 +33,11 @@ def plain(ddl=QUERY_COLUMNS, **given):
 
 def problems(table, **declared):
     return adoption_problems(table, resolution(**declared).definition)
+
+
+def adopted(table, wanted, positions):
+    choice = choose(wanted.definition, wanted.analyzed, adopted_baseline(table, positions))
+    return plan_adoption(table, "new", wanted, positions, choice)
 
 
 def test_the_same_columns_fit():
@@ -75,7 +81,7 @@ def test_partitions_must_be_the_same_in_the_same_order():
 
 
 def test_the_commit_says_what_is_trusted():
-    plan = plan_adoption(plain(seq=57), "new", resolution(), POSITIONS)
+    plan = adopted(plain(seq=57), resolution(), POSITIONS)
     (commit,) = [step for step in plan.steps if isinstance(step, CommitDefinition)]
     assert (commit.seq, commit.adopts, commit.positions) == (58, True, POSITIONS)
     definition = commit.definition
@@ -86,7 +92,7 @@ def test_the_commit_says_what_is_trusted():
 
 def test_a_definition_that_is_left_there_is_older():
     leftover = replace(stored(resolution().definition), generation=9, table_id="other")
-    plan = plan_adoption(plain(leftover=leftover), "new", resolution(), POSITIONS)
+    plan = adopted(plain(leftover=leftover), resolution(), POSITIONS)
     (publish,) = [step for step in plan.steps if isinstance(step, Publish)]
     assert publish.definition.generation == 10
     assert publish.is_of_another_table
@@ -101,7 +107,7 @@ def test_a_definition_that_is_left_there_is_older():
     ],
 )
 def test_it_warns_where_the_next_refresh_ends_the_trust(declared, positions, warns):
-    plan = plan_adoption(plain(), "new", resolution(**declared), positions)
+    plan = adopted(plain(), resolution(**declared), positions)
     assert any("are lost then" in warning for warning in plan.warnings) == warns
     named = any(SOURCE in warning for warning in plan.warnings)
     assert named == isinstance(positions[SOURCE], UnknownPosition)

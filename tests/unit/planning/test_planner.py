@@ -27,8 +27,10 @@ from dbt.adapters.spark_mt.planning.steps import (
     Register,
     Unregister,
     VerifyRows,
+    plan_publish,
 )
 from dbt.adapters.spark_mt.resolution.resolver import Resolution
+from dbt.adapters.spark_mt.strategies.strategy import INCREMENTAL, RECOMPUTE, Choice
 from tests.unit.builders import (
     QUERY,
     QUERY_COLUMNS,
@@ -41,6 +43,7 @@ from tests.unit.builders import (
 
 LAST = LastRefresh("r1", "recompute", "CREATE", 1, 2, 3)
 RUN = RefreshRun("r2", "ALTER", {}, 5)
+KEPT = Choice(INCREMENTAL, RECOMPUTE)
 
 
 def resolution(ddl=QUERY_COLUMNS, query=QUERY, **clauses):
@@ -57,7 +60,7 @@ def table(ddl=QUERY_COLUMNS, published=None, **clauses):
 
 def alter(before, wanted, run=None):
     changes = diff(before.definition.resolved, wanted.definition)
-    return planner.plan_alter(before, wanted, changes, run)
+    return planner.plan_alter(before, wanted, changes, run, KEPT)
 
 
 def kinds(plan):
@@ -65,7 +68,7 @@ def kinds(plan):
 
 
 def test_a_new_table_is_one_commit():
-    plan = planner.plan_create(TABLE, "id-9", resolution(), RUN, (("model", "m"),))
+    plan = planner.plan_create(TABLE, "id-9", resolution(), RUN, KEPT, (("model", "m"),))
     fill, publish, register = plan.steps
     assert (fill.mode, fill.seq, fill.changes_definition) == (FillMode.CREATE, 1, True)
     assert fill.definition.owner == (("model", "m"),)
@@ -73,6 +76,7 @@ def test_a_new_table_is_one_commit():
     assert publish == Publish(fill.definition, None, created=True)
     assert (register.seq, register.refresh.refresh_id) == (1, "r2")
     assert plan.warnings == ("a warning",)
+    assert plan.choice is KEPT
 
 
 def test_a_change_of_metadata_commits_the_definition_and_keeps_what_is_known_of_the_rows():
@@ -107,7 +111,7 @@ def test_a_column_that_becomes_not_null_is_checked():
     wanted = resolution()
     strict = (Column("user_id", "INT", nullable=False), *wanted.definition.columns[1:])
     definition = changed(wanted.definition, columns=strict)
-    plan = planner.plan_alter(table(), replace(wanted, definition=definition), (), None)
+    plan = planner.plan_alter(table(), replace(wanted, definition=definition), (), None, KEPT)
     assert kinds(plan)[0] is VerifyRows
 
 
@@ -138,14 +142,14 @@ def test_not_null_ends_before_the_rows_of_a_definition_that_takes_null():
     strict = replace(strict, definition=replace(strict.definition, columns=columns))
     before = table()
     before = replace(before, definition=replace(before.definition, resolved=strict.definition))
-    prepared, *_ = planner.plan_replace(before, resolution(), RUN).steps
+    prepared, *_ = planner.plan_replace(before, resolution(), RUN, KEPT).steps
     assert prepared.nullable == tuple(column.name for column in columns)
-    assert kinds(planner.plan_replace(table(), strict, RUN)) == [Fill, Publish, Register]
+    assert kinds(planner.plan_replace(table(), strict, RUN, KEPT)) == [Fill, Publish, Register]
 
 
 def test_replacing_keeps_the_identity_and_takes_the_next_number():
     before = table()
-    fill, publish, _ = planner.plan_replace(before, resolution(), RUN).steps
+    fill, publish, _ = planner.plan_replace(before, resolution(), RUN, KEPT).steps
     assert (fill.mode, fill.seq) == (FillMode.REPLACE, 8)
     assert fill.definition.table_id == before.definition.table_id
     assert fill.definition.generation == 2
@@ -154,27 +158,25 @@ def test_replacing_keeps_the_identity_and_takes_the_next_number():
 
 def test_a_damaged_table_is_replaced_after_its_highest_number():
     inconsistent = InconsistentTable(TABLE, "columns are gone", 12, table().definition)
-    plan = planner.plan_replace(inconsistent, resolution(), RUN)
+    plan = planner.plan_replace(inconsistent, resolution(), RUN, KEPT)
     assert plan.steps[0].seq == 13
 
 
 def test_replacing_keeps_the_owner_unless_another_one_declares_it():
     owned = replace(table(), definition=replace(table().definition, owner=(("model", "a"),)))
-    kept = planner.plan_replace(owned, resolution(), RUN).steps[0]
+    kept = planner.plan_replace(owned, resolution(), RUN, KEPT).steps[0]
     assert kept.definition.owner == (("model", "a"),)
-    taken = planner.plan_replace(owned, resolution(), RUN, (("model", "b"),)).steps[0]
+    taken = planner.plan_replace(owned, resolution(), RUN, KEPT, (("model", "b"),)).steps[0]
     assert taken.definition.owner == (("model", "b"),)
 
 
 def test_what_was_left_undone_is_published_from_what_is_published():
     old = stored(resolve(DeclaredDefinition(QUERY, options=(("a", "1"),))))
     before = table(published=old)
-    assert planner.plan_publish(before).steps[0] == Publish(
-        before.definition, old, schema_replaced=True
-    )
+    assert plan_publish(before).steps[0] == Publish(before.definition, old, schema_replaced=True)
     plan = alter(before, resolution(comment="new"))
     assert plan.steps[1] == Publish(plan.steps[0].definition, old, schema_replaced=True)
-    plan = planner.plan_replace(before, resolution(), RUN)
+    plan = planner.plan_replace(before, resolution(), RUN, KEPT)
     assert plan.steps[1].before == old
 
 
@@ -204,10 +206,10 @@ def test_dropping():
 def test_every_plan_has_one_commit_point_and_nothing_goes_back_behind_it():
     order = list(Phase)
     plans = [
-        planner.plan_create(TABLE, "id", resolution(), RUN),
+        planner.plan_create(TABLE, "id", resolution(), RUN, KEPT),
         alter(table(), resolution(constraints=(PrimaryKey(("user_id",)),))),
         alter(table(), resolution(QUERY_COLUMNS + "; a=b INT"), RUN),
-        planner.plan_replace(table(), resolution("a=b INT"), RUN),
+        planner.plan_replace(table(), resolution("a=b INT"), RUN, KEPT),
         planner.plan_refresh(table(clustered_by=("user_id",)), RUN),
         planner.plan_partitions(table(), (), RUN),
         planner.plan_drop(TABLE),

@@ -14,12 +14,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
     positions_of,
 )
-from dbt.adapters.spark_mt.planning.planner import (
-    counted_from,
-    plan_create,
-    plan_refresh,
-    plan_start,
-)
+from dbt.adapters.spark_mt.planning.planner import plan_create, plan_refresh, plan_start
 from dbt.adapters.spark_mt.planning.steps import (
     ApplyChanges,
     CommitDefinition,
@@ -30,6 +25,7 @@ from dbt.adapters.spark_mt.planning.steps import (
     RefreshRun,
     Register,
     VerifyRows,
+    counted_from,
 )
 from dbt.adapters.spark_mt.resolution.resolver import Resolution
 from dbt.adapters.spark_mt.strategies.strategy import (
@@ -79,7 +75,7 @@ def resolution(definition):
 
 def test_a_new_table_counts_from_its_baseline_in_every_step():
     start, kept = a_start(), Choice(INCREMENTAL, WINDOW)
-    plan = counted_from(plan_create(TABLE, "id", resolution(PLAIN), RUN), start, kept)
+    plan = counted_from(plan_create(TABLE, "id", resolution(PLAIN), RUN, kept), start)
     assert plan.choice == kept
     fill, publish, register = plan.steps
     assert (fill.since, fill.mode) == (SINCE, FillMode.CREATE)
@@ -87,7 +83,8 @@ def test_a_new_table_counts_from_its_baseline_in_every_step():
 
 
 def test_kept_rows_get_the_changes_in_the_commit_of_the_definition():
-    plan = plan_start(a_table(), resolution(KEYED), (), run_by(MERGE, Write.KEYS), a_start(9))
+    run = run_by(MERGE, Write.KEYS)
+    plan = plan_start(a_table(), resolution(KEYED), (), run, a_start(9), run.choice)
     verify, apply, publish, register = plan.steps
     assert isinstance(verify, VerifyRows)
     assert (apply.replaces_keys, apply.seq, apply.since) == (True, 4, SINCE)
@@ -98,7 +95,8 @@ def test_kept_rows_get_the_changes_in_the_commit_of_the_definition():
 
 
 def test_where_nothing_is_kept_all_rows_are_those_since_the_start():
-    plan = plan_start(a_table(), resolution(PLAIN), (), run_by(WINDOW), a_start())
+    run = run_by(WINDOW)
+    plan = plan_start(a_table(), resolution(PLAIN), (), run, a_start(), run.choice)
     (fill, *_) = plan.steps
     assert (type(fill), fill.mode, fill.since) == (Fill, FillMode.OVERWRITE, SINCE)
 
@@ -107,7 +105,7 @@ def test_a_suspended_table_gets_the_definition_with_the_positions_to_go_on_from(
     before = a_table()
     suspended = replace(before.definition, status=RefreshStatus.SUSPENDED)
     before = replace(before, definition=suspended)
-    plan = plan_start(before, resolution(PLAIN), (), RUN, a_start(9))
+    plan = plan_start(before, resolution(PLAIN), (), RUN, a_start(9), RUN.choice)
     (commit, *_) = plan.steps
     assert isinstance(commit, CommitDefinition)
     assert commit.positions == dict(SINCE)

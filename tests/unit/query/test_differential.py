@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import FieldName, SourceColumns
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, SourceColumns
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     RelationStates,

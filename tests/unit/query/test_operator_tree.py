@@ -6,8 +6,12 @@ import random
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import FieldName, SourceColumns, TableName
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import (
+    FieldName,
+    QueryContext,
+    SourceColumns,
+    TableName,
+)
 from dbt.adapters.spark_mt.query.analyzer import ViewQuery
 from dbt.adapters.spark_mt.query.expressions import SubqueryKind
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree

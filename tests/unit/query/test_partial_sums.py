@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import QueryContext, TableName
 from dbt.adapters.spark_mt.query.differential import RelationStates, added_sums, result_change
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.query.functions import functions_of
+from dbt.adapters.spark_mt.query.function_use import functions_of
 
 
 @pytest.mark.parametrize(

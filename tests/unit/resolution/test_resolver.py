@@ -18,11 +18,11 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetention,
     StateRetentionType,
 )
-from dbt.adapters.spark_mt.planning.planner import kept_by
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
 from dbt.adapters.spark_mt.resolution.resolver import Resolver
 from dbt.adapters.spark_mt.resolution.settings import Settings
-from dbt.adapters.spark_mt.strategies import validation
+from dbt.adapters.spark_mt.strategies import choice
+from dbt.adapters.spark_mt.strategies.choice import choose
 from tests.unit.builders import (
     NOW,
     QUERY,
@@ -171,7 +171,7 @@ def test_a_stream_cannot_be_refreshed_in_full(clauses):
 def test_a_query_over_a_stream_is_run_as_one_or_refused():
     rows = operators("stream_rows")
     found = engine(streaming=True, operators=rows).resolve(declared())
-    assert kept_by(found).name == "stream/append"
+    assert choose(found.definition, found.analyzed).name == "stream/append"
     over = operators("over")
     assert refused(declared(), streaming=True, operators=over) == [
         "MATERIALIZED_TABLE_STREAM_QUERY"
@@ -238,7 +238,8 @@ def test_a_stream_starts_at_an_instant_where_its_sources_have_positions():
     assert conditions(caught.value) == ["MATERIALIZED_TABLE_UNSUPPORTED_START_MODE"]
     log = Source(FILES, SourceKind.UNVERSIONED, format="kafka")
     query = analyzed(QUERY, QUERY_COLUMNS, log, streaming=True, operators=rows)
-    assert kept_by(Engine().knows(query).resolve(declared(start_mode=NOW_MODE))).is_stream
+    found = Engine().knows(query).resolve(declared(start_mode=NOW_MODE))
+    assert choose(found.definition, found.analyzed).is_stream
 
 
 NOW_MODE = StartMode(StartModeType.FROM_NOW)
@@ -316,7 +317,7 @@ def test_a_query_may_not_read_its_own_table():
 
 def test_a_short_name_is_a_table_of_the_session_s_schema():
     analyzer = engine(table_source("t"))
-    resolver = Resolver(analyzer, analyzer, Settings(), lambda: NOW, validation)
+    resolver = Resolver(analyzer, analyzer, Settings(), lambda: NOW, choice)
     with pytest.raises(MaterializedTableError) as caught:
         resolver.resolve(TableName("T"), declared(), None)
     assert caught.value.condition == "MATERIALIZED_TABLE_READS_ITSELF"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import QueryContext
 from dbt.adapters.spark_mt.spark.private_session import enter_context
 
 ZONE = "spark.sql.session.timeZone"

@@ -10,7 +10,7 @@ import sqlglot
 from dbt.adapters.spark_mt.definition.columns import Column, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.execution.table_format import TableColumns
-from dbt.adapters.spark_mt.planning.properties import changed_duplicates_query
+from dbt.adapters.spark_mt.planning.constraints import changed_duplicates_query
 from dbt.adapters.spark_mt.spark.commit import computed_rows, keys_query
 from dbt.adapters.spark_mt.spark.delta.row_changes import (
     bag_query,

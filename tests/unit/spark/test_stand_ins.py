@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import QueryContext, TableName
 from dbt.adapters.spark_mt.spark.plan import read_plan
 from dbt.adapters.spark_mt.spark.query_relations import NO_STAND_INS
 from dbt.adapters.spark_mt.spark.streams.sources import stand_ins_of

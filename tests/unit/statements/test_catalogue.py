@@ -4,8 +4,9 @@ import pytest
 
 from dbt.adapters.spark_mt.statements.alter_parser import ALTER_FORMS
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
-from dbt.adapters.spark_mt.statements.nodes import Statement, render
+from dbt.adapters.spark_mt.statements.nodes import Statement
 from dbt.adapters.spark_mt.statements.parser import CREATE_PARTS, parse_statement
+from dbt.adapters.spark_mt.statements.renderer import render
 from tools.docs_data.statements import CLAUSES as DOCS
 from tools.docs_data.statements import STATEMENTS
 

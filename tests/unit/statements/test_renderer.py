@@ -1,7 +1,8 @@
 import pytest
 
-from dbt.adapters.spark_mt.statements.nodes import CreateTable, render, render_create
+from dbt.adapters.spark_mt.statements.nodes import CreateTable
 from dbt.adapters.spark_mt.statements.parser import parse
+from dbt.adapters.spark_mt.statements.renderer import render, render_create
 
 
 def created(sql: str) -> CreateTable:

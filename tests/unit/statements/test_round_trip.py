@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
-from dbt.adapters.spark_mt.statements.nodes import Statement, render, render_create
+from dbt.adapters.spark_mt.statements.nodes import Statement
 from dbt.adapters.spark_mt.statements.parser import parse, parse_statement
+from dbt.adapters.spark_mt.statements.renderer import render, render_create
 from tests.unit.statements.strategies import NASTY, by_node, creates, statements, texts
 
 GENERATED = settings(

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
-from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies.choice import NotIncrementalError, choose
 from dbt.adapters.spark_mt.strategies.strategy import (
     Cost,
     RefreshInputs,
@@ -26,7 +26,6 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     Request,
     Write,
 )
-from dbt.adapters.spark_mt.strategies.validation import NotIncrementalError
 from tests.unit.builders import Engine, analyzed, table_source
 
 NAME = "differential"

@@ -31,7 +31,7 @@ from dbt.adapters.spark_mt.statements.parser import parse_statement
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.execution.operations import RefreshPolicy
     from dbt.adapters.spark_mt.statements.clauses import Clause
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.resolution.options import (
     TRIGGER_INTERVAL,
     formatter_column,
@@ -348,30 +347,6 @@ def _key(key: PrimaryKey | None) -> str | None:
 def _check(check: Check) -> str:
     name = f" {quote(check.name)}" if check.name else ""
     return f"Constraint{name} CHECK ({check.expression})"
-
-
-REPLACE = (
-    "replace the table with CREATE OR REPLACE MATERIALIZED TABLE {table} (in dbt: --full-refresh). "
-    "That computes all rows again from the sources that exist today. Options and comments are "
-    "those of the new statement, and readers see the old table until it is done"
-)
-
-
-class DefinitionChangeError(MaterializedTableError):
-    """A definition cannot be changed in place, for several reasons; nothing was done.
-
-    Each reason is an error of a class below this one; `errors` holds them, `conditions` names them.
-    """
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_CHANGE"
-    text = "Materialized table {table} cannot be changed in place, nothing was changed:"
-    remedy = "Correct the statement, or " + REPLACE + "."
-    errors: tuple[MaterializedTableError, ...] = ()
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """The condition of every violation."""
-        return tuple(e.condition for e in self.errors) or (self.condition,)
 
 
 Change = (

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.changes import (
-    REPLACE,
-    ClauseChanged,
-    ColumnsAppended,
-    ColumnsMismatched,
-    DefinitionChangeError,
-)
-from dbt.adapters.spark_mt.changes.differ import diff
+from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnsAppended, ColumnsMismatched
 from dbt.adapters.spark_mt.changes.state_retention import contradictions
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, as_violation
+from dbt.adapters.spark_mt.definition.errors import (
+    REPLACE,
+    DefinitionChangeError,
+    MaterializedTableError,
+    as_violation,
+)
 from dbt.adapters.spark_mt.resolution.columns import Names, canonical_columns
 from dbt.adapters.spark_mt.resolution.options import TYPE_WIDENING
 from dbt.adapters.spark_mt.statements.clauses import Effect
@@ -96,21 +94,6 @@ class PartitioningChangeError(DefinitionChangeError):
     )
 
 
-class StartModeChangeError(DefinitionChangeError):
-    """A start mode would take effect that this query over these sources does not allow."""
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE_CHANGE"
-    text = (
-        "Materialized table {table}: START_MODE = {startMode} would take effect, because {reason}, "
-        "and that is not possible: {problem}."
-    )
-    remedy = (
-        "Use START_MODE = FROM_BEGINNING, which computes all rows from all source data in the "
-        "place of those that are there; or {alternative}; or REFRESH_MODE = FULL, where the start "
-        "mode has no effect and each refresh computes all rows."
-    )
-
-
 class BaselineNotFollowedError(DefinitionChangeError):
     """A table that keeps rows could not follow its sources under the wanted definition."""
 
@@ -150,13 +133,6 @@ def check(
             old, new = (", ".join(d.declared.partitioned_by) for d in (stored, wanted))
             found.append(PartitioningChangeError(table=table, old=old, new=new))
     return (*found, *contradictions(table, stored, wanted, changes))
-
-
-def incompatibilities(
-    name: TableName, stored: StoredDefinition, wanted: ResolvedDefinition
-) -> tuple[DefinitionChangeError, ...]:
-    """Return why `wanted` cannot take the place of the stored definition; nothing if it can."""
-    return check(name, stored, wanted, diff(stored.resolved, wanted))
 
 
 def raise_if_incompatible(
@@ -219,11 +195,6 @@ def adoption_problems(table: PlainTable, wanted: ResolvedDefinition) -> tuple[st
     """Return every difference that prevents adopting `table`, nothing if none does."""
     columns = _column_problems(canonical_columns(table.columns), wanted.columns)
     return (*columns, *_partitioning_problems(table, wanted))
-
-
-def appended_columns(table: PlainTable, wanted: ResolvedDefinition) -> tuple[Column, ...]:
-    """Return the columns that adopting adds, NULL in the rows that are there."""
-    return wanted.columns[len(table.columns) :]
 
 
 def _column_problems(there: tuple[Column, ...], wanted: tuple[Column, ...]) -> Iterator[str]:

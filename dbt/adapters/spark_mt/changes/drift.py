@@ -16,9 +16,9 @@ from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.definition.definition import (
         CatalogEntry,
-        Pairs,
         StoredDefinition,
         StoredTable,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.changes import DefinitionChangeError
+from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError
 from dbt.adapters.spark_mt.definition.modes import KEEP_NONE, RefreshMode
 from dbt.adapters.spark_mt.statements.clauses import Effect
 

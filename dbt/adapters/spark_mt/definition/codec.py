@@ -26,12 +26,12 @@ from dbt.adapters.spark_mt.definition.columns import (
     ColumnSpec,
     FieldName,
     PrimaryKey,
+    QueryContext,
     SourceColumns,
     TableName,
 )
 from dbt.adapters.spark_mt.definition.definition import (
     DeclaredDefinition,
-    QueryContext,
     ResolvedDefinition,
     StoredDefinition,
 )
@@ -58,8 +58,8 @@ from dbt.adapters.spark_mt.definition.positions import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dbt.adapters.spark_mt.definition.columns import Constraint
-    from dbt.adapters.spark_mt.definition.definition import Pairs, Unknown
+    from dbt.adapters.spark_mt.definition.columns import Constraint, Pairs
+    from dbt.adapters.spark_mt.definition.definition import Unknown
 
     Document = dict[str, Any]
 

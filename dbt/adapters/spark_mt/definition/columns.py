@@ -139,3 +139,20 @@ class SourceColumns:
     def table(self) -> TableName:
         """The full name of the relation, in its parts."""
         return TableName.of(*self.source.split(".", 2))
+
+
+Pairs = tuple[tuple[str, str], ...]
+"""A mapping as a sorted tuple, so that the values which hold it stay hashable."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """Current catalog and schema in which a query was analysed; refreshes run it there again.
+
+    Args:
+        confs: The SQL confs that change what a query means, with their values.
+    """
+
+    catalog: str
+    schema: str
+    confs: Pairs = ()

@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, Constraint, PrimaryKey
+from dbt.adapters.spark_mt.definition.columns import (
+    Column,
+    ColumnSpec,
+    Constraint,
+    Pairs,
+    PrimaryKey,
+    QueryContext,
+)
 from dbt.adapters.spark_mt.definition.modes import (
     KEEP_NONE,
     LogicalRefreshMode,
@@ -26,8 +33,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.positions import Baseline, Positions, SourcePositions
 
 
-Pairs = tuple[tuple[str, str], ...]
-"""A mapping as a sorted tuple, so that the values which hold it stay hashable."""
 Unknown = dict[str, Any]
 """Keys of a stored document that a newer release wrote, by the path to them; `{}` for none."""
 
@@ -67,19 +72,6 @@ class DeclaredDefinition:
     def primary_key(self) -> PrimaryKey | None:
         """The declared key, if there is one."""
         return next((c for c in self.constraints if isinstance(c, PrimaryKey)), None)
-
-
-@dataclass(frozen=True, slots=True)
-class QueryContext:
-    """Current catalog and schema in which a query was analysed; refreshes run it there again.
-
-    Args:
-        confs: The SQL confs that change what a query means, with their values.
-    """
-
-    catalog: str
-    schema: str
-    confs: Pairs = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,3 +128,27 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ` Did you mean '…'?`, or an empty text."""
     found = closest(name, known)
     return f" Did you mean '{found}'?" if found else ""
+
+
+REPLACE = (
+    "replace the table with CREATE OR REPLACE MATERIALIZED TABLE {table} (in dbt: --full-refresh). "
+    "That computes all rows again from the sources that exist today. Options and comments are "
+    "those of the new statement, and readers see the old table until it is done"
+)
+
+
+class DefinitionChangeError(MaterializedTableError):
+    """A definition cannot be changed in place, for several reasons; nothing was done.
+
+    Each reason is an error of a class below this one; `errors` holds them, `conditions` names them.
+    """
+
+    condition = "MATERIALIZED_TABLE_UNSUPPORTED_CHANGE"
+    text = "Materialized table {table} cannot be changed in place, nothing was changed:"
+    remedy = "Correct the statement, or " + REPLACE + "."
+    errors: tuple[MaterializedTableError, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The condition of every violation."""
+        return tuple(e.condition for e in self.errors) or (self.condition,)

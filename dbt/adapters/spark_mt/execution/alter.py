@@ -34,12 +34,12 @@ from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.source_columns import with_source_columns
 from dbt.adapters.spark_mt.planning.planner import (
+    adopted_baseline,
     plan_adoption,
     plan_release,
     plan_release_rest,
-    plan_status,
 )
-from dbt.adapters.spark_mt.planning.steps import Plan, ReserveSequence
+from dbt.adapters.spark_mt.planning.steps import Plan, ReserveSequence, plan_status
 from dbt.adapters.spark_mt.resolution.durations import (
     SESSION_TIME_ZONE,
     epoch_milliseconds,
@@ -61,9 +61,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dbt.adapters.spark_mt.changes.alterations import ClauseAlteration
-    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import (
-        Pairs,
         PlainTable,
         ResolvedDefinition,
         StoredDefinition,
@@ -388,7 +387,8 @@ class Adoptions:
             raise refusal
         positions = self._positions(table.name, resolution.analyzed, as_of)
         table_id, owner = self._env.new_id(), self._env.owner()
-        plan = plan_adoption(table, table_id, resolution, positions, owner)
+        choice = self._env.kept_by(resolution, adopted_baseline(table, positions))
+        plan = plan_adoption(table, table_id, resolution, positions, choice, owner)
         return Planned(plan, Action.ADOPTED)
 
     def _reserve_sequence(self, table: PlainTable) -> None:

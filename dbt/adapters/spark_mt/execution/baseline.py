@@ -31,7 +31,6 @@ from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
-from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
     NONE,
     RECOMPUTE,
@@ -160,11 +159,11 @@ def costs_of(table: StoredTable) -> dict[str, Cost]:
     return earlier | {last.strategy: Cost(seconds, last.rows, last.repeated, ago)}
 
 
-def kept_by_table(table: StoredTable, analyzed: AnalyzedQuery) -> Choice:
+def kept_by_table(environment: Environment, table: StoredTable, analyzed: AnalyzedQuery) -> Choice:
     """Return the strategy of a stored table, with the cost of its last refresh."""
     definition = table.definition
     inputs = RefreshInputs(Request.KEEP, costs=costs_of(table))
-    return choose(definition.resolved, analyzed, definition.baseline, inputs)
+    return environment.choose(definition.resolved, analyzed, definition.baseline, inputs)
 
 
 def refresh_inputs(
@@ -213,7 +212,9 @@ def chosen(
     """
     definition = table.definition
     inputs = refresh_inputs(environment, table, run, request)
-    choice = choose(definition.resolved, analyzed, definition.baseline, inputs, excluded)
+    choice = environment.choose(
+        definition.resolved, analyzed, definition.baseline, inputs, excluded
+    )
     if request is Request.REFRESH and choice.strategy == RECOMPUTE:
         options = read_options(definition.declared.options)
         if options.incremental is Incremental.STRICT:

@@ -26,7 +26,6 @@ from dbt.adapters.spark_mt.definition.definition import (
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
 from dbt.adapters.spark_mt.execution.baseline import loss_of, refresh_outcome, with_origin
-from dbt.adapters.spark_mt.execution.environment import AnalyzedTable
 from dbt.adapters.spark_mt.execution.errors import (
     InconsistentTableError,
     LogHistoryLostError,
@@ -44,30 +43,33 @@ from dbt.adapters.spark_mt.execution.executor import (
     writer_priority,
 )
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
+from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
 from dbt.adapters.spark_mt.execution.source_columns import with_source_columns
 from dbt.adapters.spark_mt.execution.start_modes import begin, begin_again, filling
 from dbt.adapters.spark_mt.planning.planner import (
-    definition_steps,
-    kept_by,
     next_definition,
     plan_alter,
     plan_alter_suspended,
     plan_create,
     plan_drop,
-    plan_publish,
     plan_replace,
     plan_start,
     preparation,
     sentences,
     verification,
 )
-from dbt.adapters.spark_mt.planning.steps import CREATED, Plan, Unregister
+from dbt.adapters.spark_mt.planning.steps import (
+    CREATED,
+    Plan,
+    Unregister,
+    definition_steps,
+    plan_publish,
+)
 from dbt.adapters.spark_mt.resolution.resolver import StatementContext
 from dbt.adapters.spark_mt.resolution.stream_flow import state_problems
 from dbt.adapters.spark_mt.statements.clauses import Effect
 from dbt.adapters.spark_mt.statements.nodes import CreateForm
-from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import NONE
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ def plan_with_state(
     )
     if not keeps_all or stream is None or table.positions is None:
         return None
-    kept = kept_by(resolution)
+    kept = environment.kept_by(resolution)
     if not kept.keeps_checkpoint:
         return None
     streams, before = environment.streams, table.definition
@@ -122,7 +124,7 @@ def plan_with_state(
         *verification(before, definition, appended),
         *definition_steps(table, definition, table.positions, appended),
     )
-    choice = kept_by(resolution, baseline)
+    choice = environment.kept_by(resolution, baseline)
     return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
@@ -139,7 +141,7 @@ def _state_problems(
         return (f"{kept}, and {requirement}.",)
     if old is None or new is None:
         return ("Spark does not show which operators keep state.",)
-    return state_problems((old, choose(stored, before)), (new, choice))
+    return state_problems((old, environment.choose(stored, before)), (new, choice))
 
 
 _LOST = "Rows are lost that a log no longer has: {loss}."
@@ -185,7 +187,7 @@ def plan_change(
     definition = replace(definition, owner=owner, changed_by=None if who == owner else who)
     table = replace(table, definition=definition)
     if not any(change.effect is Effect.CONTENT for change in changes):
-        return Planned(_plan_without_rows(table, resolution, changes), Action.ALTERED)
+        return Planned(_plan_without_rows(environment, table, resolution, changes), Action.ALTERED)
     return _plan_rows(environment, table, resolution, changes)
 
 
@@ -205,7 +207,8 @@ def _plan_rows(
         return Planned(kept, Action.ALTERED)
     begun = begin_again(environment, table, resolution, changes)
     if begun is not None and begun.baseline is not None:
-        plan = plan_start(table, begun.resolution, changes, begun.run, begun.baseline)
+        choice = environment.kept_by(begun.resolution, begun.baseline)
+        plan = plan_start(table, begun.resolution, changes, begun.run, begun.baseline, choice)
         run = None if definition.suspended_by_user else begun.run
         return Planned(plan, Action.ALTERED, run)
     wanted = begun.resolution if begun else resolution
@@ -213,18 +216,23 @@ def _plan_rows(
         if widened := [c.describe() for c in changes if isinstance(c, ColumnTypeWidened)]:
             raise WidenedWhileSuspendedError(violations=widened, table=table.name)
         counted = replace(table, definition=replace(definition, baseline=None))
-        return Planned(plan_alter_suspended(counted, wanted, changes), Action.ALTERED)
+        choice = environment.kept_by(wanted)
+        return Planned(plan_alter_suspended(counted, wanted, changes, choice), Action.ALTERED)
     run = begun.run if begun else filling(environment, "ALTER", resolution)
     run = with_origin(environment, wanted.definition, run)
     if loss := loss_of(table, run):
         if wanted.definition.declared.start_mode is None:
             raise LogHistoryLostError(table=table.name, loss=loss)
         wanted = replace(wanted, warnings=(*wanted.warnings, _LOST.format(loss=loss)))
-    return Planned(plan_alter(table, wanted, changes, run), Action.ALTERED, run)
+    plan = plan_alter(table, wanted, changes, run, environment.kept_by(wanted))
+    return Planned(plan, Action.ALTERED, run)
 
 
 def _plan_without_rows(
-    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
+    environment: Environment,
+    table: StoredTable,
+    resolution: Resolution,
+    changes: Sequence[Change],
 ) -> Plan:
     """Plan a change that keeps the rows, and the baseline, if there is one.
 
@@ -232,21 +240,21 @@ def _plan_without_rows(
         BaselineNotFollowedError: The table could no longer follow its sources.
     """
     definition, wanted = table.definition, resolution.definition
+    choice = environment.kept_by(resolution, definition.baseline)
     if definition.baseline is None:
-        return plan_alter(table, resolution, changes, None)
+        return plan_alter(table, resolution, changes, None, choice)
     if wanted.refresh_mode is RefreshMode.FULL:
         if definition.resolved.refresh_mode is RefreshMode.FULL:
-            return plan_alter(table, resolution, changes, None)
+            return plan_alter(table, resolution, changes, None, choice)
         # The rows stay until the next refresh, and their positions no longer count.
         counted = replace(table, definition=replace(definition, baseline=None), positions=None)
-        plan = plan_alter(counted, resolution, changes, None)
+        plan = plan_alter(counted, resolution, changes, None, environment.kept_by(resolution))
         return replace(plan, changes=(*plan.changes, _DROPPED))
-    choice = kept_by(resolution, definition.baseline)
     if choice.strategy == NONE:
         raise BaselineNotFollowedError(
             table=table.name, baseline=definition.baseline.describe(), problem=choice.reason
         )
-    return plan_alter(table, resolution, changes, None)
+    return plan_alter(table, resolution, changes, None, choice)
 
 
 def carry_out(environment: Environment, planned: Planned, found: FoundTable) -> StatementOutcome:
@@ -402,7 +410,8 @@ class Definitions:
             resolution = self._env.resolve(name, statement.declared, None)
             begun = begin(self._env, name, resolution, CREATED)
             new, owner = self._env.new_id(), self._env.owner()
-            plan = plan_create(name, new, begun.resolution, begun.run, owner)
+            choice = self._env.kept_by(begun.resolution, begun.baseline)
+            plan = plan_create(name, new, begun.resolution, begun.run, choice, owner)
             return Planned(begun.counted(plan), Action.CREATED, begun.run)
         if statement.form is CreateForm.CREATE_OR_REPLACE:
             return self._replaced(name, statement, found)
@@ -428,7 +437,8 @@ class Definitions:
             statement_context = StatementContext(errors=(PartitionedReplaceError(table=name),))
         resolution = self._env.resolve(name, statement.declared, None, statement_context)
         begun = begin(self._env, name, resolution, "REPLACE")
-        plan = plan_replace(found, begun.resolution, begun.run, self._env.owner())
+        choice = self._env.kept_by(begun.resolution, begun.baseline)
+        plan = plan_replace(found, begun.resolution, begun.run, choice, self._env.owner())
         return Planned(begun.counted(plan), Action.REPLACED, begun.run)
 
     def _altered(self, name: TableName, statement: CreateTable, table: StoredTable) -> Planned:

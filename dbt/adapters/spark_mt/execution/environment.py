@@ -10,26 +10,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.changes.compatibility import incompatibilities
+from dbt.adapters.spark_mt.changes.compatibility import check
+from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.resolution.resolver import Resolver, StatementContext
 from dbt.adapters.spark_mt.resolution.settings import Settings
-from dbt.adapters.spark_mt.strategies import validation
-from dbt.adapters.spark_mt.strategies.choice import choose
+from dbt.adapters.spark_mt.strategies import choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import (
         DeclaredDefinition,
-        Pairs,
         ResolvedDefinition,
         StoredDefinition,
         StoredTable,
     )
+    from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError
     from dbt.adapters.spark_mt.definition.positions import Baseline
     from dbt.adapters.spark_mt.definition.table_format import TableFormat
     from dbt.adapters.spark_mt.execution.context import ExecutionContext
@@ -49,14 +49,7 @@ if TYPE_CHECKING:
         UpstreamDefinitions,
     )
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
-
-
-@dataclass(frozen=True, slots=True)
-class AnalyzedTable:
-    """A table and the analysis of its stored query, as one statement read them."""
-
-    table: StoredTable
-    analyzed: AnalyzedQuery
+    from dbt.adapters.spark_mt.strategies.strategy import Choice, RefreshInputs, Refusal
 
 
 FULL_CHECK_MS = 600_000
@@ -219,7 +212,7 @@ class Environment:
         statement_context = statement_context or StatementContext()
         if stored is not None and statement_context.compare is None:
             statement_context = replace(
-                statement_context, compare=partial(incompatibilities, name, stored)
+                statement_context, compare=partial(_incompatibilities, name, stored)
             )
         return self._resolver(name).resolve(name, declared, stored, statement_context)
 
@@ -246,7 +239,22 @@ class Environment:
         run = RefreshRun(self.new_id(), trigger, positions, started, analyzed.sources)
         if definition is None:
             return run
-        return replace(run, choice=choose(definition, analyzed, baseline))
+        return replace(run, choice=self.choose(definition, analyzed, baseline))
+
+    def choose(
+        self,
+        definition: ResolvedDefinition,
+        analyzed: AnalyzedQuery,
+        baseline: Baseline | None = None,
+        inputs: RefreshInputs = choice.KEEP,
+        excluded: Sequence[Refusal] = (),
+    ) -> Choice:
+        """Return how the rows of a table are computed: in general, or by one refresh."""
+        return choice.choose(definition, analyzed, baseline, inputs, excluded)
+
+    def kept_by(self, resolution: Resolution, baseline: Baseline | None = None) -> Choice:
+        """Return how a table with this definition is kept."""
+        return self.choose(resolution.definition, resolution.analyzed, baseline)
 
     def _resolver(self, name: TableName) -> Resolver:
         """Return a resolver, with the settings of a live manager for what a definition leaves open.
@@ -257,4 +265,11 @@ class Environment:
         settings = self.settings()
         if lease is not None:
             settings = settings.derived_as(Settings.from_confs(dict(lease.settings)))
-        return Resolver(self.analyzer, self.upstream, settings, self.clock, validation)
+        return Resolver(self.analyzer, self.upstream, settings, self.clock, choice)
+
+
+def _incompatibilities(
+    name: TableName, stored: StoredDefinition, wanted: ResolvedDefinition
+) -> tuple[DefinitionChangeError, ...]:
+    """Return why `wanted` cannot take the place of the stored definition; nothing if it can."""
+    return check(name, stored, wanted, diff(stored.resolved, wanted))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError, MaterializedTableError
 
 
 def problem_of(error: BaseException) -> str:
@@ -537,4 +537,19 @@ class WaitTimeoutError(MaterializedTableError):
         "The manager's page and DESC EXTENDED show the cause; raise `at_most` of the model's "
         "config `wait`, or set it to none. The definition is stored, and the manager continues; "
         "nothing else was changed."
+    )
+
+
+class StartModeChangeError(DefinitionChangeError):
+    """A start mode would take effect that this query over these sources does not allow."""
+
+    condition = "MATERIALIZED_TABLE_UNSUPPORTED_START_MODE_CHANGE"
+    text = (
+        "Materialized table {table}: START_MODE = {startMode} would take effect, because {reason}, "
+        "and that is not possible: {problem}."
+    )
+    remedy = (
+        "Use START_MODE = FROM_BEGINNING, which computes all rows from all source data in the "
+        "place of those that are there; or {alternative}; or REFRESH_MODE = FULL, where the start "
+        "mode has no effect and each refresh computes all rows."
     )

@@ -34,7 +34,6 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
-from dbt.adapters.spark_mt.planning.planner import definition_steps, plan_publish, plan_status
 from dbt.adapters.spark_mt.planning.steps import (
     HOSTED,
     SCHEDULED,
@@ -46,6 +45,9 @@ from dbt.adapters.spark_mt.planning.steps import (
     RecordJob,
     Register,
     Unregister,
+    definition_steps,
+    plan_publish,
+    plan_status,
 )
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.definition.job import Owner
     from dbt.adapters.spark_mt.execution.context import Processes
 

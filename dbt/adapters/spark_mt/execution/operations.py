@@ -42,15 +42,16 @@ from dbt.adapters.spark_mt.planning.explain import PlanSummary, explained, refus
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.statements import nodes
-from dbt.adapters.spark_mt.statements.nodes import render
 from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
+from dbt.adapters.spark_mt.statements.renderer import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from dbt.adapters.spark_mt.execution.environment import AnalyzedTable, Environment
+    from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.jobs import Keeper
+    from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
     from dbt.adapters.spark_mt.planning.steps import Plan
 
     Relay = Callable[[str], StatementResult]

@@ -10,17 +10,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
-from dbt.adapters.spark_mt.resolution.options import read_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import FieldName, TableName
+    from dbt.adapters.spark_mt.definition.columns import FieldName, Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import (
         CatalogEntry,
         FoundTable,
-        Pairs,
         PlainTable,
         StoredTable,
         StreamMetadata,
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
         VersionedPosition,
     )
     from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register, Step
-    from dbt.adapters.spark_mt.query.analyzer import Source
+    from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source
 
 
 class CommitConflictError(MaterializedTableError):
@@ -227,29 +224,6 @@ class KnownTable:
     last_refresh_at_ms: int | None = None
     rows: int | None = None
     recorded_at_ms: int = 0
-
-
-def known_table(step: Register, now_ms: int) -> KnownTable:
-    """Return the row that a registration writes at an instant (milliseconds, UTC)."""
-    definition, refresh = step.definition, step.refresh
-    resolved = definition.resolved
-    return KnownTable(
-        name=definition.name,
-        table_id=definition.table_id,
-        generation=definition.generation,
-        refresh_mode=resolved.refresh_mode,
-        declared_refresh_mode=definition.declared.logical_refresh_mode.value,
-        freshness=resolved.freshness,
-        status=definition.status,
-        status_reason=definition.status_reason,
-        zone=dict(resolved.context.confs).get(SESSION_TIME_ZONE, "UTC"),
-        formatters=tuple(read_options(definition.declared.options).date_formatters),
-        reads=tuple(sorted(step.positions or {})),
-        derived_from=resolved.derived_from,
-        last_refresh_at_ms=refresh.started_at_ms if refresh else None,
-        rows=refresh.rows if refresh else None,
-        recorded_at_ms=now_ms,
-    )
 
 
 class ManagedRegistry(Protocol):
@@ -497,3 +471,11 @@ def reaches(positions: Positions | None, wanted: Positions) -> bool:
     return all(
         name in positions and positions[name].reaches(position) for name, position in wanted.items()
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedTable:
+    """A table and the analysis of its stored query, as one statement read them."""
+
+    table: StoredTable
+    analyzed: AnalyzedQuery

@@ -49,13 +49,9 @@ from dbt.adapters.spark_mt.execution.executor import (
 from dbt.adapters.spark_mt.execution.ports import StepResult, StreamTask
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
-from dbt.adapters.spark_mt.planning.planner import (
-    plan_partitions,
-    plan_refresh,
-    plan_registration,
-)
+from dbt.adapters.spark_mt.planning.planner import plan_partitions, plan_refresh
 from dbt.adapters.spark_mt.planning.schedule import scheduled_partitions
-from dbt.adapters.spark_mt.planning.steps import SCHEDULED
+from dbt.adapters.spark_mt.planning.steps import SCHEDULED, plan_registration
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.strategies.strategy import NONE, STREAM, Refusal, Request, Write
@@ -64,10 +60,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredTable
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
-    from dbt.adapters.spark_mt.execution.environment import AnalyzedTable, Environment
+    from dbt.adapters.spark_mt.execution.environment import Environment
+    from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
     from dbt.adapters.spark_mt.planning.schedule import Partition
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery

@@ -1,4 +1,4 @@
-"""Repair of the registry from the tables.
+"""Rows of the registry, and their repair from the tables.
 
 The registry is an index. Repair trusts none of its rows, and changes no table.
 """
@@ -11,16 +11,41 @@ from typing import TYPE_CHECKING, Protocol
 
 from dbt.adapters.spark_mt.definition.definition import InconsistentTable, StoredTable, Unreadable
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.ports import known_table
-from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.execution.ports import KnownTable
+from dbt.adapters.spark_mt.planning.steps import plan_registration
+from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
+from dbt.adapters.spark_mt.resolution.options import read_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.environment import Environment
-    from dbt.adapters.spark_mt.execution.ports import KnownTable, ManagedRegistry
+    from dbt.adapters.spark_mt.execution.ports import ManagedRegistry
     from dbt.adapters.spark_mt.planning.steps import Register
+
+
+def known_table(step: Register, now_ms: int) -> KnownTable:
+    """Return the row that a registration writes at an instant (milliseconds, UTC)."""
+    definition, refresh = step.definition, step.refresh
+    resolved = definition.resolved
+    return KnownTable(
+        name=definition.name,
+        table_id=definition.table_id,
+        generation=definition.generation,
+        refresh_mode=resolved.refresh_mode,
+        declared_refresh_mode=definition.declared.logical_refresh_mode.value,
+        freshness=resolved.freshness,
+        status=definition.status,
+        status_reason=definition.status_reason,
+        zone=dict(resolved.context.confs).get(SESSION_TIME_ZONE, "UTC"),
+        formatters=tuple(read_options(definition.declared.options).date_formatters),
+        reads=tuple(sorted(step.positions or {})),
+        derived_from=resolved.derived_from,
+        last_refresh_at_ms=refresh.started_at_ms if refresh else None,
+        rows=refresh.rows if refresh else None,
+        recorded_at_ms=now_ms,
+    )
 
 
 class CatalogScan(Protocol):

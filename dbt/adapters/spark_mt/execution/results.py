@@ -14,8 +14,7 @@ from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
 
     Document = dict[str, Any]
 

@@ -28,7 +28,8 @@ from dbt.adapters.spark_mt.execution.source_columns import new_source_columns
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.resolution.options import read_options, redacted
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
-from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable, render_create
+from dbt.adapters.spark_mt.statements.nodes import CreateForm, CreateTable
+from dbt.adapters.spark_mt.statements.renderer import render_create
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -388,7 +389,7 @@ class Inspection:
             drifts = drift_of(self._env, table.name)
         except MaterializedTableError as error:
             return [("Sources", problem_of(error))], []
-        choice = kept_by_table(table, analyzed)
+        choice = kept_by_table(self._env, table, analyzed)
         engine = list(choice_rows(table.definition, choice))
         if new := new_source_columns(resolved, analyzed):
             engine.append(("New source columns", new))

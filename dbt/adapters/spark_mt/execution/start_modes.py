@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnTypeWidened
-from dbt.adapters.spark_mt.changes.compatibility import StartModeChangeError
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, StartModeType
 from dbt.adapters.spark_mt.definition.positions import Baseline, ChangeKind, positions_of
 from dbt.adapters.spark_mt.execution.baseline import read_after, with_origin
-from dbt.adapters.spark_mt.planning.planner import counted_from, kept_by
+from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
+from dbt.adapters.spark_mt.planning.steps import counted_from
 from dbt.adapters.spark_mt.resolution.durations import (
     SESSION_TIME_ZONE,
     parse_zone,
@@ -19,7 +19,6 @@ from dbt.adapters.spark_mt.resolution.durations import (
 )
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.statements.clauses import Effect
-from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import (
     APPEND,
     MERGE,
@@ -78,7 +77,7 @@ class Begun:
         """Return the plan of a new table that counts its sources from the start."""
         if self.baseline is None:
             return plan
-        return counted_from(plan, self.baseline, kept_by(self.resolution, self.baseline))
+        return counted_from(plan, self.baseline)
 
 
 _FILL = RefreshInputs(Request.FILL)
@@ -88,7 +87,8 @@ _STARTS = Refusal.of(STREAM, "START", "a start computes rows, and a stream resum
 def filling(environment: Environment, trigger: str, resolution: Resolution) -> RefreshRun:
     """Return a new run that computes all rows of a definition."""
     run = environment.run(trigger, resolution.analyzed)
-    return replace(run, choice=choose(resolution.definition, resolution.analyzed, None, _FILL))
+    choice = environment.choose(resolution.definition, resolution.analyzed, None, _FILL)
+    return replace(run, choice=choice)
 
 
 def begin(environment: Environment, name: TableName, resolution: Resolution, trigger: str) -> Begun:
@@ -283,7 +283,7 @@ class _Starter:
         """Return the strategy that computes the rows of the start."""
         definition, analyzed = self.resolution.definition, self.resolution.analyzed
         if not baseline.keeps_rows:
-            return choose(definition, analyzed, baseline, _FILL)
+            return self.environment.choose(definition, analyzed, baseline, _FILL)
         newest = self.run.positions
 
         def moved(since: SourcePositions) -> dict[str, ChangeKind]:
@@ -292,13 +292,13 @@ class _Starter:
 
         before = dict(baseline.positions)
         inputs = RefreshInputs(Request.REFRESH, before, newest, moved)
-        return choose(definition, analyzed, baseline, inputs, (_STARTS,))
+        return self.environment.choose(definition, analyzed, baseline, inputs, (_STARTS,))
 
     def _by_changes(self, *, keeps_rows: bool) -> Choice:
         """Return the strategy for later changes of the sources, without streams."""
         definition, analyzed = self.resolution.definition, self.resolution.analyzed
         baseline = Baseline((), 0 if keeps_rows else None, f"START_MODE = {self._sql}")
-        choice = choose(definition, analyzed, baseline, excluded=(_STARTS,))
+        choice = self.environment.choose(definition, analyzed, baseline, excluded=(_STARTS,))
         if choice.strategy != NONE:
             return choice
         shape = self.shape

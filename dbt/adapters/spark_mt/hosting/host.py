@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.execution.errors import NotFreshError, NotHostedError
 from dbt.adapters.spark_mt.execution.ports import reaches
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
+from dbt.adapters.spark_mt.hosting.policy import HostPhase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.positions import Positions
-    from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable, HostProgress
+    from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
+    from dbt.adapters.spark_mt.hosting.policy import HostProgress
 
 
 _WAITING_S = 0.05

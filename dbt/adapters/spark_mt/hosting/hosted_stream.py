@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.execution.context import FIGURES_MS, FIRST_HEARTBEAT_
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.executor import JobRecorder, job_of
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.planning.steps import plan_registration
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.job import Job

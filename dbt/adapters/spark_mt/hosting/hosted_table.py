@@ -1,4 +1,4 @@
-"""Hosted table: the refresh loop of one table, its progress and its failure policy.
+"""Hosted table: the refresh loop of one table.
 
 A host reads the log of its table, and the fence decides conflicts. A statement that commits in
 parallel makes the next batch fail, and the host starts again from the state of the table. So a host
@@ -8,31 +8,39 @@ that is killed loses nothing.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from random import random
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import StoredTable
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.execution.baseline import chosen
-from dbt.adapters.spark_mt.execution.environment import AnalyzedTable
 from dbt.adapters.spark_mt.execution.errors import (
     NotContinuousError,
     NotMaterializedError,
     TableNotFoundError,
     problem_of,
 )
-from dbt.adapters.spark_mt.execution.executor import retrying, stored_table, suspend
+from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.jobs import others_running
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.ports import AnalyzedTable, CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh, stream_task
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
 from dbt.adapters.spark_mt.hosting.hosted_stream import Conflict, HostedStream
-from dbt.adapters.spark_mt.hosting.turns import Pace, TurnGivenUpError, Turns, differs
+from dbt.adapters.spark_mt.hosting.policy import (
+    PATIENT,
+    Failures,
+    HostPhase,
+    HostPolicy,
+    HostProgress,
+    Pace,
+    TurnGivenUpError,
+    Turns,
+    differs,
+    suspend_failing,
+)
 from dbt.adapters.spark_mt.planning.steps import HOSTED
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.strategies.strategy import STREAM, Refusal, Request
@@ -40,152 +48,9 @@ from dbt.adapters.spark_mt.strategies.strategy import STREAM, Refusal, Request
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
-    from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import StreamTask
     from dbt.adapters.spark_mt.execution.refresh import Refreshes
-    from dbt.adapters.spark_mt.strategies.strategy import Choice
-
-
-COMPACT_AFTER = 100
-"""Each scan opens every file of a table; to merge them costs a job or two."""
-
-
-class HostPhase(Enum):
-    """What a host does for a table."""
-
-    STARTING = "starting"
-    STREAMING = "streaming"
-    """A stream follows the source."""
-    FOLLOWING = "following"
-    """The host looks for new versions of the sources, and refreshes when there are any."""
-    SUSPENDED = "suspended"
-    """The table is suspended; the host waits for its RESUME."""
-    FAILING = "failing"
-    """The last attempt failed; the host tries again after a pause."""
-    ENDED = "ended"
-    """The host was stopped, or the table is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostProgress:
-    """How a hosted table does.
-
-    Args:
-        table: Its full name.
-        positions: Up to where its rows reflect the sources; None before that is known.
-        batches: How many commits the host made for it.
-        rows: How many rows these wrote, where they were counted.
-        committed_at_ms: When the newest was made, milliseconds since the epoch, UTC; 0 for none.
-        looked_at_ms: The instant up to which the host knows that nothing is missing: when it began
-            to look at the sources the last time that it has committed what it found.
-        failures: How often in a row it failed.
-        problem: Why it failed last, or why the table is suspended.
-        choice: How it is kept; None before that was decided.
-    """
-
-    table: str
-    phase: HostPhase = HostPhase.STARTING
-    positions: Positions | None = None
-    batches: int = 0
-    rows: int = 0
-    committed_at_ms: int = 0
-    looked_at_ms: int = 0
-    failures: int = 0
-    problem: str = ""
-    choice: Choice | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HostPolicy:
-    """How a host spends its time; all in milliseconds.
-
-    Args:
-        look: The longest pause between two checks of the table's log and of a source without new
-            rows. A host that gets notices can have a longer one: see `HostedTable.notice`.
-        first_pause: After a second failure in a row; doubled with each further one.
-        longest_pause: The most that becomes.
-        spread: By which part of itself a pause is shortened at most, at random, so that tables
-            which failed together are not tried together.
-        give_up_after: After how many failures of the same cause the table is suspended with the
-            reason; 0 for never.
-        compact_after: After how many commits the table's small files are merged; 0 for never.
-    """
-
-    look: int = 1_000
-    first_pause: int = 1_000
-    longest_pause: int = 60_000
-    spread: float = 0.0
-    give_up_after: int = 0
-    compact_after: int = COMPACT_AFTER
-
-    def pause_after(self, failures: int, chance: float = 0.0) -> int:
-        """Return how long to wait after so many failures in a row; none after the first.
-
-        Args:
-            failures: In a row.
-            chance: From 0 to 1, how much of the spread to use.
-        """
-        if failures < 2:
-            return 0
-        pause = min(self.longest_pause, self.first_pause << min(failures - 2, 16))
-        return round(pause * (1 - self.spread * chance))
-
-
-PATIENT = HostPolicy()
-"""Checks every second, without a limit of failures: for a host in a user's driver."""
-
-
-LONGEST_REASON = 600
-"""How many characters of an error the reason of a suspension keeps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """How often in a row a refresh failed, and how often of them for the same cause.
-
-    Args:
-        count: In a row.
-        same: Of the newest cause, in a row.
-        cause: The condition of the newest error, or its class where it has none.
-        problem: The newest error's text.
-    """
-
-    count: int = 0
-    same: int = 0
-    cause: str = ""
-    problem: str = ""
-
-    def after(self, error: BaseException) -> Failures:
-        """Return what they are after one more."""
-        cause = cause_of(error)
-        same = self.same + 1 if cause == self.cause else 1
-        text = problem_of(error) if isinstance(error, Exception) else repr(error)
-        return Failures(self.count + 1, same, cause, text)
-
-
-def cause_of(error: BaseException) -> str:
-    """Return what two failures share that have the same cause: a condition, never a text."""
-    if isinstance(error, MaterializedTableError):
-        return error.condition
-    inner = getattr(error, "java_exception", None) or error
-    condition = getattr(inner, "getCondition", None)
-    found = condition() if callable(condition) else None
-    return str(found) if found else type(error).__name__
-
-
-def suspend_failing(environment: Environment, name: TableName, failures: Failures) -> None:
-    """Suspend a table with the reason; RESUME or a changed definition ends that.
-
-    Raises:
-        MaterializedTableError: The table could not be suspended.
-    """
-    reason = (
-        f"given up after {failures.same} failures of the same cause: "
-        f"{failures.problem[:LONGEST_REASON]}"
-    )
-    sentence = f"suspended: {reason}"
-    retrying(lambda: suspend(environment, stored_table(environment, name), reason, sentence))
 
 
 _LOGGER = logging.getLogger(__name__)

@@ -16,11 +16,12 @@ from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.alter import Alterations
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import HEARTBEAT_MS, Claim, Leadership
+from dbt.adapters.spark_mt.execution.operations import TableOperations, carried_out
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.host import Host
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
-from dbt.adapters.spark_mt.hosting.turns import Turns
+from dbt.adapters.spark_mt.hosting.policy import Turns
 from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
 from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler, Workers
 from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
@@ -157,7 +158,8 @@ class _Assembly:
             catalog=self._catalog,
             place=self._place(),
             environment=self._environment,
-            environment_for=self._environment_for,
+            operations=lambda: TableOperations(self._environment()),
+            carry_out=lambda node, request: carried_out(node, self._environment_for(request)),
             log=self._log,
             leadership=leadership,
             view=view,

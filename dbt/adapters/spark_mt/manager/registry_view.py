@@ -15,8 +15,7 @@ from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.execution.context import DeferredRows
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
-from dbt.adapters.spark_mt.planning.planner import plan_registration
-from dbt.adapters.spark_mt.planning.steps import Unregister
+from dbt.adapters.spark_mt.planning.steps import Unregister, plan_registration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

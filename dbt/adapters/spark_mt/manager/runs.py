@@ -27,7 +27,7 @@ from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobRecorder,
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import RefreshResult
-from dbt.adapters.spark_mt.hosting.hosted_table import Failures, suspend_failing
+from dbt.adapters.spark_mt.hosting.policy import Failures, suspend_failing
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE
 from dbt.adapters.spark_mt.resolution.options import check_run_options
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.context import RunningHeartbeat
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
-    from dbt.adapters.spark_mt.hosting.hosted_table import HostPolicy
+    from dbt.adapters.spark_mt.hosting.policy import HostPolicy
     from dbt.adapters.spark_mt.manager.views import RefreshRequest
 
     Execute = Callable[[Callable[[], None]], object]

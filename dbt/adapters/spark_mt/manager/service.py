@@ -12,15 +12,14 @@ from dbt.adapters.spark_mt.execution.checks import lag_if_known
 from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
-from dbt.adapters.spark_mt.execution.operations import TableOperations, carried_out
-from dbt.adapters.spark_mt.execution.ports import known_table
+from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.execution.show import (
     choice_rows,
     create_text,
     definition_rows,
     state_rows,
 )
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
+from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.manager.table_views import Observed, table_view
 from dbt.adapters.spark_mt.manager.views import (
     ChangeView,
@@ -32,23 +31,24 @@ from dbt.adapters.spark_mt.manager.views import (
     SourcePosition,
     TableDetails,
 )
-from dbt.adapters.spark_mt.planning.planner import plan_registration
+from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.statements.nodes import PLANNED, Refresh, Resume, Suspend
 from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs, StoredTable
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.definition.job import Job, Owner
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.leases import Leadership
+    from dbt.adapters.spark_mt.execution.operations import TableOperations
     from dbt.adapters.spark_mt.execution.ports import KnownTable
     from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
     from dbt.adapters.spark_mt.hosting.host import Host
-    from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
+    from dbt.adapters.spark_mt.hosting.policy import HostProgress
     from dbt.adapters.spark_mt.manager.background import TableLags
     from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler
     from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         TableView,
     )
     from dbt.adapters.spark_mt.manager.workflows import RefreshHandlers, TableWorkflows
+    from dbt.adapters.spark_mt.statements.nodes import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,10 @@ class Parts:
     catalog: str
     place: Place
     environment: Callable[[], Environment]
-    environment_for: Callable[[StatementRequest], Environment]
-    """Makes ports with the current catalog and schema of a statement."""
+    operations: Callable[[], TableOperations]
+    """Makes operations on ports of their own."""
+    carry_out: Callable[[Statement, StatementRequest], StatementResult]
+    """Carries out a statement with the current catalog and schema of its request."""
     log: BufferedJobLog
     leadership: Leadership
     view: CatalogView
@@ -188,7 +191,7 @@ class Manager:
 
     def plan(self, statement: str) -> ChangeView:
         """Plan a CREATE or ALTER statement, and change nothing."""
-        summary = TableOperations(self._parts.environment()).plan(statement)
+        summary = self._parts.operations().plan(statement)
         return ChangeView(
             table=summary.table,
             action=summary.verdict.value.upper(),
@@ -203,7 +206,7 @@ class Manager:
         parsed = parse_statement(request.statement)
         if not isinstance(parsed, (*PLANNED, Refresh, Resume, Suspend)):
             raise NotExecutableError(statement=request.statement[:_SHOWN])
-        result = carried_out(parsed, self._parts.environment_for(request))
+        result = self._parts.carry_out(parsed, request)
         self.wake()
         return result
 
@@ -223,12 +226,11 @@ class Manager:
 
     def suspend(self, name: str) -> ChangeView:
         """Suspend a table."""
-        return self._changed(TableOperations(self._parts.environment()).suspend(name))
+        return self._changed(self._parts.operations().suspend(name))
 
     def resume(self, name: str, run_options: Pairs = ()) -> ChangeView:
         """Resume a suspended table; returns when it has caught up."""
-        tables = TableOperations(self._parts.environment())
-        return self._changed(tables.resume(name, dict(run_options)))
+        return self._changed(self._parts.operations().resume(name, dict(run_options)))
 
     def wake(self) -> None:
         """Look at everything now instead of in a few seconds."""
@@ -327,7 +329,7 @@ def _looked_at(environment: Environment, table: StoredTable) -> tuple[dict[str, 
         newest = environment.sources.positions(analyzed.sources)
     except Exception as error:  # noqa: BLE001 - what is wrong is a fact about the table
         return {**state, "Sources": problem_of(error)}, {}
-    choice = kept_by_table(table, analyzed)
+    choice = kept_by_table(environment, table, analyzed)
     return dict(choice_rows(table.definition, choice)) | state, newest
 
 

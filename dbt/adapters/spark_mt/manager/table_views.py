@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
 from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
-from dbt.adapters.spark_mt.hosting.hosted_table import HostPhase
+from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.manager.views import (
     RefreshPoint,
     RefreshTotals,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.checks import Lag
     from dbt.adapters.spark_mt.execution.ports import KnownTable
-    from dbt.adapters.spark_mt.hosting.hosted_table import HostProgress
+    from dbt.adapters.spark_mt.hosting.policy import HostProgress
 
     WithEffectiveStatus = Callable[[Job], Job]
 

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.definition.freshness import (
 )
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.results import StatementResult
 

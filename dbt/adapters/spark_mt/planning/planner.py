@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.compatibility import appended_columns
 from dbt.adapters.spark_mt.definition.definition import (
     InconsistentTable,
     LastRefresh,
@@ -41,25 +40,21 @@ from dbt.adapters.spark_mt.planning.steps import (
     Step,
     Unregister,
     VerifyRows,
+    definition_steps,
+    publication,
 )
-from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dbt.adapters.spark_mt.changes.changes import Change
-    from dbt.adapters.spark_mt.definition.columns import Column, TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs, PlainTable
+    from dbt.adapters.spark_mt.definition.columns import Column, Pairs, TableName
+    from dbt.adapters.spark_mt.definition.definition import PlainTable, ResolvedDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.resolution.resolver import Resolution
     from dbt.adapters.spark_mt.strategies.strategy import Choice
-
-
-def kept_by(resolution: Resolution, baseline: Baseline | None = None) -> Choice:
-    """Return how a table with this definition is kept."""
-    return choose(resolution.definition, resolution.analyzed, baseline)
 
 
 def next_definition(before: StoredDefinition, resolution: Resolution) -> StoredDefinition:
@@ -73,42 +68,9 @@ def activated(definition: StoredDefinition) -> StoredDefinition:
     return replace(definition, status=RefreshStatus.ACTIVATED, status_reason="")
 
 
-def definition_steps(
-    table: StoredTable,
-    definition: StoredDefinition,
-    positions: Positions | None,
-    new_columns: tuple[Column, ...] = (),
-) -> tuple[Step, ...]:
-    """Store a definition without computing rows, and what follows from that."""
-    seq, refresh = table.seq + 1, table.last_refresh
-    return (
-        CommitDefinition(definition, seq, positions, refresh, new_columns),
-        publication(table, definition, schema_replaced=bool(new_columns)),
-        Register(definition, seq, positions, refresh),
-    )
-
-
 def sentences(changes: Sequence[Change]) -> tuple[str, ...]:
     """Return one sentence per change."""
     return tuple(change.describe() for change in changes)
-
-
-def publication(
-    table: StoredTable | InconsistentTable | Unreadable,
-    definition: StoredDefinition,
-    *,
-    schema_replaced: bool = False,
-) -> Publish:
-    """Publish what differs from what is published, which may be older than the definition in force.
-
-    If an earlier statement could not publish all, the comments of the columns are not known.
-    """
-    if isinstance(table, Unreadable):
-        return Publish(definition, before=None, schema_replaced=True)
-    published = table.published if isinstance(table, StoredTable) else None
-    if published is None:
-        return Publish(definition, table.definition, schema_replaced=schema_replaced)
-    return Publish(definition, published, schema_replaced=True)
 
 
 def preparation(definition: StoredDefinition, before: StoredDefinition | None) -> tuple[Step, ...]:
@@ -155,7 +117,12 @@ _ADOPTED_ROWS_END = "All rows were computed from the sources; those of the adopt
 
 
 def plan_create(
-    name: TableName, table_id: str, resolution: Resolution, run: RefreshRun, owner: Pairs = ()
+    name: TableName,
+    table_id: str,
+    resolution: Resolution,
+    run: RefreshRun,
+    choice: Choice,
+    owner: Pairs = (),
 ) -> Plan:
     """Plan a table that is not there: one commit holds its rows, columns and definition."""
     definition = StoredDefinition(
@@ -170,7 +137,7 @@ def plan_create(
         ),
         changes=("table created",),
         warnings=resolution.warnings,
-        choice=kept_by(resolution),
+        choice=choice,
     )
 
 
@@ -179,6 +146,7 @@ def plan_alter(
     resolution: Resolution,
     changes: Sequence[Change],
     run: RefreshRun | None,
+    choice: Choice,
 ) -> Plan:
     """Plan the change of a definition.
 
@@ -196,12 +164,11 @@ def plan_alter(
             *verification(before, definition),
             *definition_steps(table, definition, table.positions),
         )
-    choice = kept_by(resolution, definition.baseline if run is None else None)
     return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
 def plan_alter_suspended(
-    table: StoredTable, resolution: Resolution, changes: Sequence[Change]
+    table: StoredTable, resolution: Resolution, changes: Sequence[Change], choice: Choice
 ) -> Plan:
     """Plan a change that reaches the rows of a table which the user has suspended.
 
@@ -214,19 +181,14 @@ def plan_alter_suspended(
         *(preparation(definition, table.definition) if appended else ()),
         *definition_steps(table, definition, None, appended),
     )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings, kept_by(resolution))
-
-
-def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str) -> Plan:
-    """Plan another status, or other run options, for a table whose rows stay as they are."""
-    after = replace(definition, generation=table.definition.generation + 1)
-    return Plan(table.name, definition_steps(table, after, table.positions), (sentence,))
+    return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
 def plan_replace(
     table: StoredTable | InconsistentTable | Unreadable,
     resolution: Resolution,
     run: RefreshRun,
+    choice: Choice,
     owner: Pairs = (),
 ) -> Plan:
     """Plan new rows, columns and definition in one commit; the table's identity stays."""
@@ -240,17 +202,7 @@ def plan_replace(
         registration(definition, seq, run),
     )
     changes = ("table replaced",)
-    return Plan(table.name, steps, changes, resolution.warnings, kept_by(resolution))
-
-
-def plan_publish(table: StoredTable) -> Plan:
-    """Plan what a statement before left undone after its commit."""
-    return Plan(table.name, (publication(table, table.definition), plan_registration(table)))
-
-
-def plan_registration(table: StoredTable) -> Register:
-    """Return the step that writes a table's row in the registry as the table is."""
-    return Register(table.definition, table.seq, table.positions, table.last_refresh)
+    return Plan(table.name, steps, changes, resolution.warnings, choice)
 
 
 def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
@@ -334,26 +286,13 @@ def start_positions(baseline: Baseline, run: RefreshRun) -> Positions:
     return {**run.positions, **dict(baseline.positions)}
 
 
-def counted_from(plan: Plan, baseline: Baseline, choice: Choice) -> Plan:
-    """Return the plan of a new table such that it counts its sources from a baseline on."""
-
-    def counted(step: Step) -> Step:
-        if not isinstance(step, Fill | Publish | Register):
-            return step
-        definition = replace(step.definition, baseline=baseline)
-        if isinstance(step, Fill):
-            return replace(step, definition=definition, since=baseline.positions)
-        return replace(step, definition=definition)
-
-    return replace(plan, steps=tuple(map(counted, plan.steps)), choice=choice)
-
-
 def plan_start(
     table: StoredTable,
     resolution: Resolution,
     changes: Sequence[Change],
     run: RefreshRun,
     baseline: Baseline,
+    choice: Choice,
 ) -> Plan:
     """Plan a changed definition that counts its sources from a baseline on.
 
@@ -374,7 +313,6 @@ def plan_start(
             publication(table, definition, schema_replaced=bool(appended)),
             registration(definition, table.seq + 1, run),
         )
-    choice = kept_by(resolution, baseline)
     return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
 
 
@@ -388,11 +326,20 @@ def _start_step(
     return Fill(definition, mode, seq, run, since=since)
 
 
+def adopted_baseline(table: PlainTable, positions: Positions) -> Baseline:
+    """Return from where an adopted table counts the sources that have versions."""
+    followed = (
+        (name, at) for name, at in sorted(positions.items()) if isinstance(at, VersionedPosition)
+    )
+    return Baseline(tuple(followed), table.version, ADOPTED)
+
+
 def plan_adoption(
     table: PlainTable,
     table_id: str,
     resolution: Resolution,
     positions: Positions,
+    choice: Choice,
     owner: Pairs = (),
 ) -> Plan:
     """Plan a plain table's becoming a materialized one; its rows, history and identity stay.
@@ -404,16 +351,13 @@ def plan_adoption(
     The table fits the definition, and gets `table_id` as its identity.
     """
     resolved, leftover = resolution.definition, table.leftover
-    followed = (
-        (name, at) for name, at in sorted(positions.items()) if isinstance(at, VersionedPosition)
-    )
     definition = StoredDefinition(
         table_id,
         table.name,
         generation=leftover.generation + 1 if leftover else 1,
         resolved=resolved,
         owner=owner,
-        baseline=Baseline(tuple(followed), table.version, ADOPTED),
+        baseline=adopted_baseline(table, positions),
         fence=table.seq,
     )
     new, seq = appended_columns(table, resolved), table.seq + 1
@@ -428,7 +372,6 @@ def plan_adoption(
         Publish(definition, before, schema_replaced=bool(new)),
         Register(definition, seq, positions, None),
     )
-    choice = kept_by(resolution, definition.baseline)
     changes = ("table adopted", *(f"column {column} added, NULL in old rows" for column in new))
     warnings = (*resolution.warnings, *_adoption_warnings(choice, positions))
     return Plan(table.name, steps, changes, warnings, choice)
@@ -451,6 +394,11 @@ def plan_release(table: StoredTable | InconsistentTable | Unreadable) -> Plan:
 def plan_release_rest(name: TableName) -> Plan:
     """Plan what a release left undone after its commit."""
     return Plan(name, (RemoveProperties(name), Unregister(name)))
+
+
+def appended_columns(table: PlainTable, wanted: ResolvedDefinition) -> tuple[Column, ...]:
+    """Return the columns that adopting adds, NULL in the rows that are there."""
+    return wanted.columns[len(table.columns) :]
 
 
 def _adoption_warnings(choice: Choice, positions: Positions) -> Iterator[str]:

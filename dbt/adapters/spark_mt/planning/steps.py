@@ -1,4 +1,4 @@
-"""Steps of a plan, as values.
+"""Steps of a plan, as values, and the plans that compute no rows.
 
 A plan has at most one commit point. Steps before it change nothing that users see. The commit point
 happens or does not. Steps after it only repeat what the committed definition says, so running them
@@ -7,10 +7,16 @@ again completes the operation. The commit of a stream's batch is a step outside 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
+from dbt.adapters.spark_mt.definition.definition import (
+    InconsistentTable,
+    StoredDefinition,
+    StoredTable,
+    Unreadable,
+)
 from dbt.adapters.spark_mt.strategies.strategy import INCREMENTAL, RECOMPUTE, Choice, Write
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
         StreamMetadata,
     )
     from dbt.adapters.spark_mt.definition.job import Job
-    from dbt.adapters.spark_mt.definition.positions import Positions, SourcePositions
+    from dbt.adapters.spark_mt.definition.positions import Baseline, Positions, SourcePositions
     from dbt.adapters.spark_mt.query.analyzer import Source
     from dbt.adapters.spark_mt.query.operators import Tree
 
@@ -367,3 +373,66 @@ class WriteBatch:
     run: RefreshRun
     stream: StreamMetadata
     foreign: tuple[tuple[int, str], ...] = ()
+
+
+def definition_steps(
+    table: StoredTable,
+    definition: StoredDefinition,
+    positions: Positions | None,
+    new_columns: tuple[Column, ...] = (),
+) -> tuple[Step, ...]:
+    """Store a definition without computing rows, and what follows from that."""
+    seq, refresh = table.seq + 1, table.last_refresh
+    return (
+        CommitDefinition(definition, seq, positions, refresh, new_columns),
+        publication(table, definition, schema_replaced=bool(new_columns)),
+        Register(definition, seq, positions, refresh),
+    )
+
+
+def publication(
+    table: StoredTable | InconsistentTable | Unreadable,
+    definition: StoredDefinition,
+    *,
+    schema_replaced: bool = False,
+) -> Publish:
+    """Publish what differs from what is published, which may be older than the definition in force.
+
+    If an earlier statement could not publish all, the comments of the columns are not known.
+    """
+    if isinstance(table, Unreadable):
+        return Publish(definition, before=None, schema_replaced=True)
+    published = table.published if isinstance(table, StoredTable) else None
+    if published is None:
+        return Publish(definition, table.definition, schema_replaced=schema_replaced)
+    return Publish(definition, published, schema_replaced=True)
+
+
+def plan_status(table: StoredTable, definition: StoredDefinition, sentence: str) -> Plan:
+    """Plan another status, or other run options, for a table whose rows stay as they are."""
+    after = replace(definition, generation=table.definition.generation + 1)
+    return Plan(table.name, definition_steps(table, after, table.positions), (sentence,))
+
+
+def plan_publish(table: StoredTable) -> Plan:
+    """Plan what a statement before left undone after its commit."""
+    return Plan(table.name, (publication(table, table.definition), plan_registration(table)))
+
+
+def plan_registration(table: StoredTable) -> Register:
+    """Return the step that writes a table's row in the registry as the table is."""
+    return Register(table.definition, table.seq, table.positions, table.last_refresh)
+
+
+def counted_from(plan: Plan, baseline: Baseline) -> Plan:
+    """Return the plan of a new table such that it counts its sources from a baseline on."""
+
+    def counted(step: Step) -> Step:
+        if not isinstance(step, Fill | Publish | Register):
+            return step
+        definition = replace(step.definition, baseline=baseline)
+        if isinstance(step, Fill):
+            return replace(step, definition=definition, since=baseline.positions)
+        return replace(step, definition=definition)
+
+    return replace(plan, steps=tuple(map(counted, plan.steps)))

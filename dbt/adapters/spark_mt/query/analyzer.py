@@ -16,8 +16,14 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns, TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs, QueryContext, StoredDefinition
+    from dbt.adapters.spark_mt.definition.columns import (
+        Column,
+        Pairs,
+        QueryContext,
+        SourceColumns,
+        TableName,
+    )
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.watermark import ProcessCall
 
 

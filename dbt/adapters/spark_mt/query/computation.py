@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 from sqlglot.parsers.spark import SparkParser
 
-from dbt.adapters.spark_mt.query.binder import AmbiguousColumnError, NotUnderstoodError
 from dbt.adapters.spark_mt.query.expressions import (
     AggregateCall,
+    AmbiguousColumnError,
     Attribute,
     Expression,
     Named,
@@ -24,6 +24,7 @@ from dbt.adapters.spark_mt.query.functions import (
     ORDER_FREE,
     is_aggregate,
 )
+from dbt.adapters.spark_mt.query.operators import NotUnderstoodError
 from dbt.adapters.spark_mt.query.syntax import sql
 
 if TYPE_CHECKING:

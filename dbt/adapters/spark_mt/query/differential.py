@@ -29,7 +29,8 @@ from dbt.adapters.spark_mt.query.differential_changes import (
 )
 from dbt.adapters.spark_mt.query.differential_keys import matching, partition_of, semi_join
 from dbt.adapters.spark_mt.query.expressions import Expression, Named
-from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT, functions_of
+from dbt.adapters.spark_mt.query.function_use import functions_of
+from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT
 from dbt.adapters.spark_mt.query.operator_sql import render
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,

@@ -14,21 +14,26 @@ from sqlglot import exp
 from dbt.adapters.spark_mt.query.binder import (
     Bound,
     ExpressionBinder,
-    NotUnderstoodError,
-    Scope,
-    ScopeColumn,
     alias_of,
     is_star,
     name_of,
     stars_in,
 )
 from dbt.adapters.spark_mt.query.computation import Computation, unknown_function
-from dbt.adapters.spark_mt.query.expressions import Attribute, Expression, Named, passed_on
+from dbt.adapters.spark_mt.query.expressions import (
+    Attribute,
+    Expression,
+    Named,
+    Scope,
+    ScopeColumn,
+    passed_on,
+)
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
     Distinct,
     Generate,
     Limit,
+    NotUnderstoodError,
     Opaque,
     Operator,
     Project,
@@ -56,8 +61,8 @@ from dbt.adapters.spark_mt.query.text import readable_text, shape_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import SourceColumns
-    from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.columns import QueryContext, SourceColumns
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, ViewQuery
 
 _CLAUSES = frozenset(

@@ -29,6 +29,22 @@ if TYPE_CHECKING:
     Node = TypeVar("Node", bound="Operator")
 
 
+class NotUnderstoodError(Exception):
+    """A part of a query is not understood.
+
+    Args:
+        reason: A code.
+        problem: The same as part of a sentence about the query.
+        parts: What is understood of its inputs.
+    """
+
+    def __init__(self, *, reason: str, problem: str, parts: tuple[Operator, ...] = ()) -> None:
+        super().__init__(problem)
+        self.reason = reason
+        self.problem = problem
+        self.parts = parts
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """A relational operator. Subclasses name the fields with their inputs in `_INPUTS`."""

@@ -41,7 +41,7 @@ from dbt.adapters.spark_mt.query.types import DataType, parse_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.definition import QueryContext
+    from dbt.adapters.spark_mt.definition.columns import QueryContext
 
 ROWS = "rows"
 """The column of the partial sums with the number of rows of a group."""

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.query.binder import Gaps, NotUnderstoodError, Scope, ScopeColumn
 from dbt.adapters.spark_mt.query.expressions import (
     Attribute,
     EquiKey,
     Expression,
+    Gaps,
     Named,
+    Scope,
+    ScopeColumn,
     call_name,
     call_of,
     passed_on,
@@ -23,6 +25,7 @@ from dbt.adapters.spark_mt.query.operators import (
     Generate,
     Join,
     JoinKind,
+    NotUnderstoodError,
     Opaque,
     Operator,
     Project,

@@ -20,7 +20,8 @@ from dbt.adapters.spark_mt.query.types import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.columns import QueryContext
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
     from dbt.adapters.spark_mt.query.types import DataType

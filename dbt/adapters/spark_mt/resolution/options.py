@@ -26,8 +26,7 @@ from dbt.adapters.spark_mt.resolution.query_options import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Column, Pairs
     from dbt.adapters.spark_mt.definition.watermark import Watermark
 
 

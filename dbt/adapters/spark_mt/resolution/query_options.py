@@ -30,7 +30,7 @@ from dbt.adapters.spark_mt.resolution.durations import parse_duration
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, QueryAnalyzer
 

@@ -54,12 +54,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
-    from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName
-    from dbt.adapters.spark_mt.definition.definition import (
-        DeclaredDefinition,
-        QueryContext,
-        StoredDefinition,
-    )
+    from dbt.adapters.spark_mt.definition.columns import QueryContext, SourceColumns, TableName
+    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, StoredDefinition
     from dbt.adapters.spark_mt.query.analyzer import (
         AnalyzedQuery,
         QueryAnalyzer,
@@ -121,7 +117,7 @@ class Resolution:
 
 
 class DefinitionChecks(Protocol):
-    """Checks of a definition that need more than its resolution: `strategies.validation`."""
+    """Checks of a definition that need more than its resolution: those of `strategies.choice`."""
 
     def errors(
         self, table: str, definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool

@@ -33,7 +33,8 @@ from dbt.adapters.spark_mt.statements.values import read_start_mode
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs
+    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 
 
 PREFIX = "spark.materialized-table."

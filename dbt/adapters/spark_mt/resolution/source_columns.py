@@ -24,10 +24,9 @@ from dbt.adapters.spark_mt.resolution.columns import Names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns
+    from dbt.adapters.spark_mt.definition.columns import Column, QueryContext, SourceColumns
     from dbt.adapters.spark_mt.definition.definition import (
         DeclaredDefinition,
-        QueryContext,
         ResolvedDefinition,
         StoredDefinition,
     )

@@ -11,15 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.query.plan_items import (
-    attribute_id,
-    attribute_name,
-    ids_in,
-    items_of,
-    lists_of,
-    names,
-    plain,
-)
 from dbt.adapters.spark_mt.resolution.durations import describe_duration
 from dbt.adapters.spark_mt.resolution.stream_flow import (
     UNCLEAR,
@@ -29,9 +20,16 @@ from dbt.adapters.spark_mt.resolution.stream_flow import (
     Reason,
     State,
     Times,
+    attribute_id,
+    attribute_name,
     identified_by,
+    ids_in,
+    items_of,
     key_lost,
+    lists_of,
     merged,
+    names,
+    plain,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.watermark import Watermark
     from dbt.adapters.spark_mt.query.analyzer import PlanOperator
-    from dbt.adapters.spark_mt.query.plan_items import Item
+    from dbt.adapters.spark_mt.resolution.stream_flow import Item
 
 
 EVENT_TIME = "EventTimeWatermark"

@@ -25,7 +25,8 @@ from dbt.adapters.spark_mt.query.analyzer import (
     TemporaryObjectError,
     ViewQuery,
 )
-from dbt.adapters.spark_mt.query.functions import RANDOM, functions_of
+from dbt.adapters.spark_mt.query.function_use import functions_of
+from dbt.adapters.spark_mt.query.functions import RANDOM
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.query.operator_sql import table_sql
 from dbt.adapters.spark_mt.query.operators import scans
@@ -69,8 +70,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from dbt.adapters.spark_mt.definition.definition import QueryContext
-    from dbt.adapters.spark_mt.query.functions import FunctionUse
+    from dbt.adapters.spark_mt.definition.columns import QueryContext
+    from dbt.adapters.spark_mt.query.function_use import FunctionUse
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.plan import Plan
     from dbt.adapters.spark_mt.spark.query_relations import FunctionDefinition, StandIns

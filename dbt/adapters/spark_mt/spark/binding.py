@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import Column, FieldName
-    from dbt.adapters.spark_mt.definition.definition import QueryContext, ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.columns import Column, FieldName, QueryContext
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.query_relations import Inspection
 

@@ -1,24 +1,11 @@
-"""Tables in Spark's catalog: details, options, versions; loading of materialized tables."""
+"""Tables in Spark's catalog: details, options and newest versions."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.definition.definition import (
-    FoundTable,
-    InconsistentTable,
-    Missing,
-    UnmanagedTable,
-)
-from dbt.adapters.spark_mt.execution.table_loader import (
-    Table,
-    identify,
-    plain_table,
-    published_definition,
-)
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import (
@@ -28,15 +15,13 @@ from dbt.adapters.spark_mt.spark.errors import (
     unlogged,
 )
 from dbt.adapters.spark_mt.spark.query_relations import describe_function, describe_view
-from dbt.adapters.spark_mt.spark.types import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import Row, SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import Column
-    from dbt.adapters.spark_mt.definition.definition import PlainTable, StoredDefinition
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.table_format import TableLog, VersionedTables
 
     SparkTables: TypeAlias = VersionedTables[SparkSession, str]
@@ -219,109 +204,3 @@ class NewestVersions:
         else:
             self._found.discard(name)
         return newest
-
-
-_SPARK_CATALOG = "spark_catalog"
-_CASE_SENSITIVE = "spark.sql.caseSensitive"
-
-
-class SparkTableStore:
-    """Store of tables, read from the tables themselves and never from the registry."""
-
-    def __init__(self, spark: SparkSession, log: TableLog, details: TableDetails) -> None:
-        self._spark = spark
-        self._log = log
-        self._details = details
-
-    def full_name(self, name: TableName) -> TableName:
-        """Complete `name` with the session's current catalog and schema.
-
-        Spark's own catalog keeps names in lower case unless the session is case-sensitive.
-        """
-        catalog = name.catalog or self._spark.catalog.currentCatalog()
-        schema = name.schema or self._spark.catalog.currentDatabase()
-        if catalog.lower() != _SPARK_CATALOG:
-            return TableName(name.name, schema, catalog)
-        if self._spark.conf.get(_CASE_SENSITIVE) == "true":
-            return TableName(name.name, schema, _SPARK_CATALOG)
-        return TableName(name.name.lower(), schema.lower(), _SPARK_CATALOG)
-
-    def find(self, name: TableName) -> FoundTable:
-        """Return what the catalog has under the full name `name`."""
-        found = self._find(name)
-        # Properties, commits and columns are read one after the other. A commit between two of
-        # them, such as that of a client that was killed meanwhile, looks like an inconsistency.
-        while isinstance(found, InconsistentTable) and found != (again := self._find(name)):
-            found = again
-        return found
-
-    def _find(self, name: TableName) -> FoundTable:
-        with suppress_spark_errors(lambda failure: failure.is_missing_table):
-            return self._look(name)
-        self._details.forget()  # another session dropped it during the read
-        return self._look(name)
-
-    def is_newest(self, name: TableName, version: int) -> bool:
-        """Whether a version of a table is its newest; a check of two files if Spark runs here."""
-        detail = self._details.of(name)
-        return not isinstance(detail, NoTable) and self._log.is_newest(detail.location, version)
-
-    def forget(self) -> None:
-        """Read everything again from now on."""
-        self._details.forget()
-
-    def _look(self, name: TableName) -> FoundTable:
-        detail = self._details.of(name)
-        if isinstance(detail, NoTable):
-            return UnmanagedTable(name, detail.kind) if detail.kind else Missing(name)
-        if not detail.is_versioned:
-            return UnmanagedTable(name, f"{detail.format} table")
-        return identify(self._seen(name, detail))
-
-    def plain(self, name: TableName) -> PlainTable | None:
-        """Return the plain table with versions under the full name `name`, if it is one."""
-        detail = self._details.of(name)
-        if isinstance(detail, NoTable) or not detail.is_versioned:
-            return None
-        if not isinstance(self.find(name), UnmanagedTable):
-            return None
-        seen = replace(self._seen(name, detail), columns=lambda: self._columns(name))
-        return plain_table(seen, self._details.partition_columns(name))
-
-    def _seen(self, name: TableName, detail: TableDetail) -> Table:
-        properties = self._details.properties(name)
-        return Table(
-            name=name,
-            format=FORMAT,
-            identity=lambda: self._details.identity(name),
-            properties=properties,
-            clustered_by=clustering_columns(properties),
-            commits=lambda: self._log.backwards(detail.location),
-            columns=lambda: columns_of(self._spark.table(name.sql).schema),
-        )
-
-    def _columns(self, name: TableName) -> tuple[Column, ...]:
-        """Return the columns with their nullability and comments."""
-        schema = self._spark.table(name.sql).schema
-        return tuple(
-            replace(column, nullable=field.nullable, comment=field.metadata.get("comment"))
-            for column, field in zip(columns_of(schema), schema.fields, strict=True)
-        )
-
-    def is_empty(self, name: TableName) -> bool:
-        """Whether a table that is there has no rows."""
-        return not self._spark.sql(f"SELECT 1 FROM {name.sql} LIMIT 1").collect()
-
-    def castable(self, literal: str, type_: str) -> bool:
-        """Whether the SQL literal has a value of the type."""
-        query = f"SELECT try_cast({literal} AS {type_}) IS NOT NULL AS fits"
-        with suppress_spark_errors():
-            return bool(self._spark.sql(query).collect()[0]["fits"])
-        return False  # no value of the literal's type is one of the other
-
-    def definition_of(self, name: TableName) -> StoredDefinition | None:
-        """Return the published definition of `name`, or None if it is no materialized table."""
-        detail = self._details.of(name)
-        if isinstance(detail, NoTable) or not detail.is_versioned:
-            return None
-        return published_definition(self._details.properties(name), name)

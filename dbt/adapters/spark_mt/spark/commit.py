@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     RefreshSchemaError,
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.planning.properties import violations_query
+from dbt.adapters.spark_mt.planning.constraints import violations_query
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 

@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.leases import Managers
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
 from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
-from dbt.adapters.spark_mt.spark.catalog import NewestVersions, SparkTableStore, TableDetails
+from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
 from dbt.adapters.spark_mt.spark.commit import WriteErrors
 from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
@@ -36,7 +36,6 @@ from dbt.adapters.spark_mt.spark.private_session import (
 from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
-from dbt.adapters.spark_mt.spark.source_states import SparkSourceStates
 from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 from dbt.adapters.spark_mt.spark.stored_queries import KnownQueries, StoredQueries
 from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
@@ -44,6 +43,7 @@ from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, Checkpoints
 from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner, StreamFiller, StreamParts
 from dbt.adapters.spark_mt.spark.system_table import SystemTable, at_once
+from dbt.adapters.spark_mt.spark.table_store import SparkSourceStates, SparkTableStore
 from dbt.adapters.spark_mt.spark.writer import ContentWriter
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.spark.catalog import SparkTables
     from dbt.adapters.spark_mt.spark.system_table import RunInBackground
 

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import QueryContext, quote
 from dbt.adapters.spark_mt.definition.table_format import SINGLE_DRIVER
 from dbt.adapters.spark_mt.query.analyzer import (
     ALWAYS_STORED,

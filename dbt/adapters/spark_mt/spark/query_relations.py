@@ -16,8 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
-from dbt.adapters.spark_mt.definition.definition import QueryContext
+from dbt.adapters.spark_mt.definition.columns import QueryContext, TableName, quote, quote_text
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.query.analyzer import semantic_confs
 from dbt.adapters.spark_mt.query.text import QueryShape, replace_at, shape_of

@@ -43,8 +43,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns, TableName
-    from dbt.adapters.spark_mt.definition.definition import QueryContext, StoredDefinition
+    from dbt.adapters.spark_mt.definition.columns import (
+        Column,
+        QueryContext,
+        SourceColumns,
+        TableName,
+    )
+    from dbt.adapters.spark_mt.definition.definition import StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import Position, Positions, SourcePositions
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
     from dbt.adapters.spark_mt.query.text import RelationRef

@@ -19,7 +19,8 @@ from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.definition.positions import encode_positions
-from dbt.adapters.spark_mt.execution.ports import KnownTable, RegistryEntry, known_table
+from dbt.adapters.spark_mt.execution.ports import KnownTable, RegistryEntry
+from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.spark.system_table import SCHEMA, TABLE
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row, SparkSession
 
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.planning.steps import Register
     from dbt.adapters.spark_mt.spark.catalog import NewestVersions
     from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value

@@ -18,12 +18,12 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.execution.table_history import read_history
-from dbt.adapters.spark_mt.planning.properties import (
+from dbt.adapters.spark_mt.planning.constraints import (
     changed_duplicates_query,
     guarded,
-    location_of,
     outside_duplicates_query,
 )
+from dbt.adapters.spark_mt.planning.properties import location_of
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, ApplyChanges, FillMode
 from dbt.adapters.spark_mt.query.differential import ChangeNotSupported
 from dbt.adapters.spark_mt.resolution.options import session_confs

@@ -40,11 +40,8 @@ from dbt.adapters.spark_mt.statements.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dbt.adapters.spark_mt.definition.definition import (
-        DeclaredDefinition,
-        Pairs,
-        ResolvedDefinition,
-    )
+    from dbt.adapters.spark_mt.definition.columns import Pairs
+    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, ResolvedDefinition
     from dbt.adapters.spark_mt.definition.modes import ResolvedStartMode
 
     Fold = Callable[[str], str]

@@ -1,4 +1,4 @@
-"""Statements about materialized tables as frozen values, and their text."""
+"""Statements about materialized tables as frozen values."""
 
 from __future__ import annotations
 
@@ -6,20 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.columns import Check, quote, quote_text
-from dbt.adapters.spark_mt.statements.clauses import (
-    BY_FIELD,
-    CLAUSES,
-    lines_text,
-    names_text,
-    options_text,
-)
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from dbt.adapters.spark_mt.definition.columns import ColumnSpec, Constraint, TableName
-    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 
 
 class CreateForm(Enum):
@@ -197,106 +186,3 @@ Statement = (
 
 PLANNED = (CreateTable, AlterQuery, AddQuery, SetClause, SetOptions, ResetOptions)
 """The statements that change a definition, of which a plan can be made."""
-
-
-def render(statement: Statement) -> str:
-    """Return a statement's text, one clause a line, without a semicolon: `parse(render(x)) == x`.
-
-    The query is kept byte for byte.
-    """
-    return _RENDERERS[type(statement)](statement)
-
-
-def render_create(statement: CreateTable, notes: Mapping[str, str]) -> str:
-    """Return a CREATE statement with comments; SHOW CREATE explains with them what applies.
-
-    Args:
-        statement: The statement; parsing the text gives it back.
-        notes: A comment's text by the keyword of a clause. It follows the clause, or takes its
-            place if the statement leaves it out.
-
-    Raises:
-        ValueError: A note is about no clause.
-    """
-    unknown = sorted(set(notes) - {clause.keyword for clause in CLAUSES})
-    if unknown:
-        raise ValueError(f"notes about no clause: {unknown}")  # noqa: TRY003, EM102 - for programmers
-    declared = statement.declared
-    guard = "IF NOT EXISTS " if statement.if_not_exists else ""
-    head = f"{statement.form.value} MATERIALIZED TABLE {guard}{statement.name.sql}"
-    items = [*map(_column, declared.columns), *map(_constraint, declared.constraints)]
-    lines = [f"{head} {lines_text(items)}" if items else head]
-    for clause in CLAUSES:
-        note = notes.get(clause.keyword, "").replace("*/", "* /").replace("/*", "/ *")
-        comment = f"/* {note} */" if note else ""
-        line = f"{clause.text(clause.declared(declared))} {comment}".strip()
-        lines += [line] if line else []
-    return "\n".join([*lines, "AS", declared.query])
-
-
-def _column(column: ColumnSpec) -> str:
-    parts = [quote(column.name), column.type or ""]
-    parts += ["NOT NULL"] if column.not_null else []
-    parts += [f"COMMENT {quote_text(column.comment)}"] if column.comment is not None else []
-    return " ".join(part for part in parts if part)
-
-
-def _constraint(constraint: Constraint) -> str:
-    name = f"CONSTRAINT {quote(constraint.name)} " if constraint.name is not None else ""
-    if isinstance(constraint, Check):
-        return f"{name}CHECK ({constraint.expression})"
-    return f"{name}PRIMARY KEY {names_text(constraint.columns)} NOT ENFORCED"
-
-
-def _alter_query(node: AlterQuery) -> str:
-    texts = (clause.text(clause.declared(node.declared)) for clause in CLAUSES)
-    given = [f"SET {text}" for text in texts if text]
-    options = [f"WITH {options_text(node.options)}"] if node.options else []
-    return "\n".join([*options, *given, "AS", node.declared.query])
-
-
-def _set_clause(node: SetClause) -> str:
-    clause = BY_FIELD[node.field]
-    return f"RESET {clause.keyword}" if node.value is None else f"SET {clause.text(node.value)}"
-
-
-def _refresh(node: Refresh) -> str:
-    values = (f"{quote(v.column)} = {v.literal or 'NULL'}" for v in node.partition)
-    return f"REFRESH PARTITION ({', '.join(values)})" if node.partition else "REFRESH"
-
-
-def _show_tables(node: ShowTables) -> str:
-    schema = " FROM " + ".".join(quote(part) for part in node.schema) if node.schema else ""
-    negation = " NOT" if node.negated else ""
-    like = f"{negation} LIKE {quote_text(node.pattern)}" if node.pattern is not None else ""
-    return f"SHOW MATERIALIZED TABLES{schema}{like}"
-
-
-def _alter(form: Callable[[Any], str], blank: str = " ") -> Callable[[Any], str]:
-    return lambda node: f"ALTER MATERIALIZED TABLE {node.name.sql}{blank}{form(node)}"
-
-
-_RENDERERS: dict[type, Callable[[Any], str]] = {
-    CreateTable: lambda n: render_create(n, {}),
-    Suspend: _alter(lambda _: "SUSPEND"),
-    Resume: _alter(lambda n: f"RESUME WITH {options_text(n.options)}" if n.options else "RESUME"),
-    Refresh: _alter(_refresh),
-    SetClause: _alter(_set_clause),
-    SetOptions: _alter(lambda n: f"SET {options_text(n.options)}"),
-    ResetOptions: _alter(lambda n: f"RESET ({', '.join(map(quote_text, n.keys))})"),
-    AlterQuery: _alter(_alter_query, "\n"),
-    AddQuery: _alter(lambda n: f"ADD\n{n.query}"),
-    DropTable: lambda n: (
-        f"DROP MATERIALIZED TABLE {'IF EXISTS ' if n.if_exists else ''}{n.name.sql}"
-    ),
-    ShowTables: _show_tables,
-    ShowCreate: lambda n: (
-        f"SHOW CREATE {'OR ALTER ' if n.or_alter else ''}MATERIALIZED TABLE {n.name.sql}"
-    ),
-    DescribeTable: lambda n: (
-        f"DESC{' EXTENDED' if n.extended else ''} MATERIALIZED TABLE {n.name.sql}"
-    ),
-    DescribeJob: lambda n: f"DESC JOB {quote_text(n.job_id)}",
-    ShowJobs: lambda _: "SHOW JOBS",
-    Explain: lambda n: f"EXPLAIN {render(n.statement)}",
-}

@@ -42,7 +42,7 @@ from dbt.adapters.spark_mt.statements.lexer import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dbt.adapters.spark_mt.definition.definition import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Pairs
 
 
 _UNITS = tuple(unit.name for unit in IntervalUnit)

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dbt.adapters.spark_mt.definition.positions import SourcePositions
-    from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs, TableFacts
+    from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs
+    from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 
 NO_KEY = "there is no PRIMARY KEY by which its rows could be found"

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.positions import ChangeExtent, SourcePositions
     from dbt.adapters.spark_mt.query.differential import NotIncremental
-    from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs, TableFacts
+    from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs
+    from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 
 RULES = "RULES"

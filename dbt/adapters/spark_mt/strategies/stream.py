@@ -26,7 +26,6 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     Refusal,
     Request,
     Strategy,
-    TableFacts,
     Write,
     all_rows,
     changed_views,
@@ -34,6 +33,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     kind_of,
     unread,
 )
+from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

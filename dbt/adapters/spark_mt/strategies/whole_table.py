@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dbt.adapters.spark_mt.definition.positions import Baseline, Position, Positions
-    from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs, TableFacts
+    from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs
+    from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 
 FULL = Choice(BATCH, RECOMPUTE, (FULL_MODE,))

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.execution.table_format import FENCE
-from dbt.adapters.spark_mt.planning.properties import (
-    is_changed_by_row,
-    location_of,
-    properties_of,
-)
+from dbt.adapters.spark_mt.planning.properties import is_changed_by_row, location_of, properties_of
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
 from dbt.adapters.spark_mt.spark.delta.format import (
     ADD_COLUMNS,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
-from dbt.adapters.spark_mt.planning.properties import guarded
+from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.resolution.columns import null_column
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error

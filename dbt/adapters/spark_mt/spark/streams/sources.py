@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from dbt.adapters.spark_mt.definition.definition import QueryContext
+    from dbt.adapters.spark_mt.definition.columns import QueryContext
     from dbt.adapters.spark_mt.definition.positions import ChangeKind, Position
     from dbt.adapters.spark_mt.execution.ports import StartPosition
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader

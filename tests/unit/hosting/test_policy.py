@@ -8,7 +8,7 @@ from threading import Event, Thread
 
 import pytest
 
-from dbt.adapters.spark_mt.hosting.turns import LONG_MS, Pace, TurnGivenUpError, Turns, differs
+from dbt.adapters.spark_mt.hosting.policy import LONG_MS, Pace, TurnGivenUpError, Turns, differs
 
 PATIENCE_S = 30
 

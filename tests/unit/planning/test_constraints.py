@@ -4,7 +4,7 @@ import sqlglot
 
 from dbt.adapters.spark_mt.definition.columns import Check, Column, ColumnSpec, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.planning.properties import guarded, violations_query
+from dbt.adapters.spark_mt.planning.constraints import guarded, violations_query
 from tests.unit.builders import resolve
 
 CONTENT = "SELECT `user_id`, `product_id`, `price` FROM o -- rows"

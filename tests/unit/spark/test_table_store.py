@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.catalog import NoTable, TableDetail
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.source_states import SparkSourceStates
+from dbt.adapters.spark_mt.spark.table_store import SparkSourceStates
 
 ORDERS = TableName("orders", "s", "c")
 WIDE = TableName("wide", "s", "c")
