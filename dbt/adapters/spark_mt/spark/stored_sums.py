@@ -93,7 +93,7 @@ class SumsTables:
         """Return the stored sums of a table; None where there are none that can be used."""
         name = sums_name(step, sums)
         location, newest = self._newest(name)
-        commits = self._tables.log.backwards(location) if location else ()
+        commits = self._tables.log.backwards(location, newest) if location else ()
         ours = next((c for c in commits if c.metadata and c.metadata.positions is not None), None)
         if ours is None or ours.metadata is None or ours.metadata.positions is None:
             return None
