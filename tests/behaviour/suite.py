@@ -28,7 +28,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill
+from dbt.adapters.spark_mt.planning.steps import ApplyChanges, CommitDefinition, Fill
 from dbt.adapters.spark_mt.query.analyzer import QueryError
 from tests.behaviour.harness import ConflictingRunner
 from tests.unit.formats.texts import pack, unpack, with_more
@@ -357,6 +357,23 @@ class Behaviour:
         tables.delete("orders", "k", 3)
         whole = refresh(tables)
         assert (whole.strategy, whole.rows) == ("recompute", 4)
+        assert tables.rows("t") == [(1, 5), (1, 10), (2, 7), (4, 1)]
+        assert tables.stored("t").foreign_commits == ()
+
+    def test_a_foreign_change_between_the_plan_and_the_commit_is_told_on(self, tables):
+        create(tables, KEYS, CONTINUOUS)
+        tables.append("orders", [(3, DAY_1, 9)])
+        runner = tables.environment.runner
+        late = ConflictingRunner(runner, ApplyChanges, lambda: tables.append("t", [(8, 80)]))
+        tables.execute("ALTER MATERIALIZED TABLE t REFRESH", late)
+        assert tables.rows("t") == [(1, 5), (1, 10), (2, 7), (3, 9), (8, 80)]
+        (foreign,) = tables.stored("t").foreign_commits
+        assert foreign.version == tables.stored("t").version - 1
+        tables.append("orders", [(4, DAY_1, 1)])
+        assert "they stay" in refresh(tables).warnings[0]
+        assert tables.stored("t").foreign_commits == (foreign,)
+        tables.delete("orders", "k", 3)
+        assert refresh(tables).strategy == "recompute"
         assert tables.rows("t") == [(1, 5), (1, 10), (2, 7), (4, 1)]
         assert tables.stored("t").foreign_commits == ()
 

@@ -20,6 +20,7 @@ CORE, REST = divided(
     (
         "a_created_table_holds_the_result_of_its_query",
         "only_what_was_added_is_computed_and_foreign_changes_are_told_on",
+        "a_foreign_change_between_the_plan_and_the_commit_is_told_on",
         "a_changed_query_fills_the_table_and_keeps_its_identity",
         "what_cannot_be_done_is_said_before_anything_changes",
         "dropping",

@@ -92,6 +92,7 @@ def _content(step: Fill | ApplyChanges | WriteBatch) -> CommitMetadata:
         ),
         stream=step.stream if isinstance(step, WriteBatch) else None,
         foreign=() if isinstance(step, Fill) else step.foreign,
+        applied_to=step.version if isinstance(step, ApplyChanges) else -1,
     )
 
 
