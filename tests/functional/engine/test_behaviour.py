@@ -27,6 +27,7 @@ CORE, REST = divided(
         "a_partition_is_refreshed_alone",
         "a_violated_constraint_keeps_the_old_rows",
         "a_refresh_that_lost_a_race_plans_again",
+        "a_refresh_leaves_a_table_alone_that_was_made_again",
         "two_creators_make_one_table",
     ),
 )

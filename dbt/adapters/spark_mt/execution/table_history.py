@@ -214,6 +214,24 @@ def _absorb(history: History, commit: Commit) -> None:
 
 _NO_OLDER_DEFINITION = 2**31
 """A published generation with which a walk through commits does not search for a definition."""
+_OF_A_TABLE = frozenset(
+    {CommitKind.CONTENT, CommitKind.PARTITION, CommitKind.DEFINITION, CommitKind.RELEASE}
+)
+
+
+def is_made_again(commits: Iterable[Commit], metadata: CommitMetadata) -> bool:
+    """Whether a table was dropped and created again since a commit to it was planned.
+
+    The numbers of the new table begin again, so that it would accept the commit.
+
+    Args:
+        commits: Those of the table of this name, newest first; read only as far as needed.
+        metadata: That of the commit to be made.
+    """
+    if metadata.kind not in _OF_A_TABLE:
+        return False
+    newest = read_history(commits, _NO_OLDER_DEFINITION).newest
+    return newest is not None and newest.table_id != metadata.table_id
 
 
 @dataclass(frozen=True, slots=True)

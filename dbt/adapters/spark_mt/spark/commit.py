@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     RefreshSchemaError,
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.table_history import is_made_again
 from dbt.adapters.spark_mt.planning.properties import violations_query
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
@@ -59,6 +60,23 @@ def fenced(
     if version is None:
         raise CommitConflictError(table=name)
     return version
+
+
+def raise_if_made_again(
+    tables: SparkTables, details: TableDetails, name: TableName, metadata: CommitMetadata
+) -> None:
+    """Refuse to write into another table that got the name since the commit was planned.
+
+    Only a DROP and CREATE after this, before the format begins to write, is not noticed.
+
+    Raises:
+        CommitConflictError: The table was dropped and created again.
+    """
+    detail = details.of(name)
+    if isinstance(detail, NoTable) or not detail.is_versioned:
+        return  # the write fails
+    if is_made_again(tables.log.backwards(detail.location), metadata):
+        raise CommitConflictError(table=name)
 
 
 @contextmanager

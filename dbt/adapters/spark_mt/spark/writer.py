@@ -33,6 +33,7 @@ from dbt.adapters.spark_mt.spark.commit import (
     computed_rows,
     fenced,
     keys_query,
+    raise_if_made_again,
     raise_if_violated,
 )
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
@@ -162,7 +163,7 @@ class ContentWriter:
             _configure(session, step)
             write = self._change(session, step, attempt)
             adding = partial(write, adds_columns=step.changes_definition)
-            version = fenced(self._tables, session, definition.name, metadata, adding)
+            version = self._commit(session, definition.name, metadata, adding)
         return self._result(definition, version, step.run.positions)
 
     def _change(
@@ -195,7 +196,7 @@ class ContentWriter:
                 attempt.content = change.added
                 self._check(session, step, change)
                 write = self._writing(session, step.definition, change)
-                return fenced(self._tables, session, name, metadata, write)
+                return self._commit(session, name, metadata, write)
             except (ChangeNotSupported, RowsNotThereError) as error:
                 raise RefreshFailedError(table=name, problem=str(error)) from error
 
@@ -241,7 +242,7 @@ class ContentWriter:
         rows = guarded(content, definition.resolved)
         name = definition.name
         write = partial(self._tables.overwrite_where, session.spark, name, condition, rows)
-        return fenced(self._tables, session, name, metadata, write)
+        return self._commit(session, name, metadata, write)
 
     def _check_other_partitions(
         self, session: PrivateSession, step: FillPartitions, content: str, condition: str
@@ -269,10 +270,21 @@ class ContentWriter:
         if step.mode is FillMode.REPLACE:
             partitioned_by = step.definition.declared.partitioned_by
             replace_ = partial(self._tables.replace, session.spark, name, rows, partitioned_by)
-            return fenced(self._tables, session, name, metadata, replace_)
+            return self._commit(session, name, metadata, replace_)
         overwrite = partial(self._tables.overwrite, session.spark, name, rows)
         adding = partial(overwrite, adds_columns=step.changes_definition)
-        return fenced(self._tables, session, name, metadata, adding)
+        return self._commit(session, name, metadata, adding)
+
+    def _commit(
+        self,
+        session: PrivateSession,
+        name: TableName,
+        metadata: CommitMetadata,
+        write: Callable[[], object],
+    ) -> int:
+        """Make one fenced commit to the table that it was planned for; return its version."""
+        raise_if_made_again(self._tables, self._details, name, metadata)
+        return fenced(self._tables, session, name, metadata, write)
 
     def _create(
         self,
