@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from pyspark.sql.types import LongType, StructField, StructType
-
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, CommitMetadata
 from dbt.adapters.spark_mt.definition.definition import QueryContext
@@ -49,6 +47,8 @@ class MovingLog:
 
 
 def test_rows_and_positions_of_stored_sums_are_those_of_one_version():
+    from pyspark.sql.types import LongType, StructField, StructType
+
     detail = TableDetail("delta", "/sums", "")
     details = SimpleNamespace(forget=lambda name: None, of=lambda name: detail)  # noqa: ARG005
     schema = StructType([StructField(name, LongType()) for name in SUMS.sums.columns])
