@@ -219,10 +219,10 @@ _OF_A_TABLE = frozenset(
 )
 
 
-def is_made_again(commits: Iterable[Commit], metadata: CommitMetadata) -> bool:
-    """Whether a table was dropped and created again since a commit to it was planned.
+def is_other_table(commits: Iterable[Commit], metadata: CommitMetadata) -> bool:
+    """Whether a table was released, or dropped and created again, since a commit was planned.
 
-    The numbers of the new table begin again, so that it would accept the commit.
+    The numbers of a new table begin again, so that it would accept the commit.
 
     Args:
         commits: Those of the table of this name, newest first; read only as far as needed.
@@ -230,8 +230,10 @@ def is_made_again(commits: Iterable[Commit], metadata: CommitMetadata) -> bool:
     """
     if metadata.kind not in _OF_A_TABLE:
         return False
-    newest = read_history(commits, _NO_OLDER_DEFINITION).newest
-    return newest is not None and newest.table_id != metadata.table_id
+    history = read_history(commits, _NO_OLDER_DEFINITION)
+    if history.released:
+        return True
+    return history.newest is not None and history.newest.table_id != metadata.table_id
 
 
 @dataclass(frozen=True, slots=True)

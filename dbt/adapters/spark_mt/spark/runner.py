@@ -54,7 +54,7 @@ from dbt.adapters.spark_mt.spark.catalog import NoTable, clustering_columns
 from dbt.adapters.spark_mt.spark.commit import (
     explaining_conflicts,
     fenced,
-    raise_if_made_again,
+    raise_if_other_table,
     raise_if_violated,
 )
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, suppress_spark_errors
@@ -225,7 +225,7 @@ class SparkStepRunner:
         with self._sessions.open() as session:
             append = partial(self._tables.append, session.spark, name, rows)
             write = partial(append, adds_columns=bool(new_columns))
-            raise_if_made_again(self._tables, self._details, name, metadata)
+            raise_if_other_table(self._tables, self._details, name, metadata)
             fenced(self._tables, session, name, metadata, write)
 
     @_run.register

@@ -33,7 +33,7 @@ from dbt.adapters.spark_mt.spark.commit import (
     computed_rows,
     fenced,
     keys_query,
-    raise_if_made_again,
+    raise_if_other_table,
     raise_if_violated,
 )
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
@@ -283,7 +283,7 @@ class ContentWriter:
         write: Callable[[], object],
     ) -> int:
         """Make one fenced commit to the table that it was planned for; return its version."""
-        raise_if_made_again(self._tables, self._details, name, metadata)
+        raise_if_other_table(self._tables, self._details, name, metadata)
         return fenced(self._tables, session, name, metadata, write)
 
     def _create(
