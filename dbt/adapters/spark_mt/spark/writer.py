@@ -201,13 +201,16 @@ class ContentWriter:
                 raise RefreshFailedError(table=name, problem=str(error)) from error
 
     def _check(self, session: PrivateSession, step: ApplyChanges, change: TableChange) -> None:
-        """Make sure that no other program changed the rows meanwhile, and that keys stay unique.
+        """Make sure that the change is one of the rows that are there, and that keys stay unique.
 
         Raises:
-            CommitConflictError: Another program changed rows since the table was read.
+            CommitConflictError: Another program changed rows since the table was read, or made a
+                source again, whose versions have other rows.
             ConstraintViolatedError: Added rows would have the key of others.
         """
         name, log = step.definition.name, self._tables.log
+        if not self._rows.are_there(step.run):
+            raise CommitConflictError(table=name)
         detail = self._details.of(name)
         if not isinstance(detail, NoTable):
             newest = log.newest(detail.location)
