@@ -126,6 +126,7 @@ def _say(
         barrier.wait(_PARALLEL_S)
         said.put([_outcome(tables, statement) for statement in statements])
     except Exception:  # noqa: BLE001 - the parent fails by it, and need not wait
+        barrier.abort()
         said.put(format_exc())
     said.close()
     said.join_thread()
