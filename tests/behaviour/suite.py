@@ -27,7 +27,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.planning.steps import CommitDefinition, Fill
+from dbt.adapters.spark_mt.planning.steps import ApplyChanges, CommitDefinition, Fill
 from dbt.adapters.spark_mt.query.analyzer import QueryError
 from tests.behaviour.harness import ConflictingRunner
 from tests.unit.formats.texts import pack, unpack, with_more
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 ORDERS = "k INT; day STRING; amount INT"
 SUMS = "SELECT k, sum(amount) AS total FROM orders GROUP BY k"
+TOPS = "SELECT k, CAST(max(amount) AS BIGINT) AS total FROM orders GROUP BY k"
 WIDER = "SELECT k, sum(amount) AS total, count(*) AS n FROM orders GROUP BY k"
 DAILY = "SELECT day, sum(amount) AS total FROM orders GROUP BY day"
 KEYS = "SELECT k, amount FROM orders"
@@ -51,6 +52,13 @@ def _sums(rows):
     for k, _, amount in rows["orders"]:
         totals[k] += amount
     return totals.items()
+
+
+def _tops(rows):
+    highest = defaultdict(int)
+    for k, _, amount in rows["orders"]:
+        highest[k] = max(highest[k], amount)
+    return highest.items()
 
 
 def _wider(rows):
@@ -69,6 +77,7 @@ def prepare(tables: Tables) -> None:
     """Create the source and record what the queries return."""
     tables.source("orders", ORDERS, [(1, DAY_1, 10), (1, DAY_2, 5), (2, DAY_2, 7)])
     tables.learn(SUMS, "k INT; total BIGINT", _sums)
+    tables.learn(TOPS, "k INT; total BIGINT", _tops)
     tables.learn(WIDER, "k INT; total BIGINT; n BIGINT", _wider)
     tables.learn(DAILY, "day STRING; total BIGINT", _daily)
     tables.learn(KEYS, "k INT; amount INT", lambda r: [(k, a) for k, _, a in r["orders"]])
@@ -359,6 +368,23 @@ class Behaviour:
         assert tables.rows("t") == [(1, 5), (1, 10), (2, 7), (4, 1)]
         assert tables.stored("t").foreign_commits == ()
 
+    def test_a_foreign_change_between_the_plan_and_the_commit_is_told_on(self, tables):
+        create(tables, KEYS, CONTINUOUS)
+        tables.append("orders", [(3, DAY_1, 9)])
+        runner = tables.environment.runner
+        late = ConflictingRunner(runner, ApplyChanges, lambda: tables.append("t", [(8, 80)]))
+        tables.execute("ALTER MATERIALIZED TABLE t REFRESH", late)
+        assert tables.rows("t") == [(1, 5), (1, 10), (2, 7), (3, 9), (8, 80)]
+        (foreign,) = tables.stored("t").foreign_commits
+        assert foreign.version == tables.stored("t").version - 1
+        tables.append("orders", [(4, DAY_1, 1)])
+        assert "they stay" in refresh(tables).warnings[0]
+        assert tables.stored("t").foreign_commits == (foreign,)
+        tables.delete("orders", "k", 3)
+        assert refresh(tables).strategy == "recompute"
+        assert tables.rows("t") == [(1, 5), (1, 10), (2, 7), (4, 1)]
+        assert tables.stored("t").foreign_commits == ()
+
     @pytest.mark.parametrize("version", [0, "refreshed"])
     def test_a_restored_table_knows_what_its_rows_reflect(self, tables, version):
         create(tables)
@@ -450,6 +476,32 @@ class Behaviour:
         tables.execute("ALTER MATERIALIZED TABLE t REFRESH", late)
         assert tables.rows("t") == [(1, 15, 2), (2, 7, 1), (3, 1, 1)]
         assert tables.stored("t").definition.generation == 2
+
+    @pytest.mark.parametrize(
+        ("query", "other", "step", "rows"),
+        [
+            (SUMS, TOPS, Fill, [(1, 10), (2, 7), (3, 1)]),
+            (KEYS, KEYS, ApplyChanges, [(1, 5), (1, 10), (2, 7), (3, 1)]),
+        ],
+        ids=["all rows", "changes"],
+    )
+    def test_a_refresh_leaves_a_table_alone_that_was_made_again(
+        self, tables, query, other, step, rows
+    ):
+        def again():
+            tables.execute("DROP MATERIALIZED TABLE t")
+            create(tables, other, CONTINUOUS)
+
+        create(tables, query, CONTINUOUS)
+        tables.append("orders", [(3, DAY_3, 1)])
+        late = ConflictingRunner(tables.environment.runner, step, again)
+        tables.execute("ALTER MATERIALIZED TABLE t REFRESH", late)
+        assert late.times == 0
+        assert tables.rows("t") == rows
+        assert refresh(tables).status is RefreshResult.UP_TO_DATE
+        tables.append("orders", [(4, DAY_3, 1)])
+        refresh(tables)
+        assert tables.rows("t") == [*rows, (4, 1)]
 
     def test_a_change_that_lost_a_race_plans_again(self, tables):
         create(tables)

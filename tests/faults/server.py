@@ -34,6 +34,9 @@ CONFS = {
     "spark.driver.memory": "2g",
     "spark.log.level": "OFF",
     "spark.sql.adaptive.enabled": "false",
+    # tables have few rows: compiling classes for each query is half of the time
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",

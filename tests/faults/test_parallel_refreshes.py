@@ -23,7 +23,8 @@ from tests.faults.victims import run_parallel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROUNDS = 10
+ROUNDS = 3
+"""A round is six refreshes over Connect, and as many again for those that lose."""
 _POSSIBLE = {
     "",
     RefreshResult.REFRESHED.value,
@@ -59,4 +60,4 @@ def test_partial_sums_have_no_change_twice(tables, schema, server):
         assert rows_now(tables._spark) == sorted(tuple(r) for r in tables.sql(SUMMED).collect())
         assert strategy_of(tables) == "differential"
     assert assert_history(tables) > ROUNDS
-    assert reached.count(RefreshResult.REFRESHED.value) > ROUNDS
+    assert reached.count(RefreshResult.REFRESHED.value) >= ROUNDS

@@ -11,10 +11,13 @@ from pathlib import Path
 from random import Random
 from threading import Timer
 from time import monotonic
+from traceback import format_exc
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.session import quiet_python_loggers
 from tests.faults.boundaries import Boundary, watched
 
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _TIMEOUT_S = 180
+_PARALLEL_S = 600
+"""Three processes take turns on the driver, and who loses a conflict begins again."""
+_ENDING_S = 5
 _context = get_context("forkserver")
 # The fork server imports all this once; nothing of it opens a channel, so that forks can.
 _context.set_forkserver_preload(
@@ -100,19 +106,28 @@ def run_parallel(url: str, schema: str, statements: Sequence[Sequence[str]]) -> 
     for process in processes:
         process.start()
     try:
-        return [queue.get(timeout=_TIMEOUT_S) for queue in said]
+        found = [queue.get(timeout=_PARALLEL_S) for queue in said]
+        failed = [each for each in found if isinstance(each, str)]
+        assert not failed, "\n".join(failed)
+        return [each for each in found if not isinstance(each, str)]
     finally:
         for process in processes:
-            process.join(_TIMEOUT_S)
+            process.join(_ENDING_S)  # it has said what became of its statements, or never will
             process.kill()
+            process.join()
 
 
 def _say(
-    url: str, schema: str, statements: Sequence[str], barrier: Barrier, said: Queue[list[str]]
+    url: str, schema: str, statements: Sequence[str], barrier: Barrier, said: Queue[list[str] | str]
 ) -> None:
-    tables = MaterializedTables(connect(url, schema))
-    barrier.wait(_TIMEOUT_S)
-    said.put([_outcome(tables, statement) for statement in statements])
+    """Put what became of each statement, or the traceback of an error that no test expects."""
+    try:
+        tables = MaterializedTables(connect(url, schema))
+        barrier.wait(_PARALLEL_S)
+        said.put([_outcome(tables, statement) for statement in statements])
+    except Exception:  # noqa: BLE001 - the parent fails by it, and need not wait
+        barrier.abort()
+        said.put(format_exc())
     said.close()
     said.join_thread()
     os._exit(0)
@@ -121,11 +136,15 @@ def _say(
 def _outcome(tables: MaterializedTables, statement: str) -> str:
     try:
         result = tables.execute(statement)
+        if result is None:
+            tables.sql(statement)
+            return ""
     except MaterializedTableError as error:
         return error.condition
-    if result is None:
-        tables.sql(statement)
-        return ""
+    except Exception as error:
+        if is_spark_error(error) and failure_of(error).is_conflict:  # of two changes of a source
+            return CommitConflictError.condition
+        raise
     outcome = result.outcome
     assert outcome is not None
     refresh = statement.endswith("REFRESH") and outcome.refresh

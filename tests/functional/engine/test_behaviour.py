@@ -20,12 +20,14 @@ CORE, REST = divided(
     (
         "a_created_table_holds_the_result_of_its_query",
         "only_what_was_added_is_computed_and_foreign_changes_are_told_on",
+        "a_foreign_change_between_the_plan_and_the_commit_is_told_on",
         "a_changed_query_fills_the_table_and_keeps_its_identity",
         "what_cannot_be_done_is_said_before_anything_changes",
         "dropping",
         "a_partition_is_refreshed_alone",
         "a_violated_constraint_keeps_the_old_rows",
         "a_refresh_that_lost_a_race_plans_again",
+        "a_refresh_leaves_a_table_alone_that_was_made_again",
         "two_creators_make_one_table",
     ),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import FENCE
-from dbt.adapters.spark_mt.execution.table_history import Commit
+from dbt.adapters.spark_mt.execution.table_history import Commit, is_other_table
 from tests.support.memory.table_format import FORMAT
 
 if TYPE_CHECKING:
@@ -174,13 +174,14 @@ class VersionedTable:
         """Return the table with one more commit.
 
         Raises:
-            CommitConflictError: The change is fenced, and its number was taken already.
+            CommitConflictError: The change is fenced, and its number was taken already, or it was
+                planned for another table of this name.
         """
         metadata = change.metadata
         seq = metadata.seq if metadata else 0
         fences = dict(self.fences)
         if metadata and seq:
-            if seq <= fences.get(change.fence, 0):
+            if seq <= fences.get(change.fence, 0) or is_other_table(self.backwards(), metadata):
                 raise CommitConflictError(table=metadata.table_id)
             fences[change.fence] = seq
         commit = Commit(

@@ -44,6 +44,7 @@ metadata = st.builds(
     refresh=st.none() | st.builds(RefreshMetadata, texts, texts, texts, st.integers()),
     stream=st.none() | st.builds(StreamMetadata, texts, st.integers(0)),
     foreign=st.lists(st.tuples(st.integers(0), texts), max_size=20).map(tuple),
+    applied_to=st.integers(-1),
 )
 
 

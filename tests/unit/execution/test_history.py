@@ -102,6 +102,47 @@ def test_foreign_changes_of_rows_are_listed_until_our_last_content():
     assert found.foreign == (ForeignCommit(2, "UPDATE"), ForeignCommit(6, "MERGE"))
 
 
+def applied(version, seq, applied_to, seen=()):
+    """A commit that changed rows of a version and left the others as they were."""
+    found = metadata(
+        CommitKind.CONTENT, seq, positions=at(version), foreign=seen, applied_to=applied_to
+    )
+    return commit(version, metadata=found, rows=1, at=1000 + version)
+
+
+def test_foreign_changes_that_came_while_rows_were_computed_are_listed():
+    found = history(
+        content(0, 1),
+        foreign(1, "DELETE"),
+        foreign(2, "OPTIMIZE"),
+        foreign(3, "WRITE"),
+        ours(4, CommitKind.PUBLISH, 0),
+        foreign(5, "RESTORE", restored=0),
+        applied(6, 2, 1, seen=((1, "DELETE"),)),
+        foreign(7, "MERGE"),
+    )
+    assert [each.version for each in found.foreign] == [1, 3, 5, 7]
+    assert (found.newest.positions, found.written.version) == (at(6), 6)
+
+
+def test_no_more_is_read_where_nothing_came_in_between():
+    read = []
+
+    def commits():
+        for each in (applied(3, 3, 2), applied(2, 2, 1), content(1, 1)):
+            read.append(each.version)
+            yield each
+
+    assert read_history(commits(), 1).foreign == ()
+    assert read == [3]
+
+
+def test_a_commit_of_a_newer_release_in_between_does_not_matter():
+    unreadable = commit(1, problem="its format is 2", at=1001)
+    found = history(content(0, 1), unreadable, applied(2, 2, 0))
+    assert (found.unreadable, found.newest.positions, found.foreign) == (None, at(2), ())
+
+
 def test_restore_brings_rows_back_and_leaves_the_fence():
     restored = foreign(3, "RESTORE", restored=0)
     found = history(content(0, 1), content(1, 2), content(2, 3), restored)

@@ -275,6 +275,16 @@ COMMITS: dict[str, CommitMetadata] = {
         stream=StreamMetadata("000003-r-1", 5),
         foreign=((2, "WRITE"), (7, "DELETE ü")),
     ),
+    "applied to": CommitMetadata(
+        table_id=_ID,
+        kind=CommitKind.CONTENT,
+        seq=5,
+        generation=2,
+        positions=POSITIONS,
+        refresh=_REFRESH,
+        foreign=((2, "WRITE"),),
+        applied_to=11,
+    ),
     "partition": CommitMetadata(
         table_id=_ID,
         kind=CommitKind.PARTITION,

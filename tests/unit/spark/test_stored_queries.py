@@ -191,7 +191,7 @@ def test_a_text_over_versions_that_may_have_other_columns_is_not_kept(world, pos
     assert world.queries.text_at(world.definition, at(3)) == "SELECT 3"
 
 
-def test_a_text_is_made_again_for_versions_that_may_have_other_columns(world):
+def test_a_text_is_other_table_for_versions_that_may_have_other_columns(world):
     world.analyze()
     world.queries.keep_text(world.definition, at(3), text)
     assert world.queries.text_at(world.definition, at(2)) is None

@@ -79,6 +79,8 @@ class CommitMetadata:
         stream: Which batch of which stream this is, where a stream wrote it.
         foreign: Data changes by others that the table had before this commit and still has, as
             (version, operation), oldest first; the newest of many.
+        applied_to: The version of the table whose rows the commit changed, where it left other rows
+            as they were; -1 where it did not, or where a release before did not store it.
         token: Read by no release; kept as it was stored.
     """
 
@@ -92,6 +94,7 @@ class CommitMetadata:
     refresh: RefreshMetadata | None = None
     stream: StreamMetadata | None = None
     foreign: tuple[tuple[int, str], ...] = ()
+    applied_to: int = -1
     token: str = ""
 
 
@@ -140,6 +143,8 @@ def encode_commit(metadata: CommitMetadata) -> str:
         document["stream"] = [metadata.stream.checkpoint, metadata.stream.batch]
     if metadata.foreign:
         document["foreign"] = metadata.foreign[-MOST_FOREIGN:]
+    if metadata.applied_to >= 0:
+        document["applied_to"] = metadata.applied_to
     return json.dumps(document, ensure_ascii=True, separators=(",", ":"))
 
 
@@ -182,6 +187,7 @@ def _metadata(document: dict[str, Any]) -> CommitMetadata:
         refresh=None if refresh is None else _read_refresh(refresh),
         stream=None if stream is None else StreamMetadata(checkpoint=stream[0], batch=stream[1]),
         foreign=tuple((change[0], change[1]) for change in document.get("foreign", ())),
+        applied_to=int(document.get("applied_to", -1)),
     )
 
 

@@ -94,11 +94,14 @@ class History:
         written: Our newest commit that wrote all rows, or that adopted them.
         definition: The newest encoded definition in a commit.
         foreign: Commits of others that changed rows since all of them were written, oldest first.
+            Those that came before `written`, and that its writer had not seen, are among them.
         released: The metadata of the commit by which the table became a plain one again.
         is_unsure: Whether a RESTORE to a timestamp hides the version that the table is at.
         unreadable: A commit of ours that cannot be read, and that no newer one makes irrelevant.
         is_seq_hidden: Whether a commit that cannot be read may have a higher number than `seq`.
         is_replaced: Whether another program replaced the table since all rows were written.
+        seen: Up to which version the writer of `written` had read the commits of others, or had
+            replaced what they wrote.
     """
 
     version: int = -1
@@ -112,6 +115,7 @@ class History:
     unreadable: Commit | None = None
     is_seq_hidden: bool = False
     is_replaced: bool = False
+    seen: int = -1
 
     @property
     def is_ours(self) -> bool:
@@ -123,6 +127,10 @@ class History:
         """The batch of the stream that wrote the newest rows."""
         metadata = self.written.metadata if self.written else None
         return metadata.stream if metadata else None
+
+    def is_unseen(self, commit: Commit) -> bool:
+        """Whether a commit came while the rows of `written` were computed."""
+        return self.written is not None and commit.version > self.seen
 
     def is_known(self, published_generation: int) -> bool:
         """Whether nothing older can matter to a table with this published definition."""
@@ -165,17 +173,20 @@ def read_history(commits: Iterable[Commit], published_generation: int = -1) -> H
         history.is_seq_hidden = history.is_seq_hidden or bool(commit.problem)
         if restored is not None and commit.version > restored:
             continue
-        if commit.effect is CommitEffect.RESTORE:
+        if commit.effect is CommitEffect.RESTORE and not history.is_unseen(commit):
             if commit.restored is None:
                 _find_fence(history, remaining)
                 break
             restored = commit.restored
             continue
         if commit.problem:
+            if history.is_known(published_generation):  # its number says that it has no rows
+                continue
             history.unreadable = commit
             break
         _absorb(history, commit)
-        if history.released or history.is_known(published_generation):
+        is_known = history.is_known(published_generation) and commit.version <= history.seen + 1
+        if history.released or is_known:
             break
     return history
 
@@ -198,9 +209,10 @@ def _find_fence(history: History, commits: Iterator[Commit]) -> None:
 def _absorb(history: History, commit: Commit) -> None:
     metadata = commit.metadata
     if metadata is None:
-        if history.written is None and commit.effect is not CommitEffect.NO_ROWS:
-            foreign = ForeignCommit(commit.version, commit.operation)
-            history.foreign = (foreign, *history.foreign)
+        is_unseen = history.written is None or history.is_unseen(commit)
+        if is_unseen and commit.effect is not CommitEffect.NO_ROWS:
+            found = (ForeignCommit(commit.version, commit.operation), *history.foreign)
+            history.foreign = tuple(sorted(found, key=lambda each: each.version))
             history.is_replaced = history.is_replaced or commit.effect is CommitEffect.REPLACE
         return
     if metadata.kind is CommitKind.RELEASE and history.newest is None:
@@ -211,12 +223,34 @@ def _absorb(history: History, commit: Commit) -> None:
     history.definition = history.definition or metadata.definition
     if metadata.kind in _WRITTEN and history.written is None:
         history.written = commit
+        # Those that came while the rows were computed stay, and it could not list them.
+        history.seen = metadata.applied_to if metadata.applied_to >= 0 else commit.version
         carried = tuple(ForeignCommit(*pair) for pair in metadata.foreign)
         history.foreign = (*carried, *history.foreign)
 
 
 _NO_OLDER_DEFINITION = 2**31
 """A published generation with which a walk through commits does not search for a definition."""
+_OF_A_TABLE = frozenset(
+    {CommitKind.CONTENT, CommitKind.PARTITION, CommitKind.DEFINITION, CommitKind.RELEASE}
+)
+
+
+def is_other_table(commits: Iterable[Commit], metadata: CommitMetadata) -> bool:
+    """Whether a table was released, or dropped and created again, since a commit was planned.
+
+    The numbers of a new table begin again, so that it would accept the commit.
+
+    Args:
+        commits: Those of the table of this name, newest first; read only as far as needed.
+        metadata: That of the commit to be made.
+    """
+    if metadata.kind not in _OF_A_TABLE:
+        return False
+    history = read_history(commits, _NO_OLDER_DEFINITION)
+    if history.released:
+        return True
+    return history.newest is not None and history.newest.table_id != metadata.table_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,6 +445,7 @@ def _content(step: Fill | ApplyChanges | WriteBatch) -> CommitMetadata:
         ),
         stream=step.stream if isinstance(step, WriteBatch) else None,
         foreign=() if isinstance(step, Fill) else step.foreign,
+        applied_to=step.version if isinstance(step, ApplyChanges) else -1,
     )
 
 

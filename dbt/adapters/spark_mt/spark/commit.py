@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     RefreshSchemaError,
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.table_history import is_other_table
 from dbt.adapters.spark_mt.planning.constraints import violations_query
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
@@ -59,6 +60,25 @@ def fenced(
     if version is None:
         raise CommitConflictError(table=name)
     return version
+
+
+def raise_if_other_table(
+    tables: SparkTables, details: TableDetails, name: TableName, metadata: CommitMetadata
+) -> None:
+    """Refuse to write into a table that is not the one for which the commit was planned.
+
+    Only what happens after this, and before the format begins to write, is not noticed.
+
+    Raises:
+        CommitConflictError: The table is gone, was released, or was dropped and created again.
+    """
+    detail = details.of(name)
+    if isinstance(detail, NoTable):
+        is_other = not detail.kind
+    else:
+        is_other = is_other_table(tables.log.backwards(detail.location), metadata)
+    if is_other:
+        raise CommitConflictError(table=name)
 
 
 @contextmanager

@@ -400,6 +400,17 @@ class QueryRows:
             and isinstance(after, VersionedPosition)
         ]
 
+    def are_there(self, run: RefreshRun) -> bool:
+        """Whether the tables have the very versions that a run reads: none was made again."""
+        names = {str(source.name): source.name for source in run.sources}
+        wanted = {
+            (self._sources.location(names[name]), position.version): position.identity
+            for name, position in run.positions.items()
+            if isinstance(position, VersionedPosition)
+        }
+        found = self._tables.log.commits(wanted)
+        return all(key in found and found[key].identity == wanted[key] for key in wanted)
+
     def _settled(
         self, session: PrivateSession, definition: StoredDefinition, run: RefreshRun, reason: str
     ) -> tuple[str, Positions]:

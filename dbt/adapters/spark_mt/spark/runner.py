@@ -51,7 +51,12 @@ from dbt.adapters.spark_mt.planning.steps import (
 )
 from dbt.adapters.spark_mt.resolution.columns import null_column
 from dbt.adapters.spark_mt.spark.catalog import NoTable, clustering_columns
-from dbt.adapters.spark_mt.spark.commit import explaining_conflicts, fenced, raise_if_violated
+from dbt.adapters.spark_mt.spark.commit import (
+    explaining_conflicts,
+    fenced,
+    raise_if_other_table,
+    raise_if_violated,
+)
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, suppress_spark_errors
 from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
 
@@ -220,6 +225,7 @@ class SparkStepRunner:
         with self._sessions.open() as session:
             append = partial(self._tables.append, session.spark, name, rows)
             write = partial(append, adds_columns=bool(new_columns))
+            raise_if_other_table(self._tables, self._details, name, metadata)
             fenced(self._tables, session, name, metadata, write)
 
     @_run.register

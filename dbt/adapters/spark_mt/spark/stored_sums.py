@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.execution.table_format import TableColumns
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
 from dbt.adapters.spark_mt.spark.catalog import NoTable
-from dbt.adapters.spark_mt.spark.commit import explaining_conflicts
+from dbt.adapters.spark_mt.spark.commit import explaining_conflicts, raise_if_other_table
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.query_relations import analysed
 from dbt.adapters.spark_mt.spark.system_table import SCHEMA
@@ -93,7 +93,7 @@ class SumsTables:
         """Return the stored sums of a table; None where there are none that can be used."""
         name = sums_name(step, sums)
         location, newest = self._newest(name)
-        commits = self._tables.log.backwards(location) if location else ()
+        commits = self._tables.log.backwards(location, newest) if location else ()
         ours = next((c for c in commits if c.metadata and c.metadata.positions is not None), None)
         if ours is None or ours.metadata is None or ours.metadata.positions is None:
             return None
@@ -139,9 +139,24 @@ class SumsTables:
         write = partial(self._tables.replace, spark, name, query, by_row=True)
         seq = newest + 1  # no commit of the table has a higher number
         version = self._commit(spark, step, seq, write)
+        self._raise_if_ended(spark, step, seq)
         self._details.forget(name)
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
         return StoredSums(table, sums.keys, version, seq, step.run.positions, types)
+
+    def _raise_if_ended(self, spark: SparkSession, step: ApplyChanges, seq: int) -> None:
+        """Remove sums that were made after their table had ended, and those before it removed.
+
+        Raises:
+            CommitConflictError: The table was dropped or released meanwhile.
+        """
+        name, table_id = step.definition.name, step.definition.table_id
+        self._details.forget(name)
+        try:
+            raise_if_other_table(self._tables, self._details, name, _metadata(step, seq))
+        except CommitConflictError:
+            self.remove(spark, name.catalog, table_id)
+            raise
 
     def apply(
         self,

@@ -33,6 +33,7 @@ from dbt.adapters.spark_mt.spark.commit import (
     computed_rows,
     fenced,
     keys_query,
+    raise_if_other_table,
     raise_if_violated,
 )
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
@@ -167,7 +168,7 @@ class ContentWriter:
             self._configure(session, step)
             write = self._change(session, step, attempt)
             adding = partial(write, adds_columns=step.changes_definition)
-            version = fenced(self._tables, session, definition.name, metadata, adding)
+            version = self._commit(session, definition.name, metadata, adding)
         return self._result(definition, version, step.run.positions)
 
     def _change(
@@ -200,18 +201,21 @@ class ContentWriter:
                 attempt.content = change.added
                 self._check(session, step, change)
                 write = self._writing(session, step.definition, change)
-                return fenced(self._tables, session, name, metadata, write)
+                return self._commit(session, name, metadata, write)
             except (ChangeNotSupported, RowsNotThereError) as error:
                 raise RefreshFailedError(table=name, problem=str(error)) from error
 
     def _check(self, session: PrivateSession, step: ApplyChanges, change: TableChange) -> None:
-        """Make sure that no other program changed the rows meanwhile, and that keys stay unique.
+        """Make sure that the change is one of the rows that are there, and that keys stay unique.
 
         Raises:
-            CommitConflictError: Another program changed rows since the table was read.
+            CommitConflictError: Another program changed rows since the table was read, or made a
+                source again, whose versions have other rows.
             ConstraintViolatedError: Added rows would have the key of others.
         """
         name, log = step.definition.name, self._tables.log
+        if not self._rows.are_there(step.run):
+            raise CommitConflictError(table=name)
         detail = self._details.of(name)
         if not isinstance(detail, NoTable):
             newest = log.newest(detail.location)
@@ -246,7 +250,7 @@ class ContentWriter:
         rows = guarded(content, definition.resolved)
         name = definition.name
         write = partial(self._tables.overwrite_where, session.spark, name, condition, rows)
-        return fenced(self._tables, session, name, metadata, write)
+        return self._commit(session, name, metadata, write)
 
     def _check_other_partitions(
         self, session: PrivateSession, step: FillPartitions, content: str, condition: str
@@ -311,10 +315,21 @@ class ContentWriter:
         if step.mode is FillMode.REPLACE:
             partitioned_by = step.definition.declared.partitioned_by
             replace_ = partial(self._tables.replace, session.spark, name, rows, partitioned_by)
-            return fenced(self._tables, session, name, metadata, replace_)
+            return self._commit(session, name, metadata, replace_)
         overwrite = partial(self._tables.overwrite, session.spark, name, rows)
         adding = partial(overwrite, adds_columns=step.changes_definition)
-        return fenced(self._tables, session, name, metadata, adding)
+        return self._commit(session, name, metadata, adding)
+
+    def _commit(
+        self,
+        session: PrivateSession,
+        name: TableName,
+        metadata: CommitMetadata,
+        write: Callable[[], object],
+    ) -> int:
+        """Make one fenced commit to the table that it was planned for; return its version."""
+        raise_if_other_table(self._tables, self._details, name, metadata)
+        return fenced(self._tables, session, name, metadata, write)
 
     def _create(
         self,
