@@ -56,7 +56,7 @@ def test_a_driver_is_killed(studied, plan, metastore, tmp_path, chance, kills):
 
 @pytest.mark.parametrize("plan", ["create", "refresh"])
 def test_the_metastore_is_lost(studied, plan, session, metastore, kills):
-    """What fails says so, and the same session goes on afterwards."""
+    """What fails names the reason, and the same session continues afterwards."""
     case = studied(plan)
     failed = 0
     for moment in case.around_commit():
