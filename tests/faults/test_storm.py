@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 CLIENTS = 3
 KILLS = 60
 _LIVES_S = (0.3, 6.0)
-_EXPECTED = frozenset(
+EXPECTED = frozenset(
     error.condition
     for error in (
         AlreadyResumedError,
@@ -83,7 +83,7 @@ class Work:
         """Carry out statements until the end of the process."""
         tables = MaterializedTables(connect(self.url, self.schema))
         chance = dice(seed)
-        expected = _EXPECTED if self.statements == CHANGES else _EXPECTED | _GONE
+        expected = EXPECTED if self.statements == CHANGES else EXPECTED | _GONE
         while True:
             statement = chance.choice(self.statements)
             try:
@@ -181,7 +181,7 @@ def settle(tables: MaterializedTables) -> None:
     schema = tables._spark.catalog.currentDatabase()
     final = f"CREATE OR REPLACE MATERIALIZED TABLE t COMMENT 'final' AS {WIDER}"
     assert attempt(tables, f"CREATE OR ALTER MATERIALIZED TABLE t COMMENT 'final' AS {WIDER}") == ""
-    assert attempt(tables, "ALTER MATERIALIZED TABLE t RESUME") in {"", *_EXPECTED}
+    assert attempt(tables, "ALTER MATERIALIZED TABLE t RESUME") in {"", *EXPECTED}
     assert attempt(tables, "ALTER MATERIALIZED TABLE t REFRESH") == ""
     wanted = sorted(tuple(row) for row in tables.sql(WIDER).collect())
     assert look(tables, schema).rows == wanted

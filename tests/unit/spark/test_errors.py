@@ -101,6 +101,57 @@ def test_an_unknown_java_error_keeps_its_class() -> None:
     assert (failure.condition, failure.message) == ("OutOfMemoryError", "Java heap")
 
 
+def _away() -> FakeThrowable:
+    """What Spark throws where Hive's client reaches no metastore, without Spark's own exception."""
+    text = (
+        "Could not connect to meta store using any of the URIs provided. Most recent failure: "
+        "java.net.ConnectException: Connection refused\n\tat org.apache.thrift.transport.TSocket"
+    )
+    reflected = FakeThrowable(
+        "InvocationTargetException", cause=FakeThrowable("MetaException", text)
+    )
+    runtime = FakeThrowable("RuntimeException", "Unable to instantiate Client", cause=reflected)
+    return FakeThrowable("HiveException", "Unable to fetch table t", cause=runtime)
+
+
+def test_a_metastore_that_is_not_reached_is_named() -> None:
+    reason = (
+        "Hive Metastore: Could not connect to meta store using any of the URIs "
+        "provided. Most recent failure: java.net.ConnectException: Connection refused"
+    )
+    captured = AnalysisException("[_LEGACY_ERROR_TEMP_3065] Unable to fetch table t")
+    captured._origin = FakeThrowable("AnalysisException", cause=_away())
+    failure = failure_of(captured)
+    assert failure.condition == "_LEGACY_ERROR_TEMP_3065"
+    assert failure.message == f"Unable to fetch table t. {reason}"
+    in_java = failure_of(FakeJavaError(_away()))
+    assert (in_java.condition, in_java.message) == (
+        "HiveException",
+        f"Unable to fetch table t. {reason}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("AlreadyExistsException", (True, False)),
+        ("NoSuchObjectException", (False, True)),
+        ("MetaException", (False, False)),
+    ],
+)
+def test_races_in_a_metastore_are_known_by_class(name: str, wanted: tuple[bool, bool]) -> None:
+    hive = FakeThrowable("HiveException", "Table t", cause=FakeThrowable(name, "Table t"))
+    captured = AnalysisException("[_LEGACY_ERROR_TEMP_3065] Table t")
+    captured._origin = FakeThrowable("AnalysisException", cause=hive)
+    failure = failure_of(captured)
+    assert (failure.is_existing_table, failure.is_missing_table) == wanted
+
+
+def test_what_a_metastore_answers_is_written_once() -> None:
+    error = FakeThrowable("MetaException", "Could not connect to meta store")
+    assert failure_of(FakeJavaError(error)).message == "Could not connect to meta store"
+
+
 def test_endless_causes_end() -> None:
     loop = FakeThrowable("RuntimeException", "round")
     loop.cause = loop

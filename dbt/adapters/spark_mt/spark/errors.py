@@ -75,6 +75,15 @@ _CONDITION_BY_CLASS = {
     "ClosedByInterruptException": "OPERATION_CANCELED",
     "FileNotFoundException": "FILE_NOT_FOUND",
 }
+_BY_METASTORE = {
+    "AlreadyExistsException": "TABLE_OR_VIEW_ALREADY_EXISTS",
+    "NoSuchObjectException": "TABLE_OR_VIEW_NOT_FOUND",
+}
+"""What a Hive Metastore answers where another process came first, after Spark had looked."""
+_HIVE_FAILED = "_LEGACY_ERROR_TEMP_3065"
+"""The condition of Spark for everything that Hive's client throws."""
+_OF_METASTORE = frozenset({"MetaException", "TTransportException"})
+"""What Hive's client throws. Spark's own exceptions leave out its message."""
 _CANCELLED = frozenset({"SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_ABANDONED"})
 _GONE = frozenset(
     {"UNAVAILABLE", "GRPC_UNAVAILABLE", "RETRIES_EXCEEDED", "NO_ACTIVE_SESSION", "Py4JNetworkError"}
@@ -99,7 +108,7 @@ _UNREADABLE_VERSION = FORMAT.conditions.unreadable_version | {
 """Storage that fails raises other conditions."""
 _STACK = "\n\nJVM stacktrace:\n"
 _MAX_CAUSES = 8
-_PREFIX = re.compile(r"^\s*(?:\([\w.$]+\)\s+)?\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*")
+_PREFIX = re.compile(r"^\s*(?:\([\w.$]+\)\s+)?\[([A-Z_][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*")
 _LINE_AND_COLUMN = re.compile(r"\(line (\d+), pos (\d+)\)")
 _JAVA_CLASS = re.compile(r"(?:[a-z_][\w]*\.)+([A-Z][\w$]*)")
 
@@ -247,11 +256,14 @@ def _of_pyspark(error: _Foreign) -> SparkFailure:
         named = _JAVA_CLASS.search(text)
         name = named.group(1) if named else type(error).__name__
         condition = _CONDITION_BY_CLASS.get(name, name)
+    if condition == _HIVE_FAILED:
+        classes = map(_class, _causes(getattr(error, "_origin", None)))
+        condition = next((_BY_METASTORE[c] for c in classes if c in _BY_METASTORE), condition)
     position = _LINE_AND_COLUMN.search(text)
     return SparkFailure(
         condition,
         _safely(error.getSqlState) or "",
-        _one_line(text),
+        _with_metastore(_one_line(text), getattr(error, "_origin", None)),
         _pairs(_safely(error.getMessageParameters)),
         _offset(error),
         (int(position[1]), int(position[2]) + 1) if position else None,
@@ -266,13 +278,24 @@ def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
         condition = _safely(each.getCondition) or _safely(each.getErrorClass)
         condition = condition or _CONDITION_BY_CLASS.get(_class(each), "")
         if condition:
-            message = _one_line(str(each.getMessage() or ""))
+            message = _with_metastore(_one_line(str(each.getMessage() or "")), each)
             state = _safely(each.getSqlState) or ""
             parameters = _pairs(_safely(each.getMessageParameters))
             best = SparkFailure(condition, state, message, parameters, cause=error)
     if best is not None:
         return best
-    return SparkFailure(_class(java), "", _one_line(str(java.getMessage() or "")), cause=error)
+    message = _with_metastore(_one_line(str(java.getMessage() or "")), java)
+    return SparkFailure(_class(java), "", message, cause=error)
+
+
+def _with_metastore(message: str, java: _Foreign) -> str:
+    """Add to a message what Hive's client says about the metastore, where it was the cause."""
+    for each in _causes(java):
+        if _class(each) in _OF_METASTORE:
+            reason = _one_line(str(each.getMessage() or _class(each)))
+            if reason not in message:
+                return f"{message.rstrip('.')}. Hive Metastore: {reason}"
+    return message
 
 
 def _causes(java: _Foreign) -> Iterator[Any]:

@@ -111,7 +111,9 @@ def _make_jobs_view(spark: SparkSession, catalog: str) -> None:
         gone="lease IS NULL" if managed else "true",
         held=_HELD.format(leases=f"{schema}.{LEASES}") if managed else "",
     )
-    spark.sql(f"CREATE OR REPLACE VIEW {schema}.{VIEW} AS {query}")
+    # Spark replaces a view by two calls of the catalog. Another process may make it meanwhile.
+    with suppress_spark_errors(lambda other: other.is_existing_table or other.is_missing_table):
+        spark.sql(f"CREATE OR REPLACE VIEW {schema}.{VIEW} AS {query}")
 
 
 COLUMNS = {

@@ -1,0 +1,158 @@
+"""Hive Metastore as a process of its own, on PostgreSQL, and the confs of a Spark that uses it.
+
+The classes are those that PySpark brings. `python -m tests.lake.hive_metastore` fetches the JDBC
+driver.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+from zipfile import ZipFile
+
+from tests.ivy import java, resolved, spark_jars
+from tests.lake.postgresql import USER, running_database
+from tests.support.free_ports import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tests.lake.postgresql import Database
+
+_MODULE = Path(__file__).with_name("ivy.xml")
+_HOST = "127.0.0.1"
+_STARTS_WITHIN_S = 120
+_SERVICE = "org.apache.hadoop.hive.metastore.HiveMetaStore"
+_SCHEMA_TOOL = "org.datanucleus.store.schema.SchemaTool"
+_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+class HiveMetastore:
+    """A metastore that can be stopped and started again on the same port.
+
+    Args:
+        folder: Where its configuration, its log and the warehouse are.
+    """
+
+    def __init__(self, folder: Path, database: Database) -> None:
+        self._folder = folder
+        self._database = database
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.warehouse = folder / "warehouse"
+        (folder / "conf").mkdir()
+        _write_xml(folder / "conf" / "hive-site.xml", self._settings())
+        self._make_tables()
+
+    @property
+    def confs(self) -> dict[str, str]:
+        """The confs of a Spark whose catalog it is."""
+        return {
+            "spark.hadoop.hive.metastore.uris": f"thrift://{_HOST}:{self._port}",
+            "spark.sql.warehouse.dir": str(self.warehouse),
+        }
+
+    def start(self) -> None:
+        """Start it, and wait until it accepts connections."""
+        with (self._folder / "metastore.log").open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                [*self._java(), _SERVICE, "-p", str(self._port)],
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        until = time.monotonic() + _STARTS_WITHIN_S
+        while time.monotonic() < until and self._process.poll() is None:
+            with suppress(OSError):
+                socket.create_connection((_HOST, self._port), 1).close()
+                return
+            time.sleep(0.1)
+        raise RuntimeError((self._folder / "metastore.log").read_text()[-2000:])
+
+    def kill(self) -> None:
+        """End it at once, with every connection that it has."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "javax.jdo.option.ConnectionURL": self._database.url,
+            "javax.jdo.option.ConnectionDriverName": "org.postgresql.Driver",
+            "javax.jdo.option.ConnectionUserName": USER,
+            "hive.metastore.warehouse.dir": str(self.warehouse),
+            # PySpark lacks three things: Hive's scripts, which note the version of the tables,
+            "hive.metastore.schema.verification": "false",
+            "datanucleus.schema.autoCreateTables": "true",
+            # BoneCP and LMAX Disruptor.
+            "datanucleus.connectionPoolingType": "dbcp",
+            "hive.async.log.enabled": "false",
+        }
+
+    def _make_tables(self) -> None:
+        """Create all tables of the metastore at once.
+
+        Tables that it creates at their first use wait for its own open transactions.
+        """
+        (metadata,) = spark_jars().glob("hive-metastore-*.jar")
+        with ZipFile(metadata) as jar:
+            jar.extract("package.jdo", self._folder)
+        properties = {
+            "javax.jdo.PersistenceManagerFactoryClass": "org.datanucleus.api.jdo."
+            "JDOPersistenceManagerFactory",
+            "datanucleus.ConnectionURL": self._database.url,
+            "datanucleus.ConnectionDriverName": "org.postgresql.Driver",
+            "datanucleus.ConnectionUserName": USER,
+            "datanucleus.connectionPoolingType": "none",
+            "datanucleus.identifierFactory": "datanucleus1",  # as Hive
+        }
+        file = self._folder / "datanucleus.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        options = ["-create", "-api", "JDO", "-props", str(file), "package.jdo"]
+        subprocess.run(  # noqa: S603 - our own command
+            [*self._java(), _SCHEMA_TOOL, *options],
+            cwd=self._folder,
+            check=True,
+            capture_output=True,
+        )
+
+    def _java(self) -> list[str]:
+        jars = [str(self._folder / "conf"), str(spark_jars() / "*"), *metastore_jars()]
+        return [java(), *_OPTIONS, f"-Djava.io.tmpdir={self._folder}", "-cp", os.pathsep.join(jars)]
+
+
+@contextmanager
+def running_metastore(folder: Path) -> Iterator[HiveMetastore]:
+    """Start a metastore and its database, and end both afterwards."""
+    with running_database() as database:
+        metastore = HiveMetastore(folder, database)
+        try:
+            metastore.start()
+            yield metastore
+        finally:
+            metastore.kill()
+
+
+def metastore_jars() -> tuple[str, ...]:
+    """The jars that PySpark does not bring."""
+    return resolved(_MODULE, "metastore")
+
+
+def _write_xml(path: Path, settings: Mapping[str, str]) -> None:
+    lines = [
+        f"<property><name>{key}</name><value>{escape(value)}</value></property>"
+        for key, value in settings.items()
+    ]
+    path.write_text("\n".join(["<configuration>", *lines, "</configuration>"]))
+
+
+if __name__ == "__main__":
+    sys.exit(0 if metastore_jars() else 1)
