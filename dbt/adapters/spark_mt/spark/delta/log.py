@@ -413,7 +413,7 @@ class DriverLog(DeltaLog):
         return rows_of_files(files) if len(files) == found.get("numFiles") else None
 
     def _checksum(self, location: str, version: int) -> dict[str, Any]:
-        """Return what Delta notes of a version beside its commit; nothing where it does not."""
+        """Return what the checksum file of a version has; nothing without one."""
         path = commit_file(location, version).replace(".json", ".crc")
         with suppress(ValueError), suppress_spark_errors():
             return dict(json.loads(self._files.read_if_there(path) or "{}"))
