@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import RefreshFailedError
 from dbt.adapters.spark_mt.execution.ports import StepResult
-from dbt.adapters.spark_mt.execution.table_history import metadata_of
 from dbt.adapters.spark_mt.execution.table_loader import readable_definition
 from dbt.adapters.spark_mt.planning.properties import (
     PREFIX,

@@ -20,8 +20,8 @@ from dbt.adapters.spark_mt.definition.positions import (
 )
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.ports import StartPosition
-from dbt.adapters.spark_mt.execution.table_history import Unread, state_of
-from dbt.adapters.spark_mt.execution.table_loader import published_definition
+from dbt.adapters.spark_mt.execution.table_history import Unread
+from dbt.adapters.spark_mt.execution.table_loader import published_definition, state_of
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.resolution.source_columns import field_names
 from tests.support.memory.versioned import extent_of, kind_of

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import LastRefresh, StreamMetadata
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, VersionedPosition
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
-from dbt.adapters.spark_mt.execution.table_history import metadata_of
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
 from tests.support.memory.tables import Change
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.create import Definitions, retrying
 from dbt.adapters.spark_mt.execution.errors import (
     PartitionedReplaceError,
@@ -13,7 +14,6 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action
-from dbt.adapters.spark_mt.execution.table_history import metadata_of
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.planning.steps import Fill, Publish
 from dbt.adapters.spark_mt.statements.parser import parse_statement

@@ -29,8 +29,9 @@ from dbt.adapters.spark_mt.definition.job import (
     StoredHandler,
 )
 from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, ResolvedStartMode
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
-from dbt.adapters.spark_mt.execution.table_history import metadata_of, read_history
+from dbt.adapters.spark_mt.execution.table_history import read_history
 from dbt.adapters.spark_mt.planning.steps import CommitDefinition
 from dbt.adapters.spark_mt.spark.delta.commits import parse_commit
 from dbt.adapters.spark_mt.spark.leases import lease_of

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.columns import QueryContext, TableName
 from dbt.adapters.spark_mt.definition.commit_metadata import CommitKind, CommitMetadata
-from dbt.adapters.spark_mt.definition.definition import QueryContext
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums
 from dbt.adapters.spark_mt.spark.catalog import TableDetail

@@ -34,6 +34,8 @@ from dbt.adapters.spark_mt.definition.definition import (
     DeclaredDefinition,
     ResolvedDefinition,
     StoredDefinition,
+    unknown_keys,
+    with_unknown_keys,
 )
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dbt.adapters.spark_mt.definition.columns import Constraint, Pairs
-    from dbt.adapters.spark_mt.definition.definition import Unknown
 
     Document = dict[str, Any]
 
@@ -335,55 +336,6 @@ def _read_field(doc: str | Document) -> FieldName:
 def _query_id(expanded_query: str, query_columns: Iterable[str]) -> str:
     text = json.dumps([expanded_query, list(query_columns)], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def unknown_keys(found: dict[str, Any], known: dict[str, Any]) -> Unknown:
-    """Return the keys of `found` that `known` has not, at any depth.
-
-    Args:
-        found: A document as it was stored.
-        known: The same document, decoded and encoded again by this release.
-    """
-    beyond = {
-        key: _beyond(value, known[key]) if key in known else value for key, value in found.items()
-    }
-    return {key: value for key, value in beyond.items() if key not in known or value}
-
-
-def with_unknown_keys(document: dict[str, Any], unknown: Unknown) -> dict[str, Any]:
-    """Return `document` with unknown keys in the objects that it still has.
-
-    An item of a list is found again by its `name`, or else by being equal. The keys of an object
-    that the document no longer has are dropped with it.
-    """
-    more = {
-        key: _with(document[key], value) if key in document else value
-        for key, value in unknown.items()
-    }
-    return {**document, **more}
-
-
-def _beyond(found: object, known: object) -> Unknown | tuple[tuple[str, Any], ...]:
-    if isinstance(found, dict) and isinstance(known, dict):
-        return unknown_keys(found, known)
-    if isinstance(found, list) and isinstance(known, list) and len(found) == len(known):
-        items = [(_identity(k), _beyond(f, k)) for f, k in zip(found, known, strict=True)]
-        return tuple((identity, more) for identity, more in items if more)
-    return {}
-
-
-def _with(document: object, unknown: object) -> object:
-    if isinstance(document, dict) and isinstance(unknown, dict):
-        return with_unknown_keys(document, unknown)
-    if isinstance(document, list) and isinstance(unknown, tuple):  # a list would be a stored value
-        by_identity = dict(unknown)
-        return [_with(item, by_identity.get(_identity(item))) for item in document]
-    return document
-
-
-def _identity(item: object) -> str:
-    name = item.get("name") if isinstance(item, dict) else None
-    return name if isinstance(name, str) else json.dumps(item, sort_keys=True)
 
 
 FORMAT_VERSION = 1

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.definition.codec import unknown_keys, with_unknown_keys
-from dbt.adapters.spark_mt.definition.definition import EarlierRefresh, StreamMetadata
+from dbt.adapters.spark_mt.definition.definition import (
+    EarlierRefresh,
+    StreamMetadata,
+    unknown_keys,
+    with_unknown_keys,
+)
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.positions import decode_positions, encode_positions
 

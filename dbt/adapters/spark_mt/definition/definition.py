@@ -5,6 +5,7 @@ A name in the catalog has no table, an unmanaged table or a materialized table.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -361,3 +362,52 @@ class CatalogEntry:
     properties: Mapping[str, str]
     clustered_by: tuple[str, ...]
     maintained: frozenset[str] = frozenset()
+
+
+def unknown_keys(found: dict[str, Any], known: dict[str, Any]) -> Unknown:
+    """Return the keys of `found` that `known` has not, at any depth.
+
+    Args:
+        found: A document as it was stored.
+        known: The same document, decoded and encoded again by this release.
+    """
+    beyond = {
+        key: _beyond(value, known[key]) if key in known else value for key, value in found.items()
+    }
+    return {key: value for key, value in beyond.items() if key not in known or value}
+
+
+def with_unknown_keys(document: dict[str, Any], unknown: Unknown) -> dict[str, Any]:
+    """Return `document` with unknown keys in the objects that it still has.
+
+    An item of a list is found again by its `name`, or else by being equal. The keys of an object
+    that the document no longer has are dropped with it.
+    """
+    more = {
+        key: _with(document[key], value) if key in document else value
+        for key, value in unknown.items()
+    }
+    return {**document, **more}
+
+
+def _beyond(found: object, known: object) -> Unknown | tuple[tuple[str, Any], ...]:
+    if isinstance(found, dict) and isinstance(known, dict):
+        return unknown_keys(found, known)
+    if isinstance(found, list) and isinstance(known, list) and len(found) == len(known):
+        items = [(_identity(k), _beyond(f, k)) for f, k in zip(found, known, strict=True)]
+        return tuple((identity, more) for identity, more in items if more)
+    return {}
+
+
+def _with(document: object, unknown: object) -> object:
+    if isinstance(document, dict) and isinstance(unknown, dict):
+        return with_unknown_keys(document, unknown)
+    if isinstance(document, list) and isinstance(unknown, tuple):  # a list would be a stored value
+        by_identity = dict(unknown)
+        return [_with(item, by_identity.get(_identity(item))) for item in document]
+    return document
+
+
+def _identity(item: object) -> str:
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else json.dumps(item, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Commits of a table: what they record, their history, and the source states in them.
+"""Commits of a table: their history, and the source states that they record.
 
 Pure: a store reads the commits, newest first, and this module interprets them.
 """
@@ -8,38 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitKind,
     CommitMetadata,
-    RefreshMetadata,
 )
-from dbt.adapters.spark_mt.definition.definition import EarlierRefresh, ForeignCommit, LastRefresh
-from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.definition import ForeignCommit, LastRefresh
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
-from dbt.adapters.spark_mt.planning.steps import (
-    ApplyChanges,
-    CommitDefinition,
-    Fill,
-    FillPartitions,
-    PrepareStorage,
-    Publish,
-    Recluster,
-    Release,
-    RemoveProperties,
-    ReserveSequence,
-    Step,
-    WriteBatch,
-)
-from dbt.adapters.spark_mt.resolution.options import read_options
-from dbt.adapters.spark_mt.resolution.row_lineage import unfollowed_names
-from dbt.adapters.spark_mt.strategies.strategy import Cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.definition.definition import StoredDefinition, StreamMetadata
+    from dbt.adapters.spark_mt.definition.definition import StreamMetadata
     from dbt.adapters.spark_mt.definition.freshness import SourceActivity
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition, Positions
 
@@ -229,7 +209,7 @@ def _absorb(history: History, commit: Commit) -> None:
         history.foreign = (*carried, *history.foreign)
 
 
-_NO_OLDER_DEFINITION = 2**31
+NO_OLDER_DEFINITION = 2**31
 """A published generation with which a walk through commits does not search for a definition."""
 _OF_A_TABLE = frozenset(
     {CommitKind.CONTENT, CommitKind.PARTITION, CommitKind.DEFINITION, CommitKind.RELEASE}
@@ -247,7 +227,7 @@ def is_other_table(commits: Iterable[Commit], metadata: CommitMetadata) -> bool:
     """
     if metadata.kind not in _OF_A_TABLE:
         return False
-    history = read_history(commits, _NO_OLDER_DEFINITION)
+    history = read_history(commits, NO_OLDER_DEFINITION)
     if history.released:
         return True
     return history.newest is not None and history.newest.table_id != metadata.table_id
@@ -316,56 +296,6 @@ class SourceStates(Protocol):
         """Read paths and definitions of tables from the catalog again."""
 
 
-def state_of(
-    name: TableName, commits: Iterable[Commit], definition: StoredDefinition | None
-) -> TableState | None:
-    """Return the state that a materialized table reflects; None for any other table.
-
-    Args:
-        name: The full name.
-        commits: Its commits from that version backwards; read only as far as needed.
-        definition: Its definition, for the sources that it does not follow; None if it cannot be
-            read.
-    """
-    seen: list[Commit] = []
-
-    def noting() -> Iterator[Commit]:
-        for commit in commits:
-            seen.append(commit)
-            yield commit
-
-    history = read_history(noting(), _NO_OLDER_DEFINITION)
-    if history.released or not history.is_ours:
-        return None
-    metadata, version = history.newest, seen[0].version
-    last = history.last_refresh()
-    unfollowed = frozenset() if definition is None else unfollowed_names(definition.resolved)
-    positions = metadata.positions if metadata else None
-    read_at_ms = last.started_at_ms if last else None
-    took_ms = max(0, last.committed_at_ms - last.started_at_ms) if last else 0
-    written = history.written.version if history.written else -1
-    if metadata and _is_by_partition(definition) and (newest := _partition(seen, written)):
-        # The partition that was written last counts: the others are those of other periods.
-        positions = newest.metadata.partition_positions if newest.metadata else None
-        read_at_ms = newest.timestamp_ms
-    return TableState(name, version, positions, read_at_ms, took_ms, unfollowed)
-
-
-def _is_by_partition(definition: StoredDefinition | None) -> bool:
-    if definition is None or definition.resolved.refresh_mode is not RefreshMode.FULL:
-        return False
-    return bool(read_options(definition.declared.options).date_formatters)
-
-
-def _partition(commits: Iterable[Commit], written: int) -> Commit | None:
-    """Return the newest commit that wrote partitions after the one that wrote all rows."""
-    for commit in commits:
-        kind = commit.metadata.kind if commit.metadata else None
-        if commit.version > written and kind is CommitKind.PARTITION:
-            return commit
-    return None
-
-
 def partly_refreshed(commits: Iterable[Commit], positions: Positions | None) -> bool:
     """Whether commits wrote partitions over another state of the sources than `positions`.
 
@@ -382,82 +312,3 @@ def partly_refreshed(commits: Iterable[Commit], positions: Positions | None) -> 
         if metadata.kind is CommitKind.CONTENT:
             return False
     return False
-
-
-def metadata_of(step: Step | WriteBatch) -> CommitMetadata:
-    """Return the metadata of the commit of `step`, which must be a step that commits."""
-    if isinstance(step, Fill | ApplyChanges | WriteBatch):
-        return _content(step)
-    match step:
-        case FillPartitions(definition=definition):
-            metadata = CommitMetadata(
-                definition.table_id,
-                CommitKind.PARTITION,
-                step.seq,
-                definition.generation,
-                positions=step.table_positions,
-                partition_positions=step.run.positions,
-                refresh=_kept_metadata(step.table_refresh),
-            )
-        case CommitDefinition(definition=definition):
-            metadata = CommitMetadata(
-                definition.table_id,
-                CommitKind.ADOPTION if step.adopts else CommitKind.DEFINITION,
-                step.seq,
-                definition.generation,
-                encode_definition(definition),
-                step.positions,
-                refresh=_kept_metadata(step.refresh),
-            )
-        case ReserveSequence():
-            metadata = CommitMetadata("", CommitKind.FENCE, step.seq, 0)
-        case Release():
-            metadata = CommitMetadata(step.table_id, CommitKind.RELEASE, step.seq, step.generation)
-        case RemoveProperties():
-            metadata = CommitMetadata("", CommitKind.PUBLISH, 0, 0)
-        case PrepareStorage() | Publish() | Recluster():
-            of = step.definition
-            metadata = CommitMetadata(of.table_id, CommitKind.PUBLISH, 0, of.generation)
-        case _:
-            raise TypeError(step)
-    return metadata
-
-
-def _content(step: Fill | ApplyChanges | WriteBatch) -> CommitMetadata:
-    run, definition = step.run, step.definition
-    is_kept = isinstance(step, WriteBatch) or not step.changes_definition
-    others = dict(run.choice.costs)
-    repeated = 1 + others.pop(run.strategy, Cost()).repeated
-    earlier = tuple(
-        EarlierRefresh(name, round(cost.seconds * 1000), cost.ago + 1)
-        for name, cost in others.items()
-        if cost.seconds is not None
-    )
-    return CommitMetadata(
-        definition.table_id,
-        CommitKind.CONTENT,
-        step.seq,
-        definition.generation,
-        "" if is_kept else encode_definition(definition),
-        run.positions,
-        refresh=RefreshMetadata(
-            run.refresh_id, run.strategy, run.trigger, run.started_at_ms, repeated, earlier
-        ),
-        stream=step.stream if isinstance(step, WriteBatch) else None,
-        foreign=() if isinstance(step, Fill) else step.foreign,
-        applied_to=step.version if isinstance(step, ApplyChanges) else -1,
-    )
-
-
-def _kept_metadata(refresh: LastRefresh | None) -> RefreshMetadata | None:
-    if refresh is None:
-        return None
-    return RefreshMetadata(
-        refresh.refresh_id,
-        refresh.strategy,
-        refresh.trigger,
-        refresh.started_at_ms,
-        refresh.repeated,
-        refresh.earlier,
-        refresh.unknown_keys,
-    )

@@ -1,4 +1,4 @@
-"""Identification of a table by its properties, commits and columns. Pure."""
+"""Identification of a table and of its state by properties, commits and columns. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,24 @@ from dbt.adapters.spark_mt.definition.definition import (
     UnmanagedTable,
     Unreadable,
 )
+from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
-from dbt.adapters.spark_mt.execution.table_history import read_history
+from dbt.adapters.spark_mt.execution.table_history import (
+    NO_OLDER_DEFINITION,
+    Commit,
+    TableState,
+    read_history,
+)
 from dbt.adapters.spark_mt.planning.properties import (
     DEFINITION,
     missing_not_null,
     obsolete_not_null,
 )
+from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.resolution.row_lineage import unfollowed_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
@@ -254,3 +262,53 @@ def _inconsistency(definition: StoredDefinition, columns: tuple[Column, ...]) ->
     parts = [f"columns {', '.join(lost)} are gone" if lost else ""]
     parts.append(f"columns {', '.join(strange)} are not of its definition" if strange else "")
     return " and ".join(part for part in parts if part) or "its columns are in another order"
+
+
+def state_of(
+    name: TableName, commits: Iterable[Commit], definition: StoredDefinition | None
+) -> TableState | None:
+    """Return the state that a materialized table reflects; None for any other table.
+
+    Args:
+        name: The full name.
+        commits: Its commits from that version backwards; read only as far as needed.
+        definition: Its definition, for the sources that it does not follow; None if it cannot be
+            read.
+    """
+    seen: list[Commit] = []
+
+    def noting() -> Iterator[Commit]:
+        for commit in commits:
+            seen.append(commit)
+            yield commit
+
+    history = read_history(noting(), NO_OLDER_DEFINITION)
+    if history.released or not history.is_ours:
+        return None
+    metadata, version = history.newest, seen[0].version
+    last = history.last_refresh()
+    unfollowed = frozenset() if definition is None else unfollowed_names(definition.resolved)
+    positions = metadata.positions if metadata else None
+    read_at_ms = last.started_at_ms if last else None
+    took_ms = max(0, last.committed_at_ms - last.started_at_ms) if last else 0
+    written = history.written.version if history.written else -1
+    if metadata and _is_by_partition(definition) and (newest := _partition(seen, written)):
+        # The partition that was written last counts: the others are those of other periods.
+        positions = newest.metadata.partition_positions if newest.metadata else None
+        read_at_ms = newest.timestamp_ms
+    return TableState(name, version, positions, read_at_ms, took_ms, unfollowed)
+
+
+def _is_by_partition(definition: StoredDefinition | None) -> bool:
+    if definition is None or definition.resolved.refresh_mode is not RefreshMode.FULL:
+        return False
+    return bool(read_options(definition.declared.options).date_formatters)
+
+
+def _partition(commits: Iterable[Commit], written: int) -> Commit | None:
+    """Return the newest commit that wrote partitions after the one that wrote all rows."""
+    for commit in commits:
+        kind = commit.metadata.kind if commit.metadata else None
+        if commit.version > written and kind is CommitKind.PARTITION:
+            return commit
+    return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import (
     ChangeFailedError,
     OutcomeUnknownError,
@@ -16,7 +17,6 @@ from dbt.adapters.spark_mt.execution.errors import (
 )
 from dbt.adapters.spark_mt.execution.executor import retrying
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError, StepResult
-from dbt.adapters.spark_mt.execution.table_history import metadata_of
 from dbt.adapters.spark_mt.execution.table_loader import readable_definition
 from dbt.adapters.spark_mt.planning.constraints import violations_query
 from dbt.adapters.spark_mt.planning.properties import (

@@ -16,13 +16,14 @@ from dbt.adapters.spark_mt.definition.definition import (
 from dbt.adapters.spark_mt.definition.freshness import SourceActivity
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, OffsetPosition
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
-from dbt.adapters.spark_mt.execution.table_history import Unread, state_of
+from dbt.adapters.spark_mt.execution.table_history import Unread
 from dbt.adapters.spark_mt.execution.table_loader import (
     Table,
     identify,
     plain_table,
     published_definition,
     readable_definition,
+    state_of,
 )
 from dbt.adapters.spark_mt.spark.catalog import (
     NoTable,

@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.definition import LastRefresh, StreamMetadata
+from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import CheckpointLostError
 from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
-from dbt.adapters.spark_mt.execution.table_history import metadata_of
 from dbt.adapters.spark_mt.planning.constraints import guarded
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
 from dbt.adapters.spark_mt.spark.catalog import NoTable

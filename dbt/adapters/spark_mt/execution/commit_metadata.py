@@ -1,0 +1,105 @@
+"""Commit metadata of a plan's steps."""
+
+from __future__ import annotations
+
+from dbt.adapters.spark_mt.definition.codec import encode_definition
+from dbt.adapters.spark_mt.definition.commit_metadata import (
+    CommitKind,
+    CommitMetadata,
+    RefreshMetadata,
+)
+from dbt.adapters.spark_mt.definition.definition import EarlierRefresh, LastRefresh
+from dbt.adapters.spark_mt.planning.steps import (
+    ApplyChanges,
+    CommitDefinition,
+    Fill,
+    FillPartitions,
+    PrepareStorage,
+    Publish,
+    Recluster,
+    Release,
+    RemoveProperties,
+    ReserveSequence,
+    Step,
+    WriteBatch,
+)
+from dbt.adapters.spark_mt.strategies.strategy import Cost
+
+
+def metadata_of(step: Step | WriteBatch) -> CommitMetadata:
+    """Return the metadata of the commit of `step`, which must be a step that commits."""
+    if isinstance(step, Fill | ApplyChanges | WriteBatch):
+        return _content(step)
+    match step:
+        case FillPartitions(definition=definition):
+            metadata = CommitMetadata(
+                definition.table_id,
+                CommitKind.PARTITION,
+                step.seq,
+                definition.generation,
+                positions=step.table_positions,
+                partition_positions=step.run.positions,
+                refresh=_kept_metadata(step.table_refresh),
+            )
+        case CommitDefinition(definition=definition):
+            metadata = CommitMetadata(
+                definition.table_id,
+                CommitKind.ADOPTION if step.adopts else CommitKind.DEFINITION,
+                step.seq,
+                definition.generation,
+                encode_definition(definition),
+                step.positions,
+                refresh=_kept_metadata(step.refresh),
+            )
+        case ReserveSequence():
+            metadata = CommitMetadata("", CommitKind.FENCE, step.seq, 0)
+        case Release():
+            metadata = CommitMetadata(step.table_id, CommitKind.RELEASE, step.seq, step.generation)
+        case RemoveProperties():
+            metadata = CommitMetadata("", CommitKind.PUBLISH, 0, 0)
+        case PrepareStorage() | Publish() | Recluster():
+            of = step.definition
+            metadata = CommitMetadata(of.table_id, CommitKind.PUBLISH, 0, of.generation)
+        case _:
+            raise TypeError(step)
+    return metadata
+
+
+def _content(step: Fill | ApplyChanges | WriteBatch) -> CommitMetadata:
+    run, definition = step.run, step.definition
+    is_kept = isinstance(step, WriteBatch) or not step.changes_definition
+    others = dict(run.choice.costs)
+    repeated = 1 + others.pop(run.strategy, Cost()).repeated
+    earlier = tuple(
+        EarlierRefresh(name, round(cost.seconds * 1000), cost.ago + 1)
+        for name, cost in others.items()
+        if cost.seconds is not None
+    )
+    return CommitMetadata(
+        definition.table_id,
+        CommitKind.CONTENT,
+        step.seq,
+        definition.generation,
+        "" if is_kept else encode_definition(definition),
+        run.positions,
+        refresh=RefreshMetadata(
+            run.refresh_id, run.strategy, run.trigger, run.started_at_ms, repeated, earlier
+        ),
+        stream=step.stream if isinstance(step, WriteBatch) else None,
+        foreign=() if isinstance(step, Fill) else step.foreign,
+        applied_to=step.version if isinstance(step, ApplyChanges) else -1,
+    )
+
+
+def _kept_metadata(refresh: LastRefresh | None) -> RefreshMetadata | None:
+    if refresh is None:
+        return None
+    return RefreshMetadata(
+        refresh.refresh_id,
+        refresh.strategy,
+        refresh.trigger,
+        refresh.started_at_ms,
+        refresh.repeated,
+        refresh.earlier,
+        refresh.unknown_keys,
+    )
