@@ -158,6 +158,7 @@ def _measured(view: TableView) -> TableView:
         own_lag_seconds=own,
         allowed_lag_seconds=view.freshness_seconds + more,
         lag_measured_at_ms=NOW_MS - 2 * SECOND,
+        estimated_refresh_seconds=None if view.engine == "stream" else more or 4.0,
         lag_stages=stages if upstream else stages[1:],
     )
 

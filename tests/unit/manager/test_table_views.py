@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from queue import Queue
 from threading import Event
+from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.freshness import Freshness, FreshnessStatus
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
+from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.execution.ports import KnownTable
+from dbt.adapters.spark_mt.hosting.policy import HostPhase
 from dbt.adapters.spark_mt.manager.reconciler import Loop
-from dbt.adapters.spark_mt.manager.views import Role
+from dbt.adapters.spark_mt.manager.table_views import Observed, TableStatistics, table_view
+from dbt.adapters.spark_mt.manager.views import RefreshPoint, Role
+from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost
 from tests.behaviour.hosting import EVENTS, FIRST
 from tests.unit.manager.world import HOURLY, utc_now, world
 
@@ -92,6 +100,41 @@ def test_a_scheduled_table(life):
     assert manager.manager.about().refreshes_running == 1
     manager.threads.work()
     assert manager.view_of("f").activity == "scheduled"
+
+
+def test_the_next_refresh_is_expected_to_take_as_long_as_the_last_one():
+    choice = Choice("incremental", "recompute", cost=Cost(2.5, 10))
+    table = KnownTable(
+        name=TableName("t", "s", "c"),
+        table_id="t",
+        generation=1,
+        refresh_mode=RefreshMode.FULL,
+        declared_refresh_mode="FULL",
+        freshness=Freshness.parse("1 hour"),
+        status=RefreshStatus.ACTIVATED,
+    )
+    points = tuple(
+        RefreshPoint(at, took, status, 1, "")
+        for at, took, status in (
+            (1, 3_000, "FINISHED"),
+            (2, 4_000, "FINISHED"),
+            (3, 9_000, "FAILED"),
+            (4, None, "RUNNING"),
+        )
+    )
+    seen = Observed(table, None, TableStatistics(), points, "", None, is_refreshing=False)
+    assert table_view(seen, 0).estimated_refresh_seconds == 4.0
+    assert table_view(replace(seen, points=()), 0).estimated_refresh_seconds is None
+    hosted = replace(
+        seen,
+        table=replace(table, refresh_mode=RefreshMode.CONTINUOUS),
+        progress=SimpleNamespace(
+            choice=choice, failures=0, phase=HostPhase.FOLLOWING, looked_at_ms=0
+        ),
+    )
+    assert table_view(hosted, 0).estimated_refresh_seconds == 2.5
+    new = SimpleNamespace(choice=None, failures=0, phase=HostPhase.FOLLOWING, looked_at_ms=0)
+    assert table_view(replace(hosted, progress=new), 0).estimated_refresh_seconds is None
 
 
 def test_a_table_that_is_late(life):

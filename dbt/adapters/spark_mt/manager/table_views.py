@@ -321,6 +321,7 @@ def table_view(seen: Observed, now_ms: int) -> TableView:
         refresh_handler=seen.handler,
         schedule=_schedule(table) if seen.is_full else None,
         reads=table.reads,
+        estimated_refresh_seconds=_estimated_seconds(seen),
         recent=seen.points,
     )
     return view if seen.lag is None else with_lag(view, seen.lag, now_ms)
@@ -370,6 +371,18 @@ def _engine(seen: Observed) -> tuple[str, str, str]:
         return seen.statistics.strategy
     choice = FULL if seen.is_full else hosted
     return _UNDECIDED if choice is None else (choice.engine, choice.strategy, choice.explanation)
+
+
+def _estimated_seconds(seen: Observed) -> float | None:
+    """Return how long the last refresh by the strategy took; of a scheduled one, the last run."""
+    if not seen.is_full:
+        choice = seen.progress.choice if seen.progress else None
+        return choice.cost.seconds if choice is not None and choice.cost is not None else None
+    finished = JobStatus.FINISHED.value
+    took = [
+        p.duration_ms for p in seen.points if p.status == finished and p.duration_ms is not None
+    ]
+    return took[-1] / 1000 if took else None
 
 
 def _failing(seen: Observed) -> tuple[str, int]:

@@ -129,6 +129,8 @@ class TableView:
         lag_measured_at_ms: When missing changes were looked for; one that is missing since then
             is not in the lag yet.
         rows: Rows that the newest refresh wrote.
+        estimated_refresh_seconds: How long the next refresh is expected to take: as long as the
+            last one by the same strategy. None where there was none.
         last_refresh_at_ms: When the newest one that succeeded, or had nothing to do, looked at the
             sources.
         next_run_at_ms: When a FULL table is scheduled next; None otherwise.
@@ -164,6 +166,7 @@ class TableView:
     own_lag_seconds: float | None = None
     allowed_lag_seconds: float | None = None
     lag_measured_at_ms: int | None = None
+    estimated_refresh_seconds: float | None = None
     lag_stages: tuple[LagStage, ...] = ()
     source_activities: tuple[SourceActivity, ...] = ()
     recent: tuple[RefreshPoint, ...] = ()

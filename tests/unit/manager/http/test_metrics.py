@@ -46,6 +46,8 @@ def test_tables():
     assert found["spark_mt_table_own_lag_seconds", HOURLY] == 411
     assert found["spark_mt_table_allowed_lag_seconds", HOURLY] == 180
     assert found["spark_mt_table_lag_measured_timestamp_seconds", HOURLY] == NOW_MS / 1000 - 2
+    assert found["spark_mt_table_estimated_refresh_seconds", DAILY_FULL] == 5
+    assert found["spark_mt_table_estimated_refresh_seconds", HOURLY] == 4
     assert found["spark_mt_table_freshness_met", DAILY_FULL] == 1
     assert found["spark_mt_table_freshness_met", BUSIEST] == 0
     assert found["spark_mt_table_consecutive_failures", BUSIEST] == 4
@@ -57,6 +59,7 @@ def test_what_nobody_knows_is_left_out():
     found = values(Client())
     assert ("spark_mt_table_lag_seconds", NEW) not in found
     assert ("spark_mt_table_own_lag_seconds", NEW) not in found
+    assert ("spark_mt_table_estimated_refresh_seconds", NEW) not in found
     assert ("spark_mt_table_allowed_lag_seconds", NEW) not in found
     assert ("spark_mt_table_freshness_met", NEW) not in found
     assert ("spark_mt_table_freshness_met", SCORES) not in found

@@ -177,6 +177,11 @@ _GAUGES: tuple[tuple[str, str, Callable[[TableView], float | None]], ...] = (
         "When missing changes were looked for.",
         lambda v: _seconds(v.lag_measured_at_ms),
     ),
+    (
+        "estimated_refresh_seconds",
+        "How long the last refresh by the strategy in use took.",
+        lambda v: v.estimated_refresh_seconds,
+    ),
     ("freshness_met", "1 if the lag is allowed, 0 if it is late; none if unknown.", _met),
     ("consecutive_failures", "How often in a row it failed.", lambda v: v.failures),
     (
