@@ -1,13 +1,10 @@
-"""Drivers that are killed, and a metastore that is lost and returns, in a statement."""
+"""Drivers that are killed in a statement; the next one completes what they left."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from tests.faults.boundaries import AFTER, BEFORE, watched
+from tests.faults.boundaries import AFTER, watched
 from tests.faults.plans import PLANS
 from tests.faults.scene import Scene
 from tests.lake.driver import running_driver
@@ -31,11 +28,6 @@ class Studied:
         """The moment after the commit of the rows: what follows it must be made up for."""
         return next(m for m in self.moments if m.side == AFTER and m.step == "Fill")
 
-    def around_commit(self):
-        """The moments before the commit, and before the side effect after it."""
-        begin, end = replace(self.commit, side=BEFORE), self.moments.index(self.commit)
-        return begin, next(m for m in self.moments[end:] if m.side == BEFORE)
-
 
 @pytest.fixture
 def studied(session, metastore):
@@ -52,37 +44,3 @@ def test_a_driver_is_killed(studied, plan, metastore, tmp_path, chance, kills):
             assert driver.dies_in(schema, case.statement, moment)
         kills[f"driver in {plan}", str(moment)] += 1
         case.scene.settle(schema, case.leads, f"{plan}: killed {moment}")
-
-
-@pytest.mark.parametrize("plan", ["create", "refresh"])
-def test_the_metastore_is_lost(studied, plan, session, metastore, kills):
-    """What fails names the reason, and the same session continues afterwards."""
-    case = studied(plan)
-    failed = 0
-    for moment in case.around_commit():
-        schema = case.scene.set()
-        error = lose(metastore, session, case.statement, moment)
-        kills[f"metastore in {plan}", str(moment)] += 1
-        if error is not None:
-            failed += 1
-            assert isinstance(error, MaterializedTableError), f"{moment}: {error!r}"
-            assert "thrift" in str(error).lower(), f"{moment}: {error}"
-        case.scene.settle(schema, case.leads, f"{plan}: lost {moment}")
-    assert failed > 0
-
-
-def lose(metastore, session, statement, moment):
-    """Kill the metastore at a moment of a statement, and start it again after the statement."""
-
-    def reached(boundary):
-        if boundary == moment:
-            metastore.kill()
-
-    error = None
-    try:
-        with watched(session, reached) as tables:
-            tables.execute(statement)
-    except Exception as raised:  # noqa: BLE001 - the test looks at its kind and its text
-        error = raised
-    metastore.start()
-    return error

@@ -1,23 +1,18 @@
-"""Two drivers change and refresh one table at the same time, with and without its metastore."""
+"""Two drivers change and refresh one table at the same time."""
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import ChangeFailedError, RefreshFailedError
 from tests.behaviour.suite import SUMS
 from tests.faults.checks import assert_nothing_is_left, rows_now
 from tests.faults.test_storm import CHANGES, EXPECTED, assert_whole, settle
 from tests.lake.driver import outcome_of, running_driver
 
 STATEMENTS = 6
-AWAY_S = 5.0
-LOST = frozenset({ChangeFailedError.condition, RefreshFailedError.condition})
-"""What statements answer while there is no metastore."""
 
 
 @pytest.fixture
@@ -68,23 +63,4 @@ def test_two_drivers_change_one_table(tables, other, schema, chance):
     assert {each for of_one in said for each in of_one} <= {"", *EXPECTED}, said
     assert all("" in of_one for of_one in said), said
     assert reads > 1
-    settle(tables)
-
-
-def test_the_metastore_is_away_meanwhile(tables, other, schema, metastore, chance):
-    was_away = False
-
-    def metastore_goes_away():
-        nonlocal was_away
-        if not was_away:
-            time.sleep(AWAY_S)
-            metastore.kill()
-            time.sleep(AWAY_S)
-            metastore.start()
-            was_away = True
-        time.sleep(0.1)
-
-    said = both(tables, other, schema, chance, metastore_goes_away)
-    assert {each for of_one in said for each in of_one} <= {"", *EXPECTED, *LOST}, said
-    assert all("" in of_one for of_one in said), said
     settle(tables)
