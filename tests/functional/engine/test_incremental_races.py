@@ -92,7 +92,10 @@ def test_copies_that_others_write_between_the_scan_and_the_write(tables, monkeyp
 
 
 @pytest.mark.usefixtures("without_others")
-@pytest.mark.parametrize("end", ["DROP MATERIALIZED TABLE t", "release"])
+@pytest.mark.parametrize(
+    "end",
+    ["DROP MATERIALIZED TABLE t", pytest.param("release", marks=pytest.mark.conformance)],
+)
 def test_a_table_that_ends_while_its_partial_sums_are_stored(tables, monkeypatch, end):
     def ended() -> None:
         other = MaterializedTables(tables._spark)
@@ -143,7 +146,13 @@ OTHERS = {
     "name",
     [n if n == "made again" else pytest.param(n, marks=pytest.mark.conformance) for n in OTHERS],
 )
-@pytest.mark.parametrize("query", [ROWS, GROUPS], ids=["rows", "groups"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param(ROWS, id="rows"),
+        pytest.param(GROUPS, id="groups", marks=pytest.mark.conformance),
+    ],
+)
 def test_a_source_that_others_change_after_its_version_was_read(tables, monkeypatch, query, name):
     create(tables, query)
     tables.sql("UPDATE f SET v = v + 1 WHERE id < 5")
