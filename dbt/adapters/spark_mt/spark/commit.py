@@ -162,7 +162,7 @@ class WriteErrors:
 
     def _explained(self, step: Writing, failure: SparkFailure) -> Exception:
         table = step.definition.name
-        if self._has_conflict(step):
+        if self.has_conflict(step):
             return CommitConflictError(table=table)
         if failure.is_schema_mismatch:
             return RefreshSchemaError(violations=[failure.message], table=table)
@@ -181,7 +181,7 @@ class WriteErrors:
             query = violations_query(attempt.content, step.definition.resolved)
             raise_if_violated(session, step.definition.name, query)
 
-    def _has_conflict(self, step: Writing) -> bool:
+    def has_conflict(self, step: Writing) -> bool:
         """Whether a commit of ours or a DROP came first; Spark may fail on it before any fence.
 
         An appended column, for one, makes the statement one column short.

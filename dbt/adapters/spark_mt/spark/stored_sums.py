@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
     encode_commit,
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.table_format import TableColumns
+from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
 from dbt.adapters.spark_mt.spark.catalog import NoTable
@@ -190,7 +190,12 @@ class SumsTables:
             write = partial(self._tables.apply_changes, spark, table, added, removed)
         else:
             write = partial(self._tables.append, spark, table.name, added)
-        self._commit(spark, step, stored.seq + 1, write)
+        try:
+            self._commit(spark, step, stored.seq + 1, write)
+        except RowsNotThereError as error:
+            if self._newest(table.name)[1] == stored.version:
+                raise
+            raise CommitConflictError(table=step.definition.name) from error
 
     def move(self, session: PrivateSession, step: ApplyChanges) -> None:
         """Let the sums of a table, if it has any, reflect sources whose rows did not change."""

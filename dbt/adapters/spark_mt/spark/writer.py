@@ -203,6 +203,9 @@ class ContentWriter:
                 write = self._writing(session, step.definition, change)
                 return self._commit(session, name, metadata, write)
             except (ChangeNotSupported, RowsNotThereError) as error:
+                # Rows that another refresh has replaced are not a change that cannot be applied.
+                if isinstance(error, RowsNotThereError) and self._errors.has_conflict(step):
+                    raise CommitConflictError(table=name) from error
                 raise RefreshFailedError(table=name, problem=str(error)) from error
 
     def _check(self, session: PrivateSession, step: ApplyChanges, change: TableChange) -> None:
