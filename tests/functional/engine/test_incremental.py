@@ -209,6 +209,7 @@ def test_zeros_keep_their_sign(tables, query):
         assert rows(tables, with_signs.format("t")) == rows(tables, with_signs.format(f"({query})"))
 
 
+@pytest.mark.conformance
 def test_columns_that_get_another_place_in_the_files_change_all_rows(tables):
     """Delta commits that without an action on a file, and its change data feed has no rows."""
     properties = "'delta.columnMapping.mode' = 'name', 'delta.enableChangeDataFeed' = 'true'"
@@ -228,6 +229,7 @@ def test_columns_that_get_another_place_in_the_files_change_all_rows(tables):
     assert rows(tables, "SELECT DISTINCT v FROM t") == [(7,)]
 
 
+@pytest.mark.conformance
 def test_a_source_with_a_column_of_fixed_length_is_followed_by_its_versions(tables):
     """Spark reads it with an operator that pads the texts."""
     tables.sql("CREATE TABLE c (id INT, `_` CHAR(3)) USING delta")
@@ -239,6 +241,7 @@ def test_a_source_with_a_column_of_fixed_length_is_followed_by_its_versions(tabl
     refreshed(tables, "DELETE FROM c WHERE `_` = 'b'", "UPDATE c SET `_` = 'x' WHERE id = 4")
 
 
+@pytest.mark.conformance
 def test_a_column_that_hides_the_metadata_of_files(tables):
     row = "named_struct('file_name', CONCAT('n', id)) AS _metadata"
     tables.sql(f"CREATE TABLE m USING delta AS SELECT id, id % 3 AS k, {row} FROM range(60)")
@@ -322,6 +325,7 @@ def test_first_rows_follow_the_sources_until_rows_that_are_not_stored_may_follow
     assert "rows left the first ones" in reasons(tables)
 
 
+@pytest.mark.conformance
 def test_a_constraint_is_that_of_all_rows(tables):
     tables.sql("DELETE FROM f WHERE id < 20")
     create(tables, "SELECT id, v FROM f", columns="(PRIMARY KEY (id) NOT ENFORCED)")
