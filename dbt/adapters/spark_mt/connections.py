@@ -14,6 +14,7 @@ from dbt.adapters.contracts.connection import (
     Connection,
     ConnectionState,
     Credentials,
+    LazyHandle,
 )
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt.adapters.sql.connections import SQLConnectionManager
@@ -26,12 +27,22 @@ from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.target import SparkTarget, automatic_target, server_url
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.handle import Cursor, SparkHandle, logger, one_line, translated
+from dbt.adapters.spark_mt.handle import (
+    Cursor,
+    SparkHandle,
+    cancel_all,
+    cancelled_error,
+    logger,
+    one_line,
+    translated,
+)
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping
+    from multiprocessing.context import SpawnContext
 
+    from dbt.adapters.contracts.connection import AdapterRequiredConfig
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Pairs
@@ -147,6 +158,36 @@ class SparkMTConnectionManager(SQLConnectionManager):
 
     TYPE = "spark_mt"
 
+    def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
+        super().__init__(profile, mp_context)
+        self._cancelling: Hashable | None = None
+        """The thread that cancelled all others."""
+
+    def set_connection_name(self, name: str | None = None) -> Connection:
+        """Name this thread's connection, for what it does next.
+
+        Raises:
+            DbtRuntimeError: Another thread has cancelled this one.
+        """
+        if self._is_cancelled():
+            raise cancelled_error()
+        connection = super().set_connection_name(name)
+        if connection.state != ConnectionState.OPEN:
+            connection.handle = LazyHandle(self._open_unless_cancelled)
+        return connection
+
+    def _open_unless_cancelled(self, connection: Connection) -> Connection:
+        opened = self.open(connection)
+        # `cancel_open` sets its mark before it looks which connections are open. So it sees this
+        # one, or this thread sees the mark.
+        if self._is_cancelled():
+            self.close(opened)
+            raise cancelled_error()
+        return opened
+
+    def _is_cancelled(self) -> bool:
+        return self._cancelling not in {None, self.get_thread_identifier()}
+
     @classmethod
     def open(cls, connection: Connection) -> Connection:
         """Open the connection's session, and start Spark when this is the first one.
@@ -170,9 +211,25 @@ class SparkMTConnectionManager(SQLConnectionManager):
         return connection
 
     def cancel(self, connection: Connection) -> None:
-        """Stop what the connection runs, and wait until it has stopped."""
+        """Stop what an open connection runs, and wait until it has stopped."""
         logger.debug(f"Cancelling connection '{connection.name}'")
-        connection.handle.cancel()
+        cancel_all([connection.handle])
+
+    def cancel_open(self) -> list[str]:
+        """Stop what all other threads run, and let none of them begin a statement.
+
+        dbt's own method opens a connection that is not open yet, and a thread that opens it at the
+        same moment then runs its statement to the end on a session that was not cancelled.
+
+        Returns:
+            The names of the connections.
+        """
+        mine = self.get_if_exists()
+        self._cancelling = self.get_thread_identifier()
+        with self.lock:
+            others = [each for each in self.thread_connections.values() if each is not mine]
+        cancel_all([each.handle for each in others if each.state == ConnectionState.OPEN])
+        return [each.name for each in others if each.name is not None]
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:

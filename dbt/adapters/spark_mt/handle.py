@@ -40,7 +40,6 @@ logger = AdapterLogger("SparkMT")
 Row = tuple[Any, ...]
 Description = list[tuple[str, str, None, None, None, None, bool]]
 _INTERRUPT_EVERY_S = 0.2
-_INTERRUPT_FOR_S = 30.0
 
 
 class SparkDatabaseError(DbtDatabaseError):
@@ -57,6 +56,11 @@ def one_line(failure: SparkFailure) -> str:
     where = f" (line {place[0]}, column {place[1]})" if place else ""
     state = f" SQLSTATE: {failure.sql_state}" if failure.sql_state else ""
     return f"[{failure.condition}] {failure.message}{where}{state}"
+
+
+def cancelled_error() -> DbtRuntimeError:
+    """The error of a statement, or of a connection, that came after dbt had cancelled it."""
+    return DbtRuntimeError("[OPERATION_CANCELED] dbt cancelled this connection.")
 
 
 @contextmanager
@@ -165,28 +169,35 @@ class SparkHandle:
         Raises:
             DbtRuntimeError: The connection was cancelled before.
         """
-        if self._cancelled:
-            raise DbtRuntimeError("[OPERATION_CANCELED] dbt cancelled this connection.")  # noqa: EM101, TRY003 - dbt's error class takes a text
         self._idle.clear()
         try:
+            # After the mark, so that `cancel_all` sees either the mark or a refused statement.
+            if self._cancelled:
+                raise cancelled_error()
             with short_statements(self.spark) if with_metadata else nullcontext():
                 yield
         finally:
             self._idle.set()
 
-    def cancel(self) -> None:
-        """Interrupt what runs until it has stopped; nothing runs on this connection after it.
-
-        One interrupt is not enough: it hits the jobs of that moment, and a statement may be between
-        two jobs.
-        """
+    def refuse(self) -> None:
+        """Let nothing start on this connection from now on; what runs is not interrupted."""
         self._cancelled = True
-        deadline = time.monotonic() + _INTERRUPT_FOR_S
-        while not self._idle.is_set() and time.monotonic() < deadline:
+
+    def interrupt(self) -> None:
+        """Interrupt what Spark runs for this connection at this moment.
+
+        Raises:
+            Exception: The interrupt failed for a reason that lies in this process.
+        """
+        try:
             self.spark.interruptAll()
             if self._tables is not None:
                 self._tables.cancel()
-            self._idle.wait(_INTERRUPT_EVERY_S)
+        except Exception as error:
+            # The statement may have ended, and its session with it, between look and interrupt.
+            if self.is_busy and not is_spark_error(error):
+                raise
+            logger.debug(f"An interrupt failed: {error}")
 
     def close(self) -> None:
         """Release the session."""
@@ -196,6 +207,21 @@ class SparkHandle:
 
     def rollback(self) -> None:
         """Nothing: Spark has no transactions over statements."""
+
+
+def cancel_all(handles: Sequence[SparkHandle]) -> None:
+    """Interrupt what connections run, until nothing runs; nothing starts on them after it.
+
+    One interrupt is not enough: it hits the jobs of that moment, and a statement may be between two
+    jobs. There is no deadline: dbt waits for its threads in any case, so an end here would only
+    leave a statement to run to its own end.
+    """
+    for handle in handles:
+        handle.refuse()
+    while running := [handle for handle in handles if handle.is_busy]:
+        for handle in running:
+            handle.interrupt()
+        time.sleep(_INTERRUPT_EVERY_S)
 
 
 class Cursor:

@@ -136,7 +136,7 @@ class TestCursor:
         before = monotonic()
         while not handles[0].is_busy and monotonic() - before < 60:
             started.wait(0)
-        handles[0].cancel()
+        project.adapter.connections.cancel_open()
         thread.join(60)
         assert not thread.is_alive()
         assert len(failed) == 1

@@ -107,9 +107,20 @@ class PrivateSessions:
             _close(session)
 
     def interrupt(self) -> None:
-        """Cancel whatever the open sessions run."""
+        """Cancel whatever the open sessions run.
+
+        Raises:
+            Exception: A session that is still open could not be interrupted.
+        """
         for session in tuple(self._open):
+            self._interrupt(session)
+
+    def _interrupt(self, session: SparkSession) -> None:
+        try:
             session.interruptAll()
+        except Exception:
+            if session in self._open:
+                raise
 
 
 class PrivateSession:
