@@ -33,11 +33,8 @@ class Raced:
         return self._is_made
 
     @contextmanager
-    def open(self) -> Iterator[Raced]:
+    def reused(self, _confs: Any) -> Iterator[Raced]:
         yield self
-
-    def configure(self, _confs: Any) -> None:
-        """Take any confs."""
 
     def sql(self, statement: str) -> None:
         if statement.startswith("CREATE TABLE"):

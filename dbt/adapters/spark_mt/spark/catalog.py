@@ -129,6 +129,9 @@ class TableDetails:
         except Exception as error:
             if not is_spark_error(error):
                 raise
+            # Where nothing has the name, its reasons cost twenty times as much as this check.
+            if not self._spark.catalog.tableExists(name.sql):
+                return NoTable()
             return self._why_not(name, error)
         facts = _detailed(rows)
         if facts.get("Type") == "VIEW":

@@ -37,7 +37,14 @@ def context_of(spark: SparkSession) -> QueryContext:
 
 
 _ENTERED: WeakKeyDictionary[SparkSession, QueryContext] = WeakKeyDictionary()
-"""The contexts of private sessions: to read the confs of one takes 185 calls of the JVM."""
+"""The contexts of private sessions."""
+_SET: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
+"""The confs that private classic sessions began with; to read those of one takes 185 calls of the
+JVM."""
+_INITIAL: dict[str, Mapping[str, str]] = {}
+"""The confs of every new session of an application, by its id."""
+_MODIFIABLE: set[str] = set()
+"""Confs that are known to be no static ones."""
 
 
 def enter_context(spark: SparkSession, context: QueryContext) -> None:
@@ -53,7 +60,8 @@ def enter_context(spark: SparkSession, context: QueryContext) -> None:
         return
     _ENTERED.pop(spark, None)
     wanted = dict(context.confs)
-    now = dict(spark.conf.getAll)
+    known = _SET.pop(spark, None)
+    now = dict(spark.conf.getAll if known is None else known)
     for key in now:
         if key.startswith(LEGACY_PREFIX) and key not in wanted:
             spark.conf.unset(key)
@@ -91,6 +99,7 @@ class PrivateSessions:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._open: set[SparkSession] = set()
+        self._idle: dict[tuple[tuple[str, str], ...], list[SparkSession]] = {}
 
     @contextmanager
     def open(self, context: QueryContext | None = None) -> Iterator[PrivateSession]:
@@ -105,6 +114,30 @@ class PrivateSessions:
         finally:
             self._open.discard(session)
             _close(session)
+
+    @contextmanager
+    def reused(self, confs: Mapping[str, str]) -> Iterator[SparkSession]:
+        """Open a session with confs of its own, without a context; a classic one is used again.
+
+        It keeps the user's settings of the moment at which it was made. So it is for statements
+        whose result does not depend on them.
+        """
+        if is_connect(self._spark):
+            with self.open() as session:
+                session.configure(confs)
+                yield session.spark
+            return
+        idle = self._idle.setdefault(tuple(confs.items()), [])
+        try:
+            spark = idle.pop()  # not after a check: another thread may take it in between
+        except IndexError:
+            spark = lasting_session(self._spark, confs)
+        self._open.add(spark)
+        try:
+            yield spark
+        finally:
+            self._open.discard(spark)
+            idle.append(spark)
 
     def interrupt(self) -> None:
         """Cancel whatever the open sessions run.
@@ -155,10 +188,25 @@ def lasting_session(spark: SparkSession, confs: Mapping[str, str]) -> SparkSessi
 
 
 def _make_private(session: SparkSession, spark: SparkSession) -> None:
-    _copy_confs(spark, session)
-    ours = _OURS if is_connect(session) else {**_OURS, **_OURS_IN_A_DRIVER}
-    for key, value in ours.items():
-        session.conf.set(key, value)
+    """Give a new session the user's settings and ours; a cloned one has the former already."""
+    if is_connect(session):
+        for key, value in _OURS.items():
+            session.conf.set(key, value)
+        return
+    initial = _initial(session)
+    wanted = {**_copied(spark), **_OURS, **_OURS_IN_A_DRIVER}
+    for key, value in wanted.items():
+        if initial.get(key) != value:
+            session.conf.set(key, value)
+    _SET[session] = {**initial, **wanted}
+
+
+def _initial(session: SparkSession) -> Mapping[str, str]:
+    """Return the confs of a session that is new."""
+    application = session.sparkContext.applicationId
+    if application not in _INITIAL:
+        _INITIAL[application] = dict(session.conf.getAll)
+    return _INITIAL[application]
 
 
 def is_connect(spark: SparkSession) -> bool:
@@ -208,10 +256,15 @@ def set_for_now(spark: SparkSession, confs: Mapping[str, str]) -> Iterator[None]
                 spark.conf.set(key, earlier)
 
 
-def _copy_confs(source: SparkSession, target: SparkSession) -> None:
-    if is_connect(source):
-        return
-    for key, value in source.sql("SET").collect():
-        copied = key.startswith(_COPIED) and not key.startswith(_NEVER_COPIED)
-        if key == SINGLE_DRIVER or (copied and target.conf.isModifiable(key)):
-            target.conf.set(key, value)
+def _copied(spark: SparkSession) -> dict[str, str]:
+    """Return the confs of a user's classic session that its private sessions have too."""
+    rows = spark.sql("SET").collect()
+    return {key: value for key, value in rows if key == SINGLE_DRIVER or _is_copied(spark, key)}
+
+
+def _is_copied(spark: SparkSession, key: str) -> bool:
+    if not key.startswith(_COPIED) or key.startswith(_NEVER_COPIED):
+        return False
+    if key not in _MODIFIABLE and spark.conf.isModifiable(key):
+        _MODIFIABLE.add(key)
+    return key in _MODIFIABLE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from dbt.adapters.spark_mt.spark.errors import (
 from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import Row, SparkSession
 
@@ -256,12 +255,6 @@ class SystemTable:
                     raise
         return self._spark.sql(statement).collect()
 
-    @contextmanager
-    def _cheap_session(self) -> Iterator[SparkSession]:
-        with self._sessions.open() as session:
-            session.configure(_CHEAP)
-            yield session.spark
-
     def _insert(
         self,
         catalog: str,
@@ -274,7 +267,7 @@ class SystemTable:
         values = ", ".join(f"({', '.join(_literal(row.get(c)) for c in columns)})" for row in rows)
         names = ", ".join(map(quote, columns))
         statement = f"INSERT INTO {self._layout.name(catalog)} ({names}) VALUES {values}"
-        with self._cheap_session() as spark:
+        with self._sessions.reused(_CHEAP) as spark:
             insert = partial(spark.sql, statement)
             commit = partial(self._tables.commit, spark, "", number, insert, fence)
             return self._attempt(spark, catalog, commit)
@@ -348,7 +341,7 @@ class SystemTable:
         """Delete superseded rows and merge files; another process may do the same meanwhile."""
         name = self._layout.name(catalog)
         try:
-            with self._cheap_session() as spark:
+            with self._sessions.reused(_CHEAP) as spark:
                 spark.sql(self._layout.superseded(name, now_ms))
                 self._tables.compact(spark, self._layout.table_name(catalog))
                 # By version for statements, whose processes end before the fourth compaction. By

@@ -378,6 +378,17 @@ class DriverLog(DeltaLog):
             yield commit
             version -= 1
 
+    def _description(self, location: str, first: int, last: int) -> dict[str, Any]:
+        """As in `DeltaLog`; a few commits are read without a job, the newest first."""
+        if last - first >= _AT_ONCE:
+            return super()._description(location, first, last)
+        for version in range(last, first - 1, -1):
+            text = self._files.read_if_there(commit_file(location, version)) or ""
+            for line in text.split("\n"):  # comments may hold U+2028
+                if line.startswith(METADATA):
+                    return dict(json.loads(line)["metaData"])
+        return {}
+
     def _holds(self, location: str, first: int, last: int) -> bool:
         return self._has(location, first) and self._has(location, last)
 

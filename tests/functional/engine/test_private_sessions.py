@@ -1,0 +1,56 @@
+"""Private sessions have the user's settings of now, and in a query's context only the query's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions, context_of, enter_context
+
+_SETTING, _SEMANTIC = "spark.sql.shuffle.partitions", "spark.sql.session.timeZone"
+
+
+@pytest.fixture
+def user(session):
+    return session.newSession()
+
+
+def test_a_setting_of_the_user_is_that_of_now(user):
+    sessions = PrivateSessions(user)
+    for number in ("7", "9"):
+        user.conf.set(_SETTING, number)
+        with sessions.open() as private:
+            assert private.spark.conf.get(_SETTING) == number
+
+
+def test_a_query_has_the_confs_that_it_was_created_with(user):
+    user.conf.set(_SEMANTIC, "Asia/Tokyo")
+    created = context_of(user)
+    user.conf.set(_SEMANTIC, "UTC")
+    user.conf.set("spark.sql.legacy.timeParserPolicy", "LEGACY")
+    with PrivateSessions(user).open(created) as private:
+        assert private.spark.conf.get(_SEMANTIC) == "Asia/Tokyo"
+        assert private.spark.conf.get("spark.sql.legacy.timeParserPolicy") != "LEGACY"
+        assert context_of(private.spark) == created
+
+
+def test_a_session_enters_one_context_after_the_other(user):
+    first = context_of(user)
+    second = replace(
+        first, confs=(*(p for p in first.confs if p[0] != _SEMANTIC), (_SEMANTIC, "Asia/Tokyo"))
+    )
+    with PrivateSessions(user).open(first) as private:
+        for context in (second, first, second):
+            enter_context(private.spark, context)
+            assert dict(context_of(private.spark).confs) == dict(context.confs)
+
+
+def test_a_session_that_is_reused_is_lent_to_one_at_a_time(user):
+    sessions, confs = PrivateSessions(user), {_SETTING: "1"}
+    with sessions.reused(confs) as first, sessions.reused(confs) as second:
+        assert first is not second
+        assert first.conf.get(_SETTING) == "1"
+    with sessions.reused(confs) as third, sessions.reused({_SETTING: "3"}) as other:
+        assert third in (first, second)
+        assert other.conf.get(_SETTING) == "3"
