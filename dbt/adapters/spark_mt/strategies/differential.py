@@ -67,6 +67,9 @@ _MARGIN = 1.25
 """How many times as long as the other strategy one may take that the last refresh used."""
 _TRIALS = 2
 """After how many refreshes in a row their duration counts: the first one may build sums."""
+_LONGEST_TRIAL = 3
+"""How many times as long as a recompute the first refresh in a row may take to be followed by a
+second: to build sums as well takes no longer than that."""
 _CLEARLY = 2
 """How many times as fast refreshes by changes must be for a recompute not to be measured again."""
 _NOT_COMPUTED = frozenset(
@@ -242,14 +245,14 @@ def slower(costs: Mapping[str, Cost]) -> Reason | None:
     if other.seconds is not None and other.seconds < SHORTEST_RECOMPUTE_S:
         text = f"the last recompute took {other.seconds:.1f} seconds, planning changes takes longer"
         return Reason("SHORT_RECOMPUTE", "", text)
-    is_known = own.ago <= REMEMBERED and not 0 < own.repeated < _TRIALS
-    if own.seconds is None or other.seconds is None or not is_known:
+    if own.seconds is None or other.seconds is None or own.ago > REMEMBERED:
         return None
-    if other.ago > REMEMBERED and own.seconds * _CLEARLY > other.seconds:
+    is_trial = own.seconds <= other.seconds * _LONGEST_TRIAL and 0 < own.repeated < _TRIALS
+    if other.ago > REMEMBERED and own.seconds * _CLEARLY > other.seconds and not is_trial:
         why = f"it was the first build, or more than {REMEMBERED} refreshes ago"
         text = f"the {other.seconds:.1f} seconds of the last recompute are measured again: {why}"
         return Reason("OLD_DURATION", "", text)
     most = other.seconds * (_MARGIN if own.repeated else 1 / _MARGIN)
     durations = f"{own.seconds:.1f} seconds, and the last recompute {other.seconds:.1f}"
     longer = Reason("CHANGES_TOOK_LONGER", "", f"the last refresh by changes took {durations}")
-    return longer if own.seconds > most else None
+    return longer if own.seconds > most and not is_trial else None
