@@ -6,7 +6,6 @@ byte for byte.
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -179,6 +178,10 @@ class SparkHandle:
         finally:
             self._idle.set()
 
+    def wait_until_idle(self, seconds: float) -> None:
+        """Wait until Spark no longer works for this connection, for so many seconds at most."""
+        self._idle.wait(seconds)
+
     def refuse(self) -> None:
         """Let nothing start on this connection from now on; what runs is not interrupted."""
         self._cancelled = True
@@ -221,7 +224,7 @@ def cancel_all(handles: Sequence[SparkHandle]) -> None:
     while running := [handle for handle in handles if handle.is_busy]:
         for handle in running:
             handle.interrupt()
-        time.sleep(_INTERRUPT_EVERY_S)
+        running[0].wait_until_idle(_INTERRUPT_EVERY_S)
 
 
 class Cursor:

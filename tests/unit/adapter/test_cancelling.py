@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dbt.adapters.spark_mt import connections
+from dbt.adapters.spark_mt import connections, handle
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.handle import SparkHandle
 
@@ -60,6 +60,7 @@ def _in_thread(manager, name):
 
 def test_a_statement_that_runs_is_interrupted(manager, monkeypatch):
     spark = _Spark()
+    monkeypatch.setattr(handle, "_INTERRUPT_EVERY_S", _WAIT_S)
     monkeypatch.setattr(connections, "_open_handle", lambda _: SparkHandle(spark))
     thread, raised = _in_thread(manager, "model")
     assert spark.started.wait(_WAIT_S)
@@ -117,6 +118,7 @@ def test_an_interrupt_that_fails_once_is_sent_again(manager, monkeypatch):
     from pyspark.errors import PySparkException
 
     spark = _Spark(failing=PySparkException("session is closed"))
+    monkeypatch.setattr(handle, "_INTERRUPT_EVERY_S", 2)
     monkeypatch.setattr(connections, "_open_handle", lambda _: SparkHandle(spark))
     thread, _ = _in_thread(manager, "model")
     assert spark.started.wait(_WAIT_S)

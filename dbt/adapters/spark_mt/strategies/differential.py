@@ -247,8 +247,8 @@ def slower(costs: Mapping[str, Cost]) -> Reason | None:
         return Reason("SHORT_RECOMPUTE", "", text)
     if own.seconds is None or other.seconds is None or own.ago > REMEMBERED:
         return None
-    is_trial = own.seconds <= other.seconds * _LONGEST_TRIAL and 0 < own.repeated < _TRIALS
-    if other.ago > REMEMBERED and own.seconds * _CLEARLY > other.seconds and not is_trial:
+    is_trial = 0 < own.repeated < _TRIALS and own.seconds <= other.seconds * _LONGEST_TRIAL
+    if not is_trial and other.ago > REMEMBERED and own.seconds * _CLEARLY > other.seconds:
         why = f"it was the first build, or more than {REMEMBERED} refreshes ago"
         text = f"the {other.seconds:.1f} seconds of the last recompute are measured again: {why}"
         return Reason("OLD_DURATION", "", text)
