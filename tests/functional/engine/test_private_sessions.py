@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions, context_of, enter_context
 
+_CASE = "spark.sql.caseSensitive"
 _SETTING, _SEMANTIC = "spark.sql.shuffle.partitions", "spark.sql.session.timeZone"
 
 
@@ -37,13 +38,14 @@ def test_a_query_has_the_confs_that_it_was_created_with(user):
 
 def test_a_session_enters_one_context_after_the_other(user):
     first = context_of(user)
-    second = replace(
-        first, confs=(*(p for p in first.confs if p[0] != _SEMANTIC), (_SEMANTIC, "Asia/Tokyo"))
-    )
+    others = tuple(pair for pair in first.confs if pair[0] != _CASE)
+    case = dict(first.confs).get(_CASE, user.conf.get(_CASE))
+    second = replace(first, confs=(*others, (_CASE, "false" if case == "true" else "true")))
     with PrivateSessions(user).open(first) as private:
         for context in (second, first, second):
             enter_context(private.spark, context)
-            assert dict(context_of(private.spark).confs) == dict(context.confs)
+            wanted = dict(context.confs).get(_CASE, case)
+            assert private.spark.conf.get(_CASE) == wanted
 
 
 def test_a_session_that_is_reused_is_lent_to_one_at_a_time(user):
@@ -54,3 +56,5 @@ def test_a_session_that_is_reused_is_lent_to_one_at_a_time(user):
     with sessions.reused(confs) as third, sessions.reused({_SETTING: "3"}) as other:
         assert third in (first, second)
         assert other.conf.get(_SETTING) == "3"
+    with sessions.reused(confs) as fourth, sessions.reused(confs) as fifth:
+        assert fourth is not fifth
