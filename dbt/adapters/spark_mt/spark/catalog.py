@@ -123,6 +123,13 @@ class TableDetails:
         return self._tables.partition_columns(self._spark, name)
 
     def _ask(self, name: TableName) -> TableDetail | NoTable:
+        found = self._asked(name)
+        if isinstance(found, NoTable) and found.kind == _FILES_GONE:
+            # Another session may create the table between two of the questions.
+            found = self._asked(name)
+        return found
+
+    def _asked(self, name: TableName) -> TableDetail | NoTable:
         try:
             with unlogged():
                 rows = self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
