@@ -6,7 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.private_session import PrivateSessions, context_of, enter_context
+from dbt.adapters.spark_mt.spark.private_session import (
+    PrivateSessions,
+    confs_of,
+    context_of,
+    enter_context,
+)
 
 _CASE = "spark.sql.caseSensitive"
 _SETTING, _SEMANTIC = "spark.sql.shuffle.partitions", "spark.sql.session.timeZone"
@@ -58,3 +63,15 @@ def test_a_session_that_is_reused_is_lent_to_one_at_a_time(user):
         assert other.conf.get(_SETTING) == "3"
     with sessions.reused(confs) as fourth, sessions.reused(confs) as fifth:
         assert fourth is not fifth
+
+
+def test_confs_are_those_that_spark_has(user):
+    odd = {
+        "spark.sql.materialized-test.text": "a,b=c (d) -> é\n'e'",
+        "spark.sql.materialized-test.empty": "",
+        "spark.materialized-test.password": "kept",
+    }
+    for key, value in odd.items():
+        user.conf.set(key, value)
+    assert confs_of(user, lambda key: key in odd) == odd
+    assert confs_of(user, lambda _: True) == dict(user.conf.getAll)

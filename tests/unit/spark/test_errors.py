@@ -180,7 +180,7 @@ def test_predicates_go_by_condition(condition: str, predicate: str | None) -> No
     failure = failure_of(error)
     predicates = [n for n in dir(failure) if n.startswith("is_") and getattr(failure, n)]
     assert predicates == ([predicate] if predicate else [])
-    assert failure.parameters == (("a", "1"), ("b", "2"))
+    assert failure.parameters == {"a": "1", "b": "2"}
 
 
 def test_a_message_is_one_line_without_plan_and_stack() -> None:

@@ -232,7 +232,7 @@ class _Assembly:
             self._catalog,
             self._owner,
             self._identity.address,
-            tuple(sorted(self._own.set_confs(PREFIX))),
+            tuple(sorted(self._own.set_confs(PREFIX).items())),
             self._policy.takeover,
             min(HEARTBEAT_MS, self._policy.takeover // _BEATS_PER_SILENCE),
         )

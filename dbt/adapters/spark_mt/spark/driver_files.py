@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_Stream: TypeAlias = Any
+"""A `java.io.InputStream`."""
 _GLOB = re.compile(r"([\\*?\[\]{}])")
+_PIECE_BYTES = 5_600
+"""The JVM sends answers of more than 8 kB in two parts, and the second one waits 40 ms: for Nagle's
+algorithm and a delayed acknowledgement. Bytes grow by a third on the way."""
 _MISSING = frozenset({"FILE_NOT_FOUND", "NoSuchFileException"})
 
 
@@ -50,9 +55,6 @@ class DriverFiles:
         self._conf: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
         # Looked up once: each part of a class's name is a question to the JVM.
         self._path: Any = jvm.org.apache.hadoop.fs.Path
-        self._text: Any = jvm.org.apache.commons.io.IOUtils.toString
-        self._lines: Any = jvm.java.io.BufferedReader
-        self._decoded: Any = jvm.java.io.InputStreamReader
         self._paths: Any = jvm.org.apache.hadoop.fs.FileUtil.stat2Paths
         self._shown: Any = jvm.scala.runtime.ScalaRunTime.stringOf
 
@@ -63,7 +65,7 @@ class DriverFiles:
             py4j.protocol.Py4JJavaError: There is none, or it cannot be read.
         """
         with self._opened(path) as stream:
-            return str(self._text(stream, "UTF-8"))
+            return _decoded(b"".join(_pieces(stream)))
 
     def read_if_there(self, path: str) -> str | None:
         """Return the text of a file, or None where there is none."""
@@ -74,8 +76,7 @@ class DriverFiles:
     def first_line(self, path: str) -> str | None:
         """Return the first line of a file without reading on, or None where there is none."""
         with _suppress_missing(), self._opened(path) as stream:
-            line = self._lines(self._decoded(stream, "UTF-8")).readLine()
-            return "" if line is None else str(line)
+            return _decoded(next(_lines(stream), b""))
         return None
 
     def first_line_where(self, path: str, holds: Callable[[str], bool]) -> str | None:
@@ -85,10 +86,7 @@ class DriverFiles:
             None where no line does, and where there is no file.
         """
         with _suppress_missing(), self._opened(path) as stream:
-            lines = self._lines(self._decoded(stream, "UTF-8"))
-            while (line := lines.readLine()) is not None:
-                if holds(str(line)):
-                    return str(line)
+            return next(filter(holds, map(_decoded, _lines(stream))), None)
         return None
 
     def is_file(self, path: str) -> bool:
@@ -132,7 +130,7 @@ class DriverFiles:
         return ""
 
     @contextmanager
-    def _opened(self, path: str) -> Iterator[Any]:
+    def _opened(self, path: str) -> Iterator[_Stream]:
         target = self._path(path)
         stream = target.getFileSystem(self._conf).open(target)
         try:
@@ -147,6 +145,28 @@ class DriverFiles:
             statuses = target.getFileSystem(self._conf).listStatus(target)
             return sorted(str(status.getPath().getName()) for status in statuses)
         return []
+
+
+def _pieces(stream: _Stream) -> Iterator[bytes]:
+    """Yield what a stream of the JVM holds, in answers that arrive at once."""
+    while piece := stream.readNBytes(_PIECE_BYTES):
+        yield piece
+        if len(piece) < _PIECE_BYTES:
+            return
+
+
+def _lines(stream: _Stream) -> Iterator[bytes]:
+    """Yield the lines of a stream of the JVM, without reading further than is asked for."""
+    rest = b""
+    for piece in _pieces(stream):
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode(errors="replace")
 
 
 def _suppress_missing() -> suppress_spark_errors:

@@ -30,6 +30,7 @@ from dbt.adapters.spark_mt.spark.leases import LAYOUT, SparkLeaseLog
 from dbt.adapters.spark_mt.spark.observer import SparkTableObserver
 from dbt.adapters.spark_mt.spark.private_session import (
     PrivateSessions,
+    confs_of,
     is_connect,
     lasting_session,
 )
@@ -141,7 +142,7 @@ class SparkEnvironment:
             streams=SparkStreamRunner(self.sessions, parts, now_ms) if parts else None,
         )
 
-    def set_confs(self, prefix: str) -> list[tuple[str, str]]:
+    def set_confs(self, prefix: str) -> dict[str, str]:
         """Return the confs of the session whose keys begin so."""
         return _set_confs(self._spark, prefix)
 
@@ -209,7 +210,7 @@ def _names(spark: SparkSession, files: DriverFiles | None) -> Callable[[str], li
 
 
 def _settings(spark: SparkSession) -> Settings:
-    return Settings.from_confs(dict(_set_confs(spark, PREFIX)))
+    return Settings.from_confs(_set_confs(spark, PREFIX))
 
 
 def _shown_confs(spark: SparkSession) -> dict[str, str]:
@@ -217,9 +218,8 @@ def _shown_confs(spark: SparkSession) -> dict[str, str]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _set_confs(spark: SparkSession, prefix: str) -> list[tuple[str, str]]:
-    rows = spark.sql("SET").collect()
-    return [(row["key"], row["value"]) for row in rows if row["key"].startswith(prefix)]
+def _set_confs(spark: SparkSession, prefix: str) -> dict[str, str]:
+    return confs_of(spark, lambda key: key.startswith(prefix))
 
 
 def _execution_context(log: SparkSystemLog, now_ms: Callable[[], int]) -> ExecutionContext:

@@ -122,19 +122,25 @@ class SparkFailure:
             errors without one the Java or Python class.
         sql_state: The SQLSTATE, empty where there is none.
         message: One line without the condition and without Java stacks.
-        parameters: The condition's parameters.
         offset: Where in the statement's text the wrong part starts, in characters from 0.
         line_and_column: The same as line and column, both from 1; syntax errors have only this.
         cause: What was raised.
+        described: What has the parameters of the condition; None where there are none.
     """
 
     condition: str
     sql_state: str
     message: str
-    parameters: tuple[tuple[str, str], ...] = ()
     offset: int | None = None
     line_and_column: tuple[int, int] | None = None
     cause: BaseException | None = None
+    described: _Foreign = None
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The condition's parameters; to read them takes two dozen calls of the JVM."""
+        found = None if self.described is None else _safely(self.described.getMessageParameters)
+        return {str(key): str(value) for key, value in dict(found or {}).items()}
 
     @property
     def main_condition(self) -> str:
@@ -203,7 +209,7 @@ class SparkFailure:
 
     def parameter(self, name: str) -> str:
         """Return the parameter `name` of the condition, empty where it has none."""
-        return dict(self.parameters).get(name, "")
+        return self.parameters.get(name, "")
 
 
 def failure_of(error: BaseException) -> SparkFailure:
@@ -264,10 +270,10 @@ def _of_pyspark(error: _Foreign) -> SparkFailure:
         condition,
         _safely(error.getSqlState) or "",
         _with_metastore(_one_line(text), getattr(error, "_origin", None)),
-        _pairs(_safely(error.getMessageParameters)),
         _offset(error),
         (int(position[1]), int(position[2]) + 1) if position else None,
-        error,
+        cause=error,
+        described=error,
     )
 
 
@@ -280,8 +286,7 @@ def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
         if condition:
             message = _with_metastore(_one_line(str(each.getMessage() or "")), each)
             state = _safely(each.getSqlState) or ""
-            parameters = _pairs(_safely(each.getMessageParameters))
-            best = SparkFailure(condition, state, message, parameters, cause=error)
+            best = SparkFailure(condition, state, message, cause=error, described=each)
     if best is not None:
         return best
     message = _with_metastore(_one_line(str(java.getMessage() or "")), java)
@@ -318,10 +323,6 @@ def _safely(call: _Foreign) -> _Foreign:
         if is_spark_error(error):
             return None
         raise
-
-
-def _pairs(parameters: _Foreign) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((str(k), str(v)) for k, v in dict(parameters or {}).items()))
 
 
 def _offset(error: _Foreign) -> int | None:
