@@ -105,8 +105,6 @@ _CONFS = EngineConfs(
         "spark.databricks.delta.write.",
     ),
     small_commits={
-        # System tables have no partitions, so VACUUM lists one directory.
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
         "spark.databricks.delta.history.metricsEnabled": "false",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.databricks.delta.stats.collect": "false",
