@@ -42,9 +42,9 @@ airflow: setup ## the DAGs of materialized tables in Airflow itself, in an envir
 	@tests/airflow/setup.sh
 	@.work/airflow/bin/python -m pytest -c tests/airflow/pytest.ini tests/airflow
 
-lake: setup ## tables on S3, on a standalone cluster and in a Hive Metastore, with workers and drivers killed; an S3 server in an environment of its own
+lake: setup ## tables on S3, on a standalone cluster and in a Hive Metastore, with workers and drivers killed; an S3 server in an environment of its own; LAKE_KILLS=…
 	@tests/lake/setup.sh
-	@tools/test.sh -- tests/lake/s3/ tests/lake/cluster/ tests/lake/catalogs/ tests/lake/metastore/
+	@tools/test.sh -- tests/lake/s3/ tests/lake/cluster/ tests/lake/catalogs/ tests/lake/metastore/ tests/lake/together/
 
 browser: setup ## the tests of the status page in a real Chromium, which is installed if need be
 	@tools/test.sh -- tests/functional/pages/

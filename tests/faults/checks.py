@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable
@@ -15,11 +15,23 @@ from tests.behaviour.spark import SparkTables
 from tests.functional.engine.oracle import MARK, fenced_commits
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.api import MaterializedTables
+
+    class Named(Protocol):
+        """An entry of a directory."""
+
+        @property
+        def name(self) -> str: ...
+
+    class Directory(Protocol):
+        """A directory, on whichever file system."""
+
+        def iterdir(self) -> Iterable[Named]: ...
+
 
 Rows = list[tuple[Any, ...]]
 NOT_FOUND = "MATERIALIZED_TABLE_NOT_FOUND"
@@ -90,7 +102,7 @@ def attempt(tables: MaterializedTables, statement: str) -> str:
     return ""
 
 
-def assert_nothing_is_left(tables: MaterializedTables, schema: str, directory: Path) -> None:
+def assert_nothing_is_left(tables: MaterializedTables, schema: str, directory: Directory) -> None:
     """Drop what there is and look for rows of the registry and files that stay."""
     assert attempt(tables, "DROP MATERIALIZED TABLE IF EXISTS t") == ""
     # A table of the same name that is not ours must not be taken for one of ours.

@@ -72,10 +72,15 @@ def chance(request: pytest.FixtureRequest) -> Random:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with Delta and an in-memory catalog, warm and with a registry."""
     with serving(tmp_path_factory.mktemp("server")) as server:
-        session = server.session()
-        for statement in _WARM_UP:
-            MaterializedTables(session).sql(statement)
+        warm_up(server)
         yield server
+
+
+def warm_up(server: Server) -> None:
+    """Let a server make its registry, and load the classes of Delta."""
+    session = server.session()
+    for statement in _WARM_UP:
+        MaterializedTables(session).sql(statement)
 
 
 @pytest.fixture

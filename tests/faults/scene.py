@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
 from dbt.adapters.spark_mt.api import MaterializedTables
@@ -21,12 +21,16 @@ from tests.faults.checks import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from tests.faults.checks import Rows, Seen
+    from tests.faults.checks import Directory, Rows, Seen
     from tests.faults.plans import Case
+
+    class Warehouse(Protocol):
+        """Has a directory for each schema."""
+
+        def __truediv__(self, name: str) -> Directory: ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Scene:
         case: The statement and the tables that it finds.
     """
 
-    def __init__(self, session: SparkSession, warehouse: Path, case: Case) -> None:
+    def __init__(self, session: SparkSession, warehouse: Warehouse, case: Case) -> None:
         self.session = session
         self.case = case
         self._warehouse = warehouse

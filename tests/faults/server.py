@@ -1,11 +1,12 @@
 """A Spark Connect server of its own process, which runs on after the clients that a test kills.
 
-`python -m tests.faults.server <directory> <port> <catalog>` serves until its standard input ends,
-so that it never runs longer than the test run that started it.
+`python -m tests.faults.server <directory> <port> <confs as JSON>` serves until its standard input
+ends, so that it never runs longer than the test run that started it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from dbt.adapters.spark_mt.spark.session import quiet_python_loggers
 from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -93,10 +94,16 @@ class Server:
 
 
 @contextmanager
-def serving(directory: Path) -> Iterator[Server]:
-    """Start a server with an in-memory catalog below `directory`, and end it afterwards."""
+def serving(directory: Path, confs: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Start a server, and end it afterwards.
+
+    Args:
+        directory: Where its log is, and its tables unless the confs say otherwise.
+        confs: More confs; without any, it has a catalog in memory.
+    """
     port = free_port()
-    command = [sys.executable, "-m", "tests.faults.server", str(directory), str(port)]
+    arguments = [str(directory), str(port), json.dumps(dict(confs or {}))]
+    command = [sys.executable, "-m", "tests.faults.server", *arguments]
     with (directory / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - our own command
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
@@ -112,17 +119,18 @@ def serving(directory: Path) -> Iterator[Server]:
         process.communicate()  # closes its standard input and waits
 
 
-def _serve(directory: Path, port: str) -> None:
+def _serve(directory: Path, port: str, confs: Mapping[str, str]) -> None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("dbt-spark-mt faults")
+    builder = SparkSession.builder.appName("dbt-spark-mt faults")
     own = {
+        "spark.master": "local[2]",
         "spark.connect.grpc.binding.port": port,
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
     }
-    for key, value in {**CONFS, **_SERVING, **own}.items():
+    for key, value in {**CONFS, **_SERVING, **own, **confs}.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sql("SHOW DATABASES").collect()
@@ -134,4 +142,4 @@ def _serve(directory: Path, port: str) -> None:
 
 
 if __name__ == "__main__":
-    _serve(Path(sys.argv[1]), sys.argv[2])
+    _serve(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _MODULE = Path(__file__).with_name("ivy.xml")
 _HOST = "127.0.0.1"
+_HADOOP = "spark.hadoop."
 _STARTS_WITHIN_S = 120
 _SERVICE = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 _SCHEMA_TOOL = "org.datanucleus.store.schema.SchemaTool"
@@ -38,12 +39,16 @@ class HiveMetastore:
     """A metastore that can be stopped and started again on the same port.
 
     Args:
-        folder: Where its configuration, its log and the warehouse are.
+        folder: Where its configuration and its log are, and the warehouse unless the confs of
+            Spark have another one.
+        database: Keeps its tables.
+        confs: Confs of Spark by which it finds the file system of the warehouse.
     """
 
-    def __init__(self, folder: Path, database: Database) -> None:
+    def __init__(self, folder: Path, database: Database, confs: Mapping[str, str]) -> None:
         self._folder = folder
         self._database = database
+        self._confs = confs
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.warehouse = folder / "warehouse"
@@ -55,8 +60,9 @@ class HiveMetastore:
     def confs(self) -> dict[str, str]:
         """The confs of a Spark whose catalog it is."""
         return {
-            "spark.hadoop.hive.metastore.uris": f"thrift://{_HOST}:{self._port}",
             "spark.sql.warehouse.dir": str(self.warehouse),
+            **self._confs,
+            "spark.hadoop.hive.metastore.uris": f"thrift://{_HOST}:{self._port}",
         }
 
     def start(self) -> None:
@@ -84,11 +90,17 @@ class HiveMetastore:
             self._process.wait()
 
     def _settings(self) -> dict[str, str]:
+        of_files = {
+            key.removeprefix(_HADOOP): value
+            for key, value in self._confs.items()
+            if key.startswith(_HADOOP)
+        }
         return {
+            **of_files,
             "javax.jdo.option.ConnectionURL": self._database.url,
             "javax.jdo.option.ConnectionDriverName": "org.postgresql.Driver",
             "javax.jdo.option.ConnectionUserName": USER,
-            "hive.metastore.warehouse.dir": str(self.warehouse),
+            "hive.metastore.warehouse.dir": self.confs["spark.sql.warehouse.dir"],
             # PySpark lacks three things: Hive's scripts, which note the version of the tables,
             "hive.metastore.schema.verification": "false",
             "datanucleus.schema.autoCreateTables": "true",
@@ -125,15 +137,18 @@ class HiveMetastore:
         )
 
     def _java(self) -> list[str]:
-        jars = [str(self._folder / "conf"), str(spark_jars() / "*"), *metastore_jars()]
+        own = self._confs.get("spark.driver.extraClassPath", "")
+        jars = [str(self._folder / "conf"), str(spark_jars() / "*"), *metastore_jars(), own]
         return [java(), *_OPTIONS, f"-Djava.io.tmpdir={self._folder}", "-cp", os.pathsep.join(jars)]
 
 
 @contextmanager
-def running_metastore(folder: Path) -> Iterator[HiveMetastore]:
-    """Start a metastore and its database, and end both afterwards."""
+def running_metastore(
+    folder: Path, confs: Mapping[str, str] | None = None
+) -> Iterator[HiveMetastore]:
+    """Start a metastore and its database, and end both afterwards; as `HiveMetastore`."""
     with running_database() as database:
-        metastore = HiveMetastore(folder, database)
+        metastore = HiveMetastore(folder, database, confs or {})
         try:
             metastore.start()
             yield metastore

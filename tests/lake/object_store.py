@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -14,7 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 from urllib.request import Request, urlopen
+from xml.sax.saxutils import unescape
 
 from tests.ivy import resolved
 
@@ -51,6 +54,15 @@ class ObjectStore:
             "spark.hadoop.fs.s3a.secret.key": "lake",
         }
 
+    def folder(self, name: str) -> Folder:
+        """A folder of the bucket."""
+        return Folder(self, name)
+
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin so; at most a thousand."""
+        answer = self._call(f"{BUCKET}?list-type=2&prefix={quote(prefix)}").decode()
+        return [unescape(key) for key in re.findall("<Key>(.*?)</Key>", answer)]
+
     def requests(self) -> list[tuple[str, str]]:
         """The requests since the last call: kind and key."""
         return [(kind, key) for kind, key in json.loads(self._call("--control/requests"))]
@@ -67,6 +79,29 @@ class ObjectStore:
         request = Request(f"{self.endpoint}/{path}", method=method)  # noqa: S310 - ours
         with urlopen(request, timeout=30) as answer:  # noqa: S310
             return bytes(answer.read())
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of a bucket, as far as the checks of tests look into one."""
+
+    store: ObjectStore
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition("/")[2]
+
+    def __truediv__(self, name: str) -> Folder:
+        return Folder(self.store, f"{self.path}/{name}")
+
+    def iterdir(self) -> list[Folder]:
+        """What it holds; its own mark, which S3A keeps where it is empty, is none of it."""
+        inner = (key.removeprefix(f"{self.path}/") for key in self.store.keys(f"{self.path}/"))
+        return [
+            self / name for name in dict.fromkeys(key.partition("/")[0] for key in inner if key)
+        ]
 
 
 @contextmanager
