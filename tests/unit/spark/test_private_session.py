@@ -32,7 +32,9 @@ class Conf:
 
 
 class Session:
-    """A session whose schemas may be gone."""
+    """A session of Spark Connect, whose schemas may be gone."""
+
+    __module__ = "pyspark.sql.connect.session"
 
     def __init__(self):
         self.conf, self.current, self.gone = Conf(), ("spark_catalog", "default"), set()

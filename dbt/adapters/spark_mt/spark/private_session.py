@@ -41,9 +41,9 @@ def confs_of(spark: SparkSession, is_wanted: Callable[[str], bool]) -> dict[str,
         spark: The session.
         is_wanted: Says of a key whether its value is wanted.
     """
-    java = getattr(spark, "_jsparkSession", None)
-    if java is None:
+    if is_connect(spark):
         return {key: value for key, value in spark.conf.getAll.items() if is_wanted(key)}
+    java = spark._jsparkSession  # noqa: SLF001 - no public way to one answer
     keys = java.conf().getAll().keySet().mkString(_BETWEEN).split(_BETWEEN)
     found = {key: spark.conf.get(key, None) for key in filter(is_wanted, keys)}
     return {key: value for key, value in found.items() if value is not None}  # unset meanwhile
