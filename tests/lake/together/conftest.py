@@ -30,6 +30,7 @@ __all__ = ["chance", "kills", "pytest_report_header", "pytest_terminal_summary"]
 
 _CONFS = {
     "spark.sql.catalogImplementation": "hive",
+    "spark.log.level": "WARN",  # a worker that is lost is told of there
     "spark.materialized-table.single-driver": "true",
 }
 

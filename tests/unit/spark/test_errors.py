@@ -10,6 +10,9 @@ from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 AnalysisException = pytest.importorskip("pyspark.errors").AnalysisException
 PySparkException = pytest.importorskip("pyspark.errors").PySparkException
+SparkConnectGrpcException = pytest.importorskip(
+    "pyspark.errors.exceptions.connect"
+).SparkConnectGrpcException
 
 
 @dataclass
@@ -99,6 +102,44 @@ def test_conflicts_without_a_condition_are_known_by_class(name: str) -> None:
 def test_an_unknown_java_error_keeps_its_class() -> None:
     failure = failure_of(FakeJavaError(FakeThrowable("OutOfMemoryError", "Java heap\n\tat x.y")))
     assert (failure.condition, failure.message) == ("OutOfMemoryError", "Java heap")
+
+
+_WAITED = "Exception thrown in awaitResult: "
+
+
+def test_a_thread_that_was_waited_for_says_why() -> None:
+    lost = FakeThrowable("IOException", "Connection from /10.0.0.1:7077 closed")
+    failure = failure_of(FakeJavaError(FakeThrowable("SparkException", _WAITED, cause=lost)))
+    assert (failure.condition, failure.message) == (
+        "IOException",
+        "Connection from /10.0.0.1:7077 closed",
+    )
+
+
+@pytest.mark.parametrize(
+    ("innermost", "condition", "message"),
+    [
+        ("java.io.FileNotFoundException: s3a://a/b", "FILE_NOT_FOUND", "s3a://a/b"),
+        ("org.apache.spark.SparkException: [SOME_CONDITION] It is full.", "SOME_CONDITION", "It"),
+        ("java.io.IOException", "IOException", ""),
+    ],
+)
+def test_over_connect_it_says_why(innermost: str, condition: str, message: str) -> None:
+    error = SparkConnectGrpcException(
+        _WAITED,
+        reason="org.apache.spark.SparkException",
+        server_stacktrace="org.apache.spark.SparkException\n\tat a.b.C\nCaused by: "
+        f"java.lang.RuntimeException: round\n\tat a.b.C\nCaused by: {innermost}\n\tat a.b.C",
+    )
+    failure = failure_of(error)
+    assert failure.condition == condition
+    assert message in failure.message
+    assert "awaitResult" not in failure.message
+
+
+def test_without_a_cause_it_says_what_spark_says() -> None:
+    failure = failure_of(SparkConnectGrpcException(_WAITED))
+    assert failure.message.startswith("Exception thrown in awaitResult")
 
 
 def _away() -> FakeThrowable:

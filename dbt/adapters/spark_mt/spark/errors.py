@@ -111,6 +111,9 @@ _MAX_CAUSES = 8
 _PREFIX = re.compile(r"^\s*(?:\([\w.$]+\)\s+)?\[([A-Z_][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*")
 _LINE_AND_COLUMN = re.compile(r"\(line (\d+), pos (\d+)\)")
 _JAVA_CLASS = re.compile(r"(?:[a-z_][\w]*\.)+([A-Z][\w$]*)")
+_WAITED = "Exception thrown in awaitResult"
+"""What Spark says where a thread of it failed for which another one waited: the cause says why."""
+_CAUSE = re.compile(r"^Caused by: ([\w.$]+)(?:: )?(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +259,8 @@ class suppress_spark_errors:  # noqa: N801 - as contextlib.suppress
 
 def _of_pyspark(error: _Foreign) -> SparkFailure:
     text = str(error).partition(_STACK)[0]
+    if _WAITED in text and (reason := _innermost(error)):
+        text = reason
     prefix = _PREFIX.match(text)
     condition = error.getCondition() or (prefix.group(1) if prefix else "")
     if not condition:
@@ -289,8 +294,17 @@ def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
             best = SparkFailure(condition, state, message, cause=error, described=each)
     if best is not None:
         return best
-    message = _with_metastore(_one_line(str(java.getMessage() or "")), java)
-    return SparkFailure(_class(java), "", message, cause=error)
+    said = java
+    if _WAITED in str(java.getMessage() or ""):
+        *_, said = _causes(java)
+    message = _with_metastore(_one_line(str(said.getMessage() or "")), java)
+    return SparkFailure(_class(said), "", message, cause=error)
+
+
+def _innermost(error: _Foreign) -> str:
+    """Return the innermost cause in the Java stack of an exception, as class and message."""
+    causes = _CAUSE.findall(_safely(error.getStackTrace) or "")
+    return "({}) {}".format(*causes[-1]) if causes else ""
 
 
 def _with_metastore(message: str, java: _Foreign) -> str:
