@@ -82,6 +82,9 @@ class Engine:
             raise UnknownQueryError(query=query)
         return self.queries[query]
 
+    def columns(self, query: str) -> tuple[Column, ...]:
+        return self.analyze(query).columns
+
     def definition_of(self, name: TableName) -> StoredDefinition | None:
         self.looked_up.append(name.name)
         return self.tables.get(name.name)

@@ -166,6 +166,7 @@ class MaterializedTables(TableOperations):
 
         Raises:
             MaterializedTableError: A statement about materialized tables is not valid or failed.
+            TemporaryObjectError: The query of a table uses something that only this session knows.
         """
         result = self.execute(statement)
         if result is None:
@@ -282,9 +283,8 @@ class MaterializedTables(TableOperations):
 
         Raises:
             QueryError: Spark refuses the query.
-            TemporaryObjectError: It uses something that only this session knows.
         """
-        return self.environment.analyzer.analyze(query).columns
+        return self.environment.analyzer.columns(query)
 
     def register(self, name: TableName) -> None:
         """Write a table's row in the registry, which did not know the table under this name.

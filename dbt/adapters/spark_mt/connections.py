@@ -162,6 +162,8 @@ class SparkMTConnectionManager(SQLConnectionManager):
         super().__init__(profile, mp_context)
         self._cancelling: Hashable | None = None
         """The thread that cancelled all others."""
+        self._seen_leases: dict[str, Any] = {}
+        """What was looked up of managers, for all connections."""
 
     def set_connection_name(self, name: str | None = None) -> Connection:
         """Name this thread's connection, for what it does next.
@@ -178,6 +180,7 @@ class SparkMTConnectionManager(SQLConnectionManager):
 
     def _open_unless_cancelled(self, connection: Connection) -> Connection:
         opened = self.open(connection)
+        opened.handle.seen_leases = self._seen_leases
         # `cancel_open` sets its mark before it looks which connections are open. So it sees this
         # one, or this thread sees the mark.
         if self._is_cancelled():

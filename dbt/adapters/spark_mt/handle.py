@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.client.target import SparkTarget
     from dbt.adapters.spark_mt.definition.columns import Pairs
+    from dbt.adapters.spark_mt.execution.leases import SeenLeases
     from dbt.adapters.spark_mt.execution.operations import RefreshPolicy
     from dbt.adapters.spark_mt.execution.results import StatementOutcome
 
@@ -110,6 +111,9 @@ class SparkHandle:
         owner: Names the dbt node whose statement is about to run.
         on_close: Ends the session where that takes more than forgetting it.
         target: Which Spark it is, and why.
+
+    Attributes:
+        seen_leases: What was looked up of managers; the connections of a run share it.
     """
 
     def __init__(
@@ -122,6 +126,7 @@ class SparkHandle:
     ) -> None:
         self.spark = spark
         self.target = target
+        self.seen_leases: SeenLeases = {}
         self._owner = owner
         self._on_close = on_close
         self._tables: MaterializedTables | None = None
@@ -139,6 +144,7 @@ class SparkHandle:
 
         if self._tables is None:
             self._tables = MaterializedTables(self.spark, owner=self._owner, relay=self._relay())
+            self._tables.environment.managers.seen = self.seen_leases
         return self._tables
 
     def _relay(self) -> Callable[[str], StatementResult] | None:

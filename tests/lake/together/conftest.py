@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["chance", "kills", "pytest_report_header", "pytest_terminal_summary"]
 
-_CONFS = {
+CONFS = {
     "spark.sql.catalogImplementation": "hive",
-    "spark.log.level": "WARN",  # a worker that is lost is told of there
+    "spark.log.level": "WARN",  # the log names a worker that is lost
     "spark.materialized-table.single-driver": "true",
 }
 
@@ -58,7 +58,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
         running_store() as store,
         running_metastore(folder("metastore"), store.confs("warehouse")) as metastore,
         running_cluster(folder("cluster")) as cluster,
-        serving(folder("server"), {**metastore.confs, **cluster.confs(), **_CONFS}) as server,
+        serving(folder("server"), {**metastore.confs, **cluster.confs(), **CONFS}) as server,
     ):
         warm_up(server)
         yield Lake(server, cluster, store.folder("warehouse"))

@@ -104,6 +104,10 @@ class MemoryQueries:
         expanded, _ = _expanded(text, self._context())
         self._queries[token_key(expanded)] = query
 
+    def columns(self, query: str) -> tuple[Column, ...]:
+        """Return the columns of a query's result."""
+        return self.analyze(query).columns
+
     def analyze(self, query: str, recorded: tuple[SourceColumns, ...] = ()) -> AnalyzedQuery:
         """Analyse `query` in the current catalog and schema.
 

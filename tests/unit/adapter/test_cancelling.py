@@ -1,4 +1,4 @@
-"""A run that is cancelled: no statement of it begins or continues, at whatever moment that is."""
+"""Connections of a run: no statement of one begins or continues once the run is cancelled."""
 
 from __future__ import annotations
 
@@ -40,6 +40,18 @@ def manager():
     return SparkMTConnectionManager(
         SimpleNamespace(credentials=SimpleNamespace()), multiprocessing.get_context("spawn")
     )
+
+
+def test_connections_of_a_run_share_what_they_know_of_managers(manager, monkeypatch):
+    monkeypatch.setattr(connections, "_open_handle", lambda _: SparkHandle(_Spark()))
+    handles = []
+    for name in ("first", "second"):
+        manager.set_connection_name(name)
+        handles.append(manager.get_thread_connection().handle)
+        manager.close(manager.get_thread_connection())
+    first, second = handles
+    assert first is not second
+    assert first.seen_leases is second.seen_leases is not None
 
 
 def _in_thread(manager, name):

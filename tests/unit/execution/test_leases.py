@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import Owner
-from dbt.adapters.spark_mt.execution.leases import Claim, Leadership, holds
+from dbt.adapters.spark_mt.execution.leases import CHECK_MS, Claim, Leadership, Managers, holds
 from tests.support.memory.leases import MemoryLeases
 from tests.support.memory.system_log import MemoryProcesses
 
@@ -168,3 +168,18 @@ def test_a_gone_process_holds_nothing(world):
     world.first.tick()
     world.processes.gone.add(HERE)
     assert not holds(world.first.lease, world.processes, world.now)
+
+
+def test_connections_of_a_process_look_the_manager_up_once(world):
+    world.first.tick()
+    looks, seen = [], {}
+    newest = world.log.newest
+    world.log.newest = lambda catalog: looks.append(catalog) or newest(catalog)
+    managers = [Managers(world.log, world.processes, lambda: world.now) for _ in range(3)]
+    for each in managers:
+        each.seen = seen
+    assert {each.live("c").owner for each in managers} == {HERE}
+    assert looks == ["c"]
+    world.now += CHECK_MS
+    assert {each.live("c").owner for each in managers} == {HERE}
+    assert looks == ["c", "c"]

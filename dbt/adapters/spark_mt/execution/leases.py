@@ -7,7 +7,7 @@ moment that it still has the lease. The fence of each table then rejects its com
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease
 
@@ -162,22 +162,28 @@ class Leadership:
 
 CHECK_MS = 10_000
 """How long a lease that was read is used; a takeover may be noticed that much later."""
+SeenLeases: TypeAlias = "dict[str, tuple[int, Lease | None]]"
+"""By catalog, when its lease was read, in milliseconds since the epoch, and the lease."""
 
 
 class Managers:
-    """Lookup of a catalog's manager, at most every ten seconds; arguments as for `Leadership`."""
+    """Lookup of a catalog's manager, at most every ten seconds; arguments as for `Leadership`.
+
+    Attributes:
+        seen: What was looked up; several of one process may share it.
+    """
 
     def __init__(self, leases: LeaseLog, processes: Processes, now_ms: Callable[[], int]) -> None:
         self._leases = leases
         self._processes = processes
         self._now_ms = now_ms
-        self._seen: dict[str, tuple[int, Lease | None]] = {}
+        self.seen: SeenLeases = {}
 
     def live(self, catalog: str) -> Lease | None:
         """Return the lease of the manager that keeps a catalog fresh; None without one."""
         now = self._now_ms()
-        seen_ms, lease = self._seen.get(catalog, (0, None))
+        seen_ms, lease = self.seen.get(catalog, (0, None))
         if now - seen_ms >= CHECK_MS:
             lease = self._leases.newest(catalog)
-            self._seen[catalog] = (now, lease)
+            self.seen[catalog] = (now, lease)
         return lease if holds(lease, self._processes, now) else None

@@ -170,6 +170,14 @@ class QueryAnalyzer(Protocol):
         """
         ...
 
+    def columns(self, query: str) -> tuple[Column, ...]:
+        """Return the columns of a query's result, for less than an analysis costs.
+
+        Raises:
+            QueryError: The engine refuses it.
+        """
+        ...
+
 
 class UpstreamDefinitions(Protocol):
     """Finds the definitions of those sources that are materialized tables themselves."""

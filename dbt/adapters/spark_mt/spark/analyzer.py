@@ -42,7 +42,12 @@ from dbt.adapters.spark_mt.resolution.source_columns import (
 )
 from dbt.adapters.spark_mt.spark.binding import current_columns, direct_relations, refused_columns
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.errors import (
+    failure_of,
+    is_spark_error,
+    suppress_spark_errors,
+    unlogged,
+)
 from dbt.adapters.spark_mt.spark.plan import parts_of
 from dbt.adapters.spark_mt.spark.private_session import context_of
 from dbt.adapters.spark_mt.spark.query_relations import (
@@ -70,7 +75,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from dbt.adapters.spark_mt.definition.columns import QueryContext
+    from dbt.adapters.spark_mt.definition.columns import Column, QueryContext
     from dbt.adapters.spark_mt.query.function_use import FunctionUse
     from dbt.adapters.spark_mt.spark.errors import SparkFailure
     from dbt.adapters.spark_mt.spark.plan import Plan
@@ -249,6 +254,12 @@ class SparkQueryAnalyzer:
                     raise
                 analyzer = SparkQueryAnalyzer(session, stand_ins, self._known, self._context)
                 return analyzer.analyze(query, recorded)
+
+    def columns(self, query: str) -> tuple[Column, ...]:
+        """As `QueryAnalyzer.columns`; relations are not read."""
+        with suppress_spark_errors():
+            return columns_of(analysed(self._spark, without_lookups(query).text).schema)
+        return self.analyze(query).columns  # names the error, or uses stand-ins
 
     def _analyzed(
         self, query: str, context: QueryContext, recorded: tuple[SourceColumns, ...]
