@@ -259,7 +259,7 @@ class SparkQueryAnalyzer:
         """As `QueryAnalyzer.columns`; relations are not read."""
         with suppress_spark_errors():
             return columns_of(analysed(self._spark, without_lookups(query).text).schema)
-        return self.analyze(query).columns  # names the error, or uses stand-ins
+        return self.analyze(query).columns  # which names the error
 
     def _analyzed(
         self, query: str, context: QueryContext, recorded: tuple[SourceColumns, ...]
