@@ -368,6 +368,28 @@ def test_rows_that_are_kept_are_released(tables, monkeypatch):
     assert not {*held} & {*tables._spark.sparkContext._jsc.getPersistentRDDs()}
 
 
+def test_rows_that_were_lost_with_their_executor_are_computed_again(tables, monkeypatch, spark):
+    """A local checkpoint cannot be computed from its query: a new attempt must read again."""
+    create(tables, SHAPES["project"])
+    outcome(tables, "ALTER MATERIALIZED TABLE t SET ('incremental' = 'strict')")
+    keep, losses = KeptRows.keep, []
+
+    def losing(self, query, *measures):
+        kept = keep(self, query, *measures)
+        if not losses:
+            context = spark.sparkContext._jsc.sc()
+            master = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get().blockManager().master()
+            for rdd in context.getRDDStorageInfo():
+                losses.append(rdd.id())
+                master.removeRdd(rdd.id(), True)  # noqa: FBT003 - of the JVM: wait
+        return kept
+
+    monkeypatch.setattr(KeptRows, "keep", losing)
+    refreshed(tables, *CHANGES)
+    assert losses
+    assert len(fenced_commits(tables, "t")) == 3, "CREATE, ALTER, and one refresh"
+
+
 def test_it_is_used_unless_it_is_switched_off(tables):
     outcome(tables, f"CREATE MATERIALIZED TABLE t FRESHNESS = INTERVAL '1' MINUTE AS {AGGREGATE}")
     refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)")

@@ -137,6 +137,19 @@ def test_over_connect_it_says_why(innermost: str, condition: str, message: str) 
     assert "awaitResult" not in failure.message
 
 
+def test_a_task_over_connect_has_its_condition() -> None:
+    text = "[CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND] Checkpoint block rdd_3_1 not found!"
+    aborted = "Job aborted due to stage failure: Task 1 in stage 6.0 failed 4 times"
+    failure = failure_of(
+        SparkConnectGrpcException(
+            f"{aborted}, most recent failure: SparkException: {text}",
+            server_stacktrace=f"SparkException\nCaused by: org.apache.spark.SparkException: {text}",
+        )
+    )
+    assert failure.is_lost_executor
+    assert failure.message.startswith(aborted)
+
+
 def test_without_a_cause_it_says_what_spark_says() -> None:
     failure = failure_of(SparkConnectGrpcException(_WAITED))
     assert failure.message.startswith("Exception thrown in awaitResult")

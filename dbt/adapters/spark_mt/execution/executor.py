@@ -333,12 +333,14 @@ def retrying(
     operation: Callable[[], _T],
     writer_priority: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> _T:
-    """Run `operation` again when another writer was first; it reads everything again each time.
+    """Run `operation` again when another writer was first, or when executors were lost with rows.
+
+    It reads everything again each time.
 
     All attempts after the first one run in `writer_priority`.
 
     Raises:
-        CommitConflictError: Other writers were first in five attempts in a row.
+        CommitConflictError: That occurred in five attempts in a row.
     """
     with suppress(CommitConflictError):
         return operation()

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     RefreshFailedError,
     RefreshSchemaError,
 )
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError, ExecutorLostError
 from dbt.adapters.spark_mt.execution.table_history import is_other_table
 from dbt.adapters.spark_mt.planning.constraints import violations_query
 from dbt.adapters.spark_mt.spark.catalog import NoTable
@@ -164,6 +164,8 @@ class WriteErrors:
         table = step.definition.name
         if self.has_conflict(step):
             return CommitConflictError(table=table)
+        if failure.is_lost_executor:
+            return ExecutorLostError(table=table)
         if failure.is_schema_mismatch:
             return RefreshSchemaError(violations=[failure.message], table=table)
         problem = f"[{failure.condition}] {failure.message}"

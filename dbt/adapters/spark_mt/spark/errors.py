@@ -186,6 +186,11 @@ class SparkFailure:
         return not _UNREADABLE_VERSION.isdisjoint((self.condition, self.main_condition))
 
     @property
+    def is_lost_executor(self) -> bool:
+        """Rows were lost with the executor that held them; the statement can compute them again."""
+        return self.main_condition == "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+
+    @property
     def is_broken_by_rows(self) -> bool:
         """Rows that are there break a constraint that was to be added."""
         return self.main_condition in FORMAT.conditions.rows_break_constraint
@@ -263,6 +268,8 @@ def _of_pyspark(error: _Foreign) -> SparkFailure:
         text = reason
     prefix = _PREFIX.match(text)
     condition = error.getCondition() or (prefix.group(1) if prefix else "")
+    if not condition and (inner := _PREFIX.match(_innermost(error))):  # of a task, say
+        condition = inner.group(1)
     if not condition:
         named = _JAVA_CLASS.search(text)
         name = named.group(1) if named else type(error).__name__

@@ -7,7 +7,7 @@ change the effect of statements of this project.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -251,7 +251,12 @@ def _close(session: SparkSession) -> None:
     fails in it for a cloned Connect session, and with a local server it would stop that.
     """
     if is_connect(session):
-        session.client.release_session()
+        # The server asks every executor for logs of the session, and fails where one was lost just
+        # now. What the session was for is done or has an error of its own.
+        from pyspark.errors import PySparkException
+
+        with suppress(PySparkException):
+            session.client.release_session()
         session.client.close()
     else:
         # PySpark caches the catalog in the session, and the catalog refers to the session. Without
