@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SCHEMA = "lake_soak"
-_TOKEN = "of-the-soak"  # noqa: S105 - of a server on the loopback address
+_TOKEN = "of-the-soak-of-a-lake"  # noqa: S105 - of a server on the loopback address
 _CHANGE_EVERY_S = 4.0
 _LOSE_A_WORKER_EVERY_S = 150.0
 _SOURCES = (
@@ -58,7 +58,7 @@ _TABLES = {
 }
 _MERGE = (
     "MERGE INTO orders USING (SELECT id FROM range({first} - 5, {last})) AS s ON orders.id = s.id "
-    "WHEN MATCHED THEN UPDATE SET v = 0 WHEN NOT MATCHED THEN INSERT VALUES (s.id, 3, 1)"
+    "WHEN MATCHED THEN UPDATE SET v = 0 WHEN NOT MATCHED THEN INSERT (id, k, v) VALUES (s.id, 3, 1)"
 )
 _CHANGES = (
     "INSERT INTO orders SELECT id, id % 10, id % 7 FROM range({first}, {last})",
