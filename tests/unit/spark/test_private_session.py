@@ -1,4 +1,4 @@
-"""Contexts of private sessions, over a fake session."""
+"""Contexts and ends of private sessions, over a fake session."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import QueryContext
-from dbt.adapters.spark_mt.spark.private_session import enter_context
+from dbt.adapters.spark_mt.spark.private_session import PrivateSessions, enter_context
 
+PySparkException = pytest.importorskip("pyspark.errors").PySparkException
 ZONE = "spark.sql.session.timeZone"
 BERLIN = QueryContext("spark_catalog", "sales", ((ZONE, "Europe/Berlin"),))
 
@@ -41,6 +42,11 @@ class Session:
         self.catalog = SimpleNamespace(
             currentCatalog=lambda: self.current[0], currentDatabase=lambda: self.current[1]
         )
+
+    def cloneSession(self):  # noqa: N802 - as in PySpark
+        clone = Session()
+        clone.client = self.client
+        return clone
 
     def sql(self, statement):
         catalog, schema = statement.removeprefix("USE ").replace("`", "").split(".")
@@ -78,3 +84,40 @@ def test_a_context_that_failed_is_set_again():
     enter_context(session, BERLIN)
     assert session.conf.values[ZONE] == "Europe/Berlin"
     assert session.conf.reads == 3
+
+
+class Client:
+    """A client of Spark Connect whose server lost an executor just now."""
+
+    def __init__(self):
+        self.closed = 0
+
+    def get_retry_policies(self):
+        return []
+
+    def set_retry_policies(self, policies):
+        assert policies == []
+
+    def enable_reattachable_execute(self):
+        pass
+
+    def release_session(self):
+        raise PySparkException(message="lost")
+
+    def close(self):
+        self.closed += 1
+
+
+def test_a_session_that_cannot_be_released_fails_no_statement():
+    user = Session()
+    user.client = Client()
+    with PrivateSessions(user).open() as private:
+        assert private.spark is not user
+    assert user.client.closed == 1
+
+
+def test_what_a_statement_raised_is_not_lost_with_it():
+    user = Session()
+    user.client = Client()
+    with pytest.raises(LookupError, match="of the statement"), PrivateSessions(user).open():
+        raise LookupError("of the statement")  # noqa: EM101, TRY003 - a test
