@@ -42,7 +42,7 @@ airflow: setup ## the DAGs of materialized tables in Airflow itself, in an envir
 	@tests/airflow/setup.sh
 	@.work/airflow/bin/python -m pytest -c tests/airflow/pytest.ini tests/airflow
 
-lake: setup ## tables on S3, on a standalone cluster and in a Hive Metastore, with workers and drivers killed; an S3 server in an environment of its own; LAKE_KILLS=…
+lake: setup ## tables on S3, on a standalone cluster and in a Hive Metastore, with workers and drivers killed; an S3 server in an environment of its own; LAKE_KILLS, LAKE_SOAK_SECONDS=…
 	@tests/lake/setup.sh
 	@tools/test.sh -- tests/lake/s3/ tests/lake/cluster/ tests/lake/catalogs/ tests/lake/metastore/ tests/lake/together/
 
