@@ -104,7 +104,7 @@ class SparkEnvironment:
         registry = SystemTable(reading, tables, PrivateSessions(spark), in_background=in_background)
         log = self.log = SparkSystemLog(spark, registry, now_ms, versions)
         leases = SystemTable(reading, tables, PrivateSessions(spark), LAYOUT)
-        self.leases = SparkLeaseLog(leases, versions, _names(spark, files), files)
+        self.leases = SparkLeaseLog(leases, registry, versions, _names(spark, files), files)
         settings = partial(_settings, spark)  # no method: a part must not refer to the environment
         parts: StreamParts | None = None  # none over Connect: streams run in the driver's process
         if files is not None:

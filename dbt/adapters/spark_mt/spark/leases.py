@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease, renewed
 from dbt.adapters.spark_mt.spark.registry import owner_columns, owner_of
-from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, Layout
+from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, TABLE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,8 @@ class SparkLeaseLog:
 
     Args:
         leases: The table of leases.
-        versions: Reads the newest version of that table, cheaply.
+        registry: The registry, into which older releases wrote leases.
+        versions: Reads the newest versions of both, cheaply.
         names: Lists the names of the files in a directory, which are heartbeats.
         files: Writes them; None over Connect, from where no manager runs.
     """
@@ -67,15 +68,18 @@ class SparkLeaseLog:
     def __init__(
         self,
         leases: SystemTable,
+        registry: SystemTable,
         versions: NewestVersions,
         names: Callable[[str], list[str]],
         files: DriverFiles | None,
     ) -> None:
         self._leases = leases
+        self._registry = registry
         self._versions = versions
         self._names = names
         self._files = files
         self._seen: dict[str, tuple[int, Lease | None]] = {}
+        self._old: dict[str, tuple[int, Lease | None]] = {}
         self._last_heartbeat_ms: dict[str, str] = {}
 
     def newest(self, catalog: str) -> Lease | None:
@@ -86,9 +90,9 @@ class SparkLeaseLog:
             rows = self._leases.rows(catalog, _NEWEST) if version >= 0 else []
             lease = lease_of(rows[0], catalog) if rows else None
             self._seen[catalog] = (version, lease)
-        if lease is None or lease.is_released:
-            return lease
-        return renewed(lease, self._last_heartbeat(lease))
+        if lease is None:
+            return self._newest_of_old(catalog)
+        return lease if lease.is_released else renewed(lease, self._last_heartbeat(lease))
 
     def take(self, lease: Lease) -> bool:
         """Claim a term; of several managers that claim it, one gets it."""
@@ -121,6 +125,17 @@ class SparkLeaseLog:
         if not location:  # another session dropped the table
             raise FileNotFoundError(str(_name(catalog)))
         return f"{location}/{_HEARTBEATS}"
+
+    def _newest_of_old(self, catalog: str) -> Lease | None:
+        """Return the lease in an older release's table; read again only while one may renew it."""
+        version = self._versions(TableName(TABLE, SCHEMA, catalog))
+        seen, lease = self._old.get(catalog, (-2, None))
+        is_settled = seen >= 0 and (lease is None or lease.is_released)
+        if version != seen and not is_settled:
+            rows = self._registry.rows(catalog, _NEWEST) if version >= 0 else []
+            lease = lease_of(rows[0], catalog) if rows else None
+            self._old[catalog] = (version, lease)
+        return lease
 
 
 def _name(catalog: str) -> TableName:
