@@ -17,6 +17,8 @@ class Studied:
         self.scene = Scene(session, metastore.warehouse, PLANS[plan])
         self.statement = self.scene.case.statement
         self.moments = []
+        self.scene.undisturbed(lambda _: self._run())  # the first one also makes the registry
+        self.moments.clear()
         self.leads = self.scene.undisturbed(lambda _: self._run())
 
     def _run(self) -> None:
