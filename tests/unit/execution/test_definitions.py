@@ -8,6 +8,7 @@ from dbt.adapters.spark_mt.definition.positions import UnknownPosition
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.create import Definitions, retrying
 from dbt.adapters.spark_mt.execution.errors import (
+    ExecutorLostError,
     PartitionedReplaceError,
     TableExistsError,
     UnfinishedChangeError,
@@ -112,14 +113,15 @@ def test_delta_cannot_partition_what_was_clustered(tables):
     assert tables.stored("t") == before
 
 
-def test_attempts_are_counted():
+@pytest.mark.parametrize("transient", [CommitConflictError, ExecutorLostError])
+def test_attempts_are_counted(transient):
     seen = []
 
     def lose():
         seen.append(1)
-        raise CommitConflictError(table="t")
+        raise transient(table="t")
 
-    with pytest.raises(CommitConflictError):
+    with pytest.raises(transient):
         retrying(lose)
     assert len(seen) == 5
 

@@ -150,9 +150,12 @@ def test_a_task_over_connect_has_its_condition() -> None:
     assert failure.message.startswith(aborted)
 
 
-def test_without_a_cause_it_says_what_spark_says() -> None:
-    failure = failure_of(SparkConnectGrpcException(_WAITED))
+@pytest.mark.parametrize("kind", [SparkConnectGrpcException, PySparkException])
+def test_without_a_cause_it_says_what_spark_says(kind: type[Exception]) -> None:
+    """Exceptions of a classic session have no stack to ask for."""
+    failure = failure_of(kind(message=_WAITED))  # type: ignore[call-arg]
     assert failure.message.startswith("Exception thrown in awaitResult")
+    assert failure.condition == kind.__name__
 
 
 def _away() -> FakeThrowable:

@@ -127,6 +127,17 @@ class RefreshFailedError(MaterializedTableError):
     remedy = "Remove the cause and run the statement again, which computes the rows once more."
 
 
+class ExecutorLostError(MaterializedTableError):
+    """Rows that were kept for a write were lost with their executor: the plan is made again."""
+
+    condition = "MATERIALIZED_TABLE_EXECUTOR_LOST"
+    text = "Executors of Spark were lost while they computed rows of {table}, several times."
+    remedy = (
+        "Nothing was changed. Run the statement again when the cluster is whole; it computes the "
+        "rows from the beginning."
+    )
+
+
 class RefreshNotIncrementalError(MaterializedTableError):
     """A refresh must compute all rows, and the option `incremental` is `strict`."""
 

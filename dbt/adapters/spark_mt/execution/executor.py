@@ -26,6 +26,7 @@ from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.context import run_sequential
 from dbt.adapters.spark_mt.execution.errors import (
+    ExecutorLostError,
     InconsistentTableError,
     NotMaterializedError,
     TableNotFoundError,
@@ -327,26 +328,26 @@ def job_of(
 
 
 _ATTEMPTS = 5
+_TRANSIENT = (CommitConflictError, ExecutorLostError)
 
 
 def retrying(
     operation: Callable[[], _T],
     writer_priority: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> _T:
-    """Run `operation` again when another writer was first, or when executors were lost with rows.
+    """Run `operation` again when another writer was first, or when an executor was lost with rows.
 
-    It reads everything again each time.
-
-    All attempts after the first one run in `writer_priority`.
+    It reads everything again each time. All attempts after the first one run in `writer_priority`.
 
     Raises:
-        CommitConflictError: That occurred in five attempts in a row.
+        CommitConflictError: Other writers were first; it is the last of five attempts.
+        ExecutorLostError: An executor was lost; it is the last of five attempts.
     """
-    with suppress(CommitConflictError):
+    with suppress(*_TRANSIENT):
         return operation()
     with writer_priority():
         for _ in range(_ATTEMPTS - 2):
-            with suppress(CommitConflictError):
+            with suppress(*_TRANSIENT):
                 return operation()
         return operation()
 

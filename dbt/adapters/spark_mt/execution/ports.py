@@ -45,17 +45,6 @@ class CommitConflictError(MaterializedTableError):
     remedy = "Nothing was changed. Run the statement again; it costs nothing but its own time."
 
 
-class ExecutorLostError(CommitConflictError):
-    """Rows that were kept for a write were lost with their executor: the plan is made again."""
-
-    condition = "MATERIALIZED_TABLE_EXECUTOR_LOST"
-    text = "Executors of Spark were lost while they computed rows of {table}, several times."
-    remedy = (
-        "Nothing was changed. Run the statement again when the cluster is whole; it computes the "
-        "rows from the beginning."
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """Result of a step.

@@ -15,10 +15,11 @@ from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
+    ExecutorLostError,
     RefreshFailedError,
     RefreshSchemaError,
 )
-from dbt.adapters.spark_mt.execution.ports import CommitConflictError, ExecutorLostError
+from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_history import is_other_table
 from dbt.adapters.spark_mt.planning.constraints import violations_query
 from dbt.adapters.spark_mt.spark.catalog import NoTable

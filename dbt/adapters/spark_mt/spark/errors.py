@@ -264,12 +264,11 @@ class suppress_spark_errors:  # noqa: N801 - as contextlib.suppress
 
 def _of_pyspark(error: _Foreign) -> SparkFailure:
     text = str(error).partition(_STACK)[0]
-    if _WAITED in text and (reason := _innermost(error)):
-        text = reason
-    prefix = _PREFIX.match(text)
-    condition = error.getCondition() or (prefix.group(1) if prefix else "")
-    if not condition and (inner := _PREFIX.match(_innermost(error))):  # of a task, say
-        condition = inner.group(1)
+    condition = error.getCondition() or _prefixed(text)
+    if not condition and (cause := _innermost(error)):
+        condition = _prefixed(cause)
+        if _WAITED in text:
+            text = cause
     if not condition:
         named = _JAVA_CLASS.search(text)
         name = named.group(1) if named else type(error).__name__
@@ -308,9 +307,18 @@ def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
     return SparkFailure(_class(said), "", message, cause=error)
 
 
+def _prefixed(text: str) -> str:
+    """Return the condition with which a message begins; empty without one."""
+    found = _PREFIX.match(text)
+    return found.group(1) if found else ""
+
+
 def _innermost(error: _Foreign) -> str:
-    """Return the innermost cause in the Java stack of an exception, as class and message."""
-    causes = _CAUSE.findall(_safely(error.getStackTrace) or "")
+    """Return the innermost cause in the Java stack of an exception, as class and message.
+
+    Only those of Spark Connect have a stack; the causes of others are objects.
+    """
+    causes = _CAUSE.findall(_safely(getattr(error, "getStackTrace", str)) or "")
     return "({}) {}".format(*causes[-1]) if causes else ""
 
 

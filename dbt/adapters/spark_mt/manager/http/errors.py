@@ -211,6 +211,7 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     UnsupportedMediaTypeError: 415,
     UnknownHostError: 421,
     execution.RefreshFailedError: 500,
+    execution.ExecutorLostError: 500,
     execution.ChangeFailedError: 500,
     execution.InconsistentTableError: 500,
     InternalError: 500,
