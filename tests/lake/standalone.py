@@ -24,8 +24,6 @@ _STARTS_WITHIN_S = 60
 _HOST = "127.0.0.1"
 _PARENT_DEATH_SIGNAL = 1
 _DEPLOY = "org.apache.spark.deploy"
-_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""A process that lives for minutes spends more on compiling optimized code than that code saves."""
 
 
 class Cluster:
@@ -58,7 +56,7 @@ class Cluster:
             "spark.driver.bindAddress": _HOST,
             "spark.executor.cores": "1",
             "spark.executor.memory": "640m",
-            "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
+            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
         }
 
     def lose_a_worker(self, number: int) -> None:
@@ -83,7 +81,6 @@ class Cluster:
         command = spark_jars().parent / "bin" / "spark-class"
         environment = os.environ | {
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": _JAVA_OPTIONS,
             "SPARK_HOME": str(spark_jars().parent),
             "PYSPARK_PYTHON": sys.executable,
         }

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.client import discovery
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "soak"
 _PATIENCE_S = 600
+_READY = "Keeping tables fresh"
 SERVE = os.environ.get("SOAK_SERVE", "-m dbt.adapters.spark_mt.cli.main").split()
 _CHECKPOINTS = "TBLPROPERTIES ('delta.checkpointInterval' = '10')"
 """As Spark does by default; other writers checkpoint after 100 commits."""
@@ -66,6 +68,10 @@ def until(holds: Callable[[], object], what: str) -> None:
         time.sleep(0.5)
 
 
+def _port(url: str) -> int:
+    return urlsplit(url).port or 0
+
+
 @dataclass
 class Managed:
     """A manager in a folder.
@@ -73,22 +79,35 @@ class Managed:
     Args:
         folder: Holds warehouse, metastore and logs.
         process: The manager's Python process.
+        place: Its addresses, where no file of an embedded metastore has them.
     """
 
     folder: Path
     process: subprocess.Popen[bytes]
+    place: Discovered | None = None
 
     @classmethod
-    def start(cls, folder: Path, confs: Sequence[str] = ()) -> Managed:
+    def start(
+        cls, folder: Path, confs: Sequence[str] = (), place: Discovered | None = None
+    ) -> Managed:
         """Start `spark-mt serve`, and wait until it answers."""
-        command = [sys.executable, *SERVE, "serve", "--port", "0"]
+        command, environment = [sys.executable, *SERVE, "serve"], dict(os.environ)
+        command += ["--port", str(_port(place.rest_url) if place else 0)]
+        if place is not None:
+            command += ["--connect-port", str(_port(place.connect_url))]
+            environment["SPARK_MT_TOKEN"] = place.rest_token
         for conf in confs:
             command += ["--conf", conf]
         with (folder / "manager.log").open("ab") as log:
             process = subprocess.Popen(  # noqa: S603 - our own command
-                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
-        managed = cls(folder, process)
+        managed = cls(folder, process, place)
         until(lambda: managed.found is not None, f"the manager answers; see {log.name}")
         return managed
 
@@ -96,6 +115,8 @@ class Managed:
     def found(self) -> Discovered | None:
         """Where it answers."""
         assert self.process.poll() is None, "the manager ended"
+        if self.place is not None:
+            return self.place if _READY in (self.folder / "manager.log").read_text() else None
         found = discovery.read(self.folder / discovery.FILE)
         return found if isinstance(found, Discovered) and found.rest_url else None
 

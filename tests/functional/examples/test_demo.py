@@ -13,11 +13,10 @@ DEMO = Path(__file__).parents[3] / "examples" / "flights" / "demo.py"
 MODELS = ("flights_wide", "hourly_departures", "daily_report", "busiest_hours")
 
 
-@pytest.fixture(scope="module")
-def output(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo") / "flights"
+def printed(demo: Path, folder: Path) -> str:
+    """Run a demo, which works in a folder, and return what it printed."""
     run = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, str(DEMO), "--folder", str(folder)],
+        [sys.executable, str(demo), "--folder", str(folder)],
         check=False,
         text=True,
         stdin=subprocess.DEVNULL,
@@ -26,6 +25,11 @@ def output(tmp_path_factory):
     )
     assert run.returncode == 0, run.stdout
     return run.stdout
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory):
+    return printed(DEMO, tmp_path_factory.mktemp("demo") / "flights")
 
 
 def step(output, number):

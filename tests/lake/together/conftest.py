@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,15 +21,18 @@ from tests.lake.object_store import running_store
 from tests.lake.standalone import running_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tests.faults.server import Server
-    from tests.lake.object_store import Folder
+    from tests.lake.object_store import Folder, ObjectStore
     from tests.lake.standalone import Cluster
+
+    Confs = dict[str, str]
 
 __all__ = ["chance", "kills", "pytest_report_header", "pytest_terminal_summary"]
 
-CONFS = {
+_CONFS = {
     "spark.sql.catalogImplementation": "hive",
     "spark.log.level": "WARN",  # the log names a worker that is lost
     "spark.materialized-table.single-driver": "true",
@@ -50,15 +54,24 @@ class Lake:
     warehouse: Folder
 
 
-@pytest.fixture(scope="session")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    """Five kinds of processes: S3, PostgreSQL, a metastore, a cluster, and the driver."""
-    folder = tmp_path_factory.mktemp
+@contextmanager
+def driverless(folder: Callable[[str], Path]) -> Iterator[tuple[ObjectStore, Cluster, Confs]]:
+    """Run S3, PostgreSQL, a metastore and a cluster; the confs are those of a driver on them."""
     with (
         running_store() as store,
         running_metastore(folder("metastore"), store.confs("warehouse")) as metastore,
         running_cluster(folder("cluster")) as cluster,
-        serving(folder("server"), {**metastore.confs, **cluster.confs(), **CONFS}) as server,
+    ):
+        yield store, cluster, {**metastore.confs, **cluster.confs(), **_CONFS}
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """All of it, warm and with a registry."""
+    folder = tmp_path_factory.mktemp
+    with (
+        driverless(folder) as (store, cluster, confs),
+        serving(folder("server"), confs) as server,
     ):
         warm_up(server)
         yield Lake(server, cluster, store.folder("warehouse"))

@@ -8,33 +8,21 @@ from __future__ import annotations
 
 import os
 import secrets
-import subprocess
-import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.client.rest import ManagerClient
-from dbt.adapters.spark_mt.client.target import server_url
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.session import connect_spark
+from dbt.adapters.spark_mt.client.discovery import Discovered
+from dbt.adapters.spark_mt.definition.job import Owner
 from tests.faults.checks import assert_history
 from tests.faults.server import CONFS
-from tests.lake.hive_metastore import running_metastore
-from tests.lake.object_store import running_store
-from tests.lake.standalone import running_cluster
-from tests.lake.together.conftest import CONFS as LAKE_CONFS
-from tests.soak.managed import SERVE, Managed, until
+from tests.lake.together.conftest import driverless
+from tests.soak.managed import Managed, until
 from tests.soak.usage import usage
 from tests.support.free_ports import free_port
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _SCHEMA = "lake_soak"
 _TOKEN = "of-the-soak-of-a-lake"  # noqa: S105 - of a server on the loopback address
@@ -70,93 +58,45 @@ _CHANGES = (
 )
 
 
-@dataclass
-class Served(Managed):
-    """A manager over a metastore of its own process: it is found by its addresses.
-
-    Args:
-        rest: The port of its REST interface.
-        connect: The port of Spark Connect.
-    """
-
-    rest: int = field(default_factory=free_port)
-    connect: int = field(default_factory=free_port)
-
-    @classmethod
-    def over(cls, folder: Path, confs: dict[str, str]) -> Served:
-        """Start `spark-mt serve` in a folder, and wait until it answers."""
-        rest, connect = free_port(), free_port()
-        command = [sys.executable, *SERVE, "serve", "--port", str(rest)]
-        command += ["--connect-port", str(connect)]
-        for key, value in confs.items():
-            command += ["--conf", f"{key}={value}"]
-        with (folder / "manager.log").open("wb") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own command
-                command,
-                cwd=folder,
-                env={**os.environ, "SPARK_MT_TOKEN": _TOKEN, "PYSPARK_PYTHON": sys.executable},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-        served = cls(folder, process, rest, connect)
-        until(served.answers, f"the manager answers; see {log.name}")
-        return served
-
-    @property
-    def client(self) -> ManagerClient:
-        return ManagerClient(f"http://127.0.0.1:{self.rest}", _TOKEN, timeout_s=60)
-
-    def answers(self) -> bool:
-        assert self.process.poll() is None, "the manager ended"
-        try:
-            self.client.tables()
-        except MaterializedTableError:  # it cannot be reached yet
-            return False
-        return True
-
-    def session(self):
-        """Open a session in its Spark."""
-        spark = connect_spark(server_url("localhost", self.connect, _TOKEN, use_ssl=False), {})
-        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
-        spark.sql(f"USE {_SCHEMA}")
-        return spark
-
-
 @pytest.fixture
-def parts(tmp_path):
-    """A cluster, and the confs of a driver on it with tables on S3 and in a metastore."""
-    for name in ("metastore", "cluster", "manager"):
-        (tmp_path / name).mkdir()
-    with (
-        running_store() as store,
-        running_metastore(tmp_path / "metastore", store.confs("warehouse")) as metastore,
-        running_cluster(tmp_path / "cluster") as cluster,
-    ):
-        yield cluster, {**CONFS, **metastore.confs, **cluster.confs(), **LAKE_CONFS}
+def managed(tmp_path):
+    """The cluster, and a manager that is its driver."""
+
+    def folder(name):
+        made = tmp_path / name
+        made.mkdir()
+        return made
+
+    place = Discovered(
+        Owner("localhost", os.getpid()),
+        f"sc://localhost:{free_port()}",
+        _TOKEN,
+        f"http://127.0.0.1:{free_port()}",
+        _TOKEN,
+    )
+    with driverless(folder) as (_, cluster, confs):
+        pairs = [f"{key}={value}" for key, value in {**CONFS, **confs}.items()]
+        running = Managed.start(folder("manager"), pairs, place)
+        try:
+            yield cluster, running
+        finally:
+            running.stop()
 
 
-def test_tables_stay_equal_to_their_queries(parts, tmp_path):
-    cluster, confs = parts
+def test_tables_stay_equal_to_their_queries(managed):
+    cluster, running = managed
     seconds = float(os.environ.get("LAKE_SOAK_SECONDS", "180"))
     seed = os.environ.get("LAKE_SOAK_SEED", str(secrets.randbelow(10**6)))
-    served = Served.over(tmp_path / "manager", confs)
-    try:
-        spark = served.session()
-        try:
-            for statement in _SOURCES:
-                spark.sql(statement)
-            for name, rest in _TABLES.items():
-                statement = f"CREATE MATERIALIZED TABLE {name} {rest}"
-                served.client.execute(statement, "spark_catalog", _SCHEMA, {})
-            first = usage(served, 0)
-            done = _changed(spark, cluster, seconds, Random(seed))  # noqa: S311 - no secrets
-            done |= _compared(served, spark)
-            last = usage(served, seconds / 60)
-        finally:
-            spark.stop()
-    finally:
-        served.stop()
+    with running.connected() as spark:
+        for statement in (f"CREATE SCHEMA {_SCHEMA}", f"USE {_SCHEMA}", *_SOURCES):
+            spark.sql(statement)
+        for name, rest in _TABLES.items():
+            statement = f"CREATE MATERIALIZED TABLE {name} {rest}"
+            running.client.execute(statement, "spark_catalog", _SCHEMA, {})
+        first = usage(running, 0)
+        done = _changed(spark, cluster, seconds, Random(seed))  # noqa: S311 - no secrets
+        last = usage(running, seconds / 60)
+        done |= _compared(running, spark)
     print(f"LAKE_SOAK_SECONDS={seconds:.0f} LAKE_SOAK_SEED={seed}")  # noqa: T201 - how to repeat it
     print(done, first, last, sep="\n")  # noqa: T201 - the result
 
@@ -179,7 +119,7 @@ def _changed(spark, cluster, seconds, chance) -> Counter[str]:
     return done
 
 
-def _compared(served, spark) -> Counter[str]:
+def _compared(running, spark) -> Counter[str]:
     """Compare every version of every table with its query, and the last one with the sources now.
 
     The manager brings the tables up to date; a table over another one comes after it.
@@ -192,7 +132,7 @@ def _compared(served, spark) -> Counter[str]:
         def is_fresh(name=name, query=query) -> bool:
             return _rows(spark, f"SELECT * FROM {name}") == _rows(spark, query)
 
-        until(is_fresh, f"{name} is as its query; see {served.folder / 'manager.log'}")
+        until(is_fresh, f"{name} is as its query; see {running.folder / 'manager.log'}")
         versions[f"versions of {name}"] = assert_history(tables, name)
     assert all(versions.values()), versions
     return versions
