@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import pytest
 
-from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.spark.private_session import (
     PrivateSessions,
     confs_of,
@@ -81,22 +77,16 @@ def test_confs_are_those_that_spark_has(user):
     assert confs_of(user, lambda _: True) == dict(user.conf.getAll)
 
 
-def _listed(spark, table):
-    """Whether the checksum of a version lists files of a table, by version."""
-    location = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["location"]
-    log = Path(unquote(urlparse(location).path)) / "_delta_log"
-    files = log.glob("[!.]*.crc")
-    return {int(file.stem): bool(json.loads(file.read_text()).get("allFiles")) for file in files}
-
-
-def test_commits_are_not_compared_with_their_table(user, schema):
-    """Delta does that in sessions of other time zones than UTC, by a job for each commit."""
+def test_commits_are_compared_with_their_table_in_no_time_zone(user, schema):
+    """Delta does that outside of UTC, by a job for each commit."""
     user.sql(f"USE {schema}")
-    user.conf.set(_SEMANTIC, "America/New_York")
-    tables = MaterializedTables(user)
-    user.sql("CREATE TABLE theirs USING delta AS SELECT 1 AS k")
-    tables.sql("CREATE MATERIALIZED TABLE ours AS SELECT k FROM theirs")
-    user.sql("INSERT INTO theirs VALUES (2)")
-    tables.refresh("ours")
-    assert _listed(user, "theirs") == {0: True, 1: True}
-    assert set(_listed(user, "ours").values()) == {False}
+    scheduler, jobs = user.sparkContext._jsc.sc().dagScheduler(), {}
+    for number, zone in enumerate(("UTC", "America/New_York")):
+        user.conf.set(_SEMANTIC, zone)
+        with PrivateSessions(user).open() as private:
+            private.spark.sql(f"CREATE TABLE t{number} (k INT) USING delta")
+            private.spark.sql(f"INSERT INTO t{number} VALUES (1)")
+            before = scheduler.numTotalJobs()
+            private.spark.sql(f"INSERT INTO t{number} VALUES (2)")
+            jobs[zone] = scheduler.numTotalJobs() - before
+    assert jobs["America/New_York"] == jobs["UTC"] > 0

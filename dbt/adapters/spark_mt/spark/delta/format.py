@@ -38,10 +38,10 @@ TIME_TRAVEL_LIMIT = (
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 )
 MERGE_SOURCE = "spark.databricks.delta.merge.materializeSource"
-FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
-"""Whether the checksum of a commit lists the files of a table that has up to 50. Delta 4.4 writes
-the list and reads no table by it. Where the time zone of session or JVM is not UTC, each commit
-compares the list with the table, which is one more job; elsewhere each checkpoint does."""
+VERIFIES_CHECKSUM = "spark.databricks.delta.allFilesInCrc.verificationMode.forceOnNonUTC.enabled"
+"""Whether each commit compares the files in its checksum with the table where the time zone of
+session or JVM is not UTC, which is one more job. Delta 4.4 reads no table by these files, and this
+project takes only their numbers of rows, which no time zone changes."""
 CHECKS_REPLACED = "spark.databricks.delta.replaceWhere.constraintCheck.enabled"
 """Whether a write that replaces the rows of a condition may add no other rows."""
 
@@ -100,7 +100,7 @@ _CONFS = EngineConfs(
     # Delta keeps the logs of up to 10,000 tables and their files in memory. Reading one again costs
     # less than the memory of a server that runs for days.
     server={"spark.databricks.delta.delta.log.cacheSize": "256"},
-    private={TIME_TRAVEL_LIMIT: "false", ADD_COLUMNS: "false", FILES_IN_CHECKSUM: "false"},
+    private={TIME_TRAVEL_LIMIT: "false", ADD_COLUMNS: "false", VERIFIES_CHECKSUM: "false"},
     not_copied=(
         FENCE_ID,
         FENCE_NUMBER,
