@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from threading import Event, Thread
 
-from dbt.adapters.spark_mt.spark.streams.runner import BatchQuery, _StoppedError
+import pytest
+
+from dbt.adapters.spark_mt.spark.streams.runner import BatchQuery, _StoppedError, spread_ms
 
 PATIENCE_S = 20
 
@@ -89,3 +91,26 @@ def test_a_batch_that_has_begun_ends_before_it_is_stopped():
     may_end.set()
     stopping.join(PATIENCE_S)
     assert (query.outcomes, written) == (["done"], [3, "stop"])
+
+
+def triggers(names, every_ms, now_ms):
+    """When Spark begins the next batch of each stream: at multiples of its interval."""
+    spread = [spread_ms(every_ms, name) for name in names]
+    return sorted(-(-now_ms // each) * each - now_ms for each in spread)
+
+
+@pytest.mark.parametrize("every_ms", [5_000, 30_000, 54_000, 3_600_000])
+@pytest.mark.parametrize("day", [0, 3, 10, 100])
+def test_streams_with_one_interval_begin_their_batches_at_different_times(every_ms, day):
+    names = [f"spark_catalog.fresh.live_{number}" for number in range(50)]
+    begin = triggers(names, every_ms, 1_795_000_000_000 + day * 86_400_000)
+    most = max(sum(start <= each < start + every_ms / 10 for each in begin) for start in begin)
+    assert most <= 20, "two fifths of the batches begin in a tenth of the interval"
+
+
+@pytest.mark.parametrize("every_ms", [1, 99, 100, 1_000, 30_000])
+def test_an_interval_is_shortened_by_a_hundredth_at_most_and_always_by_the_same(every_ms):
+    found = {spread_ms(every_ms, f"t{number}") for number in range(1000)}
+    assert min(found) >= every_ms - every_ms // 100
+    assert max(found) == every_ms
+    assert len({spread_ms(every_ms, "t") for _ in range(5)}) == 1

@@ -12,6 +12,7 @@ from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 from uuid import uuid4
+from zlib import crc32
 
 from dbt.adapters.spark_mt.execution.errors import StreamNotStartedError
 from dbt.adapters.spark_mt.planning.constraints import guarded
@@ -50,6 +51,20 @@ if TYPE_CHECKING:
 _WAITING_S = 1
 
 
+def spread_ms(every_ms: int, name: str) -> int:
+    """Return an interval that is shorter than another one by up to a hundredth of it.
+
+    Spark begins batches at multiples of the interval since the epoch, so streams with the same
+    interval begin theirs at the same instant. With intervals that differ by a few milliseconds
+    they are spread over the whole interval.
+
+    Args:
+        every_ms: The interval, in milliseconds.
+        name: The same name always has the same interval.
+    """
+    return every_ms - crc32(name.encode()) % (every_ms // 100 + 1)
+
+
 class _StoppedError(Exception):
     """A batch that begins while its stream is being stopped."""
 
@@ -86,7 +101,8 @@ class BatchQuery:
         if every_ms is None:
             self._query = writer.trigger(availableNow=True).start()
         else:
-            self._query = writer.trigger(processingTime=f"{every_ms} milliseconds").start()
+            apart_ms = spread_ms(every_ms, name)
+            self._query = writer.trigger(processingTime=f"{apart_ms} milliseconds").start()
 
     @property
     def is_active(self) -> bool:
