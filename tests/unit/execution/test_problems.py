@@ -5,9 +5,20 @@ import pytest
 from dbt.adapters.spark_mt.execution.errors import TableNotFoundError, problem_of
 
 
+class OfJava(Exception):
+    """As py4j's: its text says which call failed, and then what was thrown."""
+
+    java_exception = object()
+
+    def __str__(self):
+        return f"An error occurred while calling o7261.sql.\n: {self.args[0]}\n\tat java.io"
+
+
 @pytest.mark.parametrize(
     ("error", "problem"),
     [
+        (OfJava("java.io.IOException: disk full\nsecond line"), "java.io.IOException: disk full"),
+        (OfJava("java.lang.InterruptedException"), "java.lang.InterruptedException"),
         (OSError("[TASK_WRITE_FAILED] disk full\n\nJVM stacktrace:\n\tat java.io"), "disk full"),
         (OSError("\n  first line\nsecond line"), "first line"),
         (KeyboardInterrupt(), "KeyboardInterrupt"),
@@ -19,3 +30,4 @@ def test_the_problem_has_no_stack(error, problem):
     assert problem in said
     assert "at java.io" not in said
     assert "second line" not in said
+    assert "o7261" not in said

@@ -9,7 +9,10 @@ def problem_of(error: BaseException) -> str:
     """Return the text of `error`; of an error of another library the first line only."""
     if isinstance(error, MaterializedTableError):
         return str(error.args[0])
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    text = str(error).strip()
+    if hasattr(error, "java_exception"):  # py4j's: which call failed, and then what was thrown
+        text = text.partition("\n: ")[2] or text
+    return text.partition("\n")[0] or type(error).__name__
 
 
 class TableNotFoundError(MaterializedTableError):
