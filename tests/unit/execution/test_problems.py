@@ -5,7 +5,7 @@ import pytest
 from dbt.adapters.spark_mt.execution.errors import TableNotFoundError, problem_of
 
 
-class OfJava(Exception):
+class OfJavaError(Exception):
     """As py4j's: its text says which call failed, and then what was thrown."""
 
     java_exception = object()
@@ -17,8 +17,11 @@ class OfJava(Exception):
 @pytest.mark.parametrize(
     ("error", "problem"),
     [
-        (OfJava("java.io.IOException: disk full\nsecond line"), "java.io.IOException: disk full"),
-        (OfJava("java.lang.InterruptedException"), "java.lang.InterruptedException"),
+        (
+            OfJavaError("java.io.IOException: disk full\nsecond line"),
+            "java.io.IOException: disk full",
+        ),
+        (OfJavaError("java.lang.InterruptedException"), "java.lang.InterruptedException"),
         (OSError("[TASK_WRITE_FAILED] disk full\n\nJVM stacktrace:\n\tat java.io"), "disk full"),
         (OSError("\n  first line\nsecond line"), "first line"),
         (KeyboardInterrupt(), "KeyboardInterrupt"),

@@ -163,6 +163,22 @@ def test_a_change_is_there_before_the_table_is_late(took, freshness):
 
 
 @pytest.mark.parametrize(
+    ("took", "inputs", "every"),
+    [
+        ((6_000,) * 3, 0, 30_000),
+        ((6_000,) * 4, 0, 48_000),
+        ((20_000,) * 4, 0, 34_000),
+        ((30_000,) * 4, 0, 30_000),
+        ((6_000,) * 4, 20_000, 28_000),
+        ((6_000,) * 4, 60_000, 15_000),
+    ],
+)
+def test_a_stream_waits_for_one_batch(took, inputs, every):
+    """Its interval is from begin to begin, so no change waits for the batch that has begun."""
+    assert pace(*took).interval_ms(60_000, inputs, is_stream=True) == every
+
+
+@pytest.mark.parametrize(
     ("every", "wanted", "starts_again"),
     [(10, 10, False), (10, 12, False), (10, 13, True), (10, 8, False), (10, 7, True)],
 )

@@ -172,12 +172,13 @@ class HostedTable:
         raise_if_unfit(self._env, table, analyzed)
         analyzed_table = AnalyzedTable(table, analyzed)
         self._inputs_ms = self._oldest_inputs_ms(analyzed_table)
-        every_ms = self._every_ms = self._trigger_ms(table.definition)
         run = self._env.run(HOSTED, analyzed, table.definition.resolved, table.definition.baseline)
         no_streams = () if self._env.streams else (_NO_STREAMS,)
         run = chosen(self._env, table, analyzed, run, Request.HOST, no_streams)
         self._note(choice=run.choice)
-        task = stream_task(table, run, every_ms) if run.choice.runs_batches else None
+        is_stream = run.choice.runs_batches
+        every_ms = self._every_ms = self._trigger_ms(table.definition, is_stream=is_stream)
+        task = stream_task(table, run, every_ms) if is_stream else None
         if task is None or self._must_refresh:
             self._refresh(analyzed_table)
         if task is None:
@@ -225,7 +226,7 @@ class HostedTable:
         """Watch a running stream; return the pause until the next tick."""
         if (batch := stream.take()) is not None:
             self._pace.took(batch.took_ms)
-            self._every_ms = self._trigger_ms(stream.task.table.definition)
+            self._every_ms = self._trigger_ms(stream.task.table.definition, is_stream=True)
             done = self.progress
             self._note(
                 positions=batch.positions,
@@ -306,7 +307,7 @@ class HostedTable:
             self._stream.end()
             self._stream = None
 
-    def _trigger_ms(self, definition: StoredDefinition) -> int:
+    def _trigger_ms(self, definition: StoredDefinition, *, is_stream: bool) -> int:
         """By the pace of the table, unless table, session or run options have another value."""
         resolved = definition.resolved
         options = {**dict(resolved.declared.options), **dict(definition.run_options)}
@@ -315,7 +316,7 @@ class HostedTable:
         if interval:
             return max(1, int(min(interval.total_seconds(), LONGEST_SECONDS) * 1000))
         freshness_ms = min(resolved.freshness.seconds, LONGEST_SECONDS) * 1000
-        return max(1, self._pace.interval_ms(freshness_ms, self._inputs_ms))
+        return max(1, self._pace.interval_ms(freshness_ms, self._inputs_ms, is_stream=is_stream))
 
     def _oldest_inputs_ms(self, analyzed_table: AnalyzedTable) -> int:
         """Return the longest freshness of the materialized tables that the query reads."""

@@ -181,9 +181,9 @@ _KEPT = 8
 class Pace:
     """How often a hosted table checks its sources.
 
-    A change that comes right after a check waits for the refresh that has begun, for the next check
-    and for its refresh. Each refresh costs about the same, whatever the number of changes. So a
-    table checks as seldom as its freshness permits, by what its last refreshes took.
+    A change that comes right after a check waits for the next check and for its refresh. Each
+    refresh costs about the same, whatever the number of changes. So a table checks as seldom as its
+    freshness permits, by what its last refreshes took.
     """
 
     _took_ms: deque[int] = field(default_factory=lambda: deque(maxlen=_KEPT))
@@ -192,22 +192,24 @@ class Pace:
         """Take note of a refresh: from its check of the sources, or its wait for a turn, on."""
         self._took_ms.append(max(0, duration_ms))
 
-    def interval_ms(self, freshness_ms: int, inputs_ms: int = 0) -> int:
+    def interval_ms(self, freshness_ms: int, inputs_ms: int = 0, *, is_stream: bool = False) -> int:
         """Return the time from one check to the next, in milliseconds.
 
         Args:
             freshness_ms: That of the table.
             inputs_ms: How old the rows of its sources may be when the table reads them.
+            is_stream: Whether the next check is that long after the beginning of the last batch,
+                rather than after the end of the last refresh, for which a change may wait, too.
 
         Returns:
-            What the freshness leaves after two refreshes and a reserve of a tenth of it. At least
-            half of the freshness, and that until some refreshes were measured; a quarter where
-            the sources are refreshed, too.
+            What the freshness leaves after two refreshes, or the batch of a stream, and a reserve
+            of a tenth of it. At least half of the freshness, and that until some refreshes were
+            measured; a quarter where the sources are refreshed, too.
         """
         if len(self._took_ms) < _MEASURED:
             return freshness_ms // 2
         least_ms = freshness_ms // (4 if inputs_ms else 2)
-        reserve_ms = 2 * max(self._took_ms) + freshness_ms // 10
+        reserve_ms = (1 if is_stream else 2) * max(self._took_ms) + freshness_ms // 10
         return max(least_ms, freshness_ms - inputs_ms - reserve_ms)
 
 

@@ -101,8 +101,8 @@ class BatchQuery:
         if every_ms is None:
             self._query = writer.trigger(availableNow=True).start()
         else:
-            apart_ms = spread_ms(every_ms, name)
-            self._query = writer.trigger(processingTime=f"{apart_ms} milliseconds").start()
+            trigger_ms = spread_ms(every_ms, name)
+            self._query = writer.trigger(processingTime=f"{trigger_ms} milliseconds").start()
 
     @property
     def is_active(self) -> bool:
