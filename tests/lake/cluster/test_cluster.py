@@ -48,8 +48,9 @@ def losing(spark, cluster):
         while not tasks_run(spark) and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(delay_s)
+        at_work = tasks_run(spark)
         cluster.lose_a_worker(number)
-        lost.append(tasks_run(spark))
+        lost.append(at_work or tasks_run(spark))
 
     def during(work, number, delay_s=0.0):
         await_executors(spark)
