@@ -48,9 +48,8 @@ def losing(spark, cluster):
         while not tasks_run(spark) and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(delay_s)
-        at_work = tasks_run(spark)
+        lost.append(tasks_run(spark))
         cluster.lose_a_worker(number)
-        lost.append(at_work or tasks_run(spark))
 
     def during(work, number, delay_s=0.0):
         await_executors(spark)
