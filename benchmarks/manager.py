@@ -111,9 +111,9 @@ def drift(workflows: int, seconds: int) -> list[Measurement]:
     scheduler = EmbeddedScheduler(SchedulerContext(submit, _now))
     schedule = Schedule(Freshness(15, TimeUnit.SECOND), "Europe/Berlin")
     for number in range(workflows):
-        name = TableName(f"t{number}", _SCHEMA, "spark_catalog")
+        table = TableName(f"t{number}", _SCHEMA, "spark_catalog")
         scheduler.create_refresh_workflow(
-            CreatePeriodicRefreshWorkflow(name, str(number), schedule, last_scheduled_at=_now())
+            CreatePeriodicRefreshWorkflow(table, str(number), schedule, last_scheduled_at=_now())
         )
     burn = [sys.executable, "-c", "while True: pass"]
     busy = [subprocess.Popen(burn) for _ in range(os.cpu_count() or 2)]  # noqa: S603 - our own

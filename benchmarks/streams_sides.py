@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from benchmarks.streams_sources import SCHEMA
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.spark.streams.runner import SparkStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,8 @@ class Ours:
         host = self.tables._host  # noqa: SLF001 - durations of batches are only there
         hosted = [each.table._stream for each in host._threads.values()] if host else []  # noqa: SLF001
         (stream,) = hosted or (None,)
-        return stream._stream._query._query if stream else None  # type: ignore[attr-defined] # noqa: SLF001
+        running = stream._stream if stream else None  # noqa: SLF001
+        return running._query if isinstance(running, SparkStream) else None  # noqa: SLF001
 
     def stop(self) -> None:
         """End it."""
@@ -256,7 +258,7 @@ def _has_read_all(side: Side) -> bool:
     query = side.query()
     progress = query.lastProgress if query is not None else None
     end = progress["sources"][0]["endOffset"] if progress else None
-    return end not in {None, "null"} and side.feed.is_read(end)
+    return end is not None and end != "null" and side.feed.is_read(end)
 
 
 def _newest(side: Side) -> int:
