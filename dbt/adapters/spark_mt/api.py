@@ -53,6 +53,7 @@ from dbt.adapters.spark_mt.execution.results import (
     KeptConfiguration,
     RefreshOutcome,
     RefreshResult,
+    Relay,
     ResultColumn,
     StatementOutcome,
     StatementResult,
@@ -115,6 +116,7 @@ __all__ = [
     "RefreshOutcome",
     "RefreshResult",
     "Refusal",
+    "Relay",
     "RepairAction",
     "Repaired",
     "ResultColumn",
@@ -143,8 +145,8 @@ class MaterializedTables(TableOperations):
             settings.
         owner: Returns who declares the table of the statement that runs; stored with a new one.
         clock: Returns the current instant, aware.
-        relay: Carries out, in another process, a statement that needs a stream and so cannot run
-            over Spark Connect; None to raise the error.
+        relay: Executes statements that change or refresh a table in the driver whose session this
+            is. Without it, a statement that needs a stream raises an error over Spark Connect.
     """
 
     def __init__(
@@ -153,7 +155,7 @@ class MaterializedTables(TableOperations):
         *,
         owner: Callable[[], Pairs] = tuple,
         clock: Callable[[], datetime] | None = None,
-        relay: Callable[[str], StatementResult] | None = None,
+        relay: Relay | None = None,
     ) -> None:
         self._spark = spark
         self._engine = SparkEnvironment(spark, owner=owner, clock=clock or utc_now)
@@ -243,8 +245,10 @@ class MaterializedTables(TableOperations):
 
     def names(self, schema: str, catalog: str | None = None) -> frozenset[str]:
         """Return the names of a schema's materialized tables, as the registry has them."""
-        entries = self.environment.registry.entries(*self._schema(catalog, schema))
-        return frozenset(entry.name.name for entry in entries)
+        place = self._schema(catalog, schema)
+        if self._relay is not None:
+            return self._relay.names(place[1], place[0])
+        return frozenset(entry.name.name for entry in self.environment.registry.entries(*place))
 
     def declared(self, schema: str, catalog: str | None = None) -> tuple[Declared, ...]:
         """Return the materialized tables of a schema with who declares them.
@@ -321,6 +325,8 @@ class MaterializedTables(TableOperations):
     def cancel(self) -> None:
         """Interrupt what this object runs, in every session that it has opened."""
         self._engine.sessions.interrupt()
+        if self._relay is not None:
+            self._relay.cancel()
 
     def start(self, name: str) -> None:
         """Refresh a table from now on, in threads of this process.

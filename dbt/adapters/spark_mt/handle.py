@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt.adapters.spark_mt.client.rest import relayed
+from dbt.adapters.spark_mt.client.rest import ManagerRelay, ManagerUnreachableError
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import StatementResult
 from dbt.adapters.spark_mt.spark.errors import SparkFailure, failure_of, is_spark_error
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.client.target import SparkTarget
     from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.execution.leases import SeenLeases
-    from dbt.adapters.spark_mt.execution.operations import RefreshPolicy
-    from dbt.adapters.spark_mt.execution.results import StatementOutcome
+    from dbt.adapters.spark_mt.execution.results import RefreshPolicy, StatementOutcome
 
 
 logger = AdapterLogger("SparkMT")
@@ -147,12 +146,12 @@ class SparkHandle:
             self._tables.environment.managers.seen = self.seen_leases
         return self._tables
 
-    def _relay(self) -> Callable[[str], StatementResult] | None:
-        """What carries out a statement that needs a stream: the manager whose Spark this is."""
+    def _relay(self) -> ManagerRelay | None:
+        """What executes statements in the driver: the manager whose Spark this is."""
         manager = self.target.manager if self.target else None
         if manager is None or not manager.rest_url:
             return None
-        return lambda statement: relayed(self.spark, manager, statement, dict(self._owner()))
+        return ManagerRelay(self.spark, manager, self._owner)
 
     @property
     def is_cancelled(self) -> bool:
@@ -204,7 +203,8 @@ class SparkHandle:
                 self._tables.cancel()
         except Exception as error:
             # The statement may have ended, and its session with it, between look and interrupt.
-            if self.is_busy and not is_spark_error(error):
+            is_of_others = is_spark_error(error) or isinstance(error, ManagerUnreachableError)
+            if self.is_busy and not is_of_others:
                 raise
             logger.debug(f"An interrupt failed: {error}")
 

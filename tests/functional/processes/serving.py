@@ -1,4 +1,4 @@
-"""A driver with an embedded metastore that serves Spark Connect as a manager does.
+"""A refresh manager in a process of its own, over an embedded metastore.
 
 `python -m tests.functional.processes.serving <directory>` serves until its standard input ends, and
 answers each line of it with the number of jobs that Spark runs.
@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.client import discovery
-from dbt.adapters.spark_mt.client.discovery import Discovered
-from dbt.adapters.spark_mt.execution.context import LocalProcesses
-from dbt.adapters.spark_mt.spark.connect_server import start_serving
+from dbt.adapters.spark_mt.manager.serve import ServeOptions, serve
 from tests.faults.server import CONFS, ROOT
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ _READY = "serving"
 
 @dataclass(frozen=True)
 class Manager:
-    """A driver that serves, in the folder of a project.
+    """A manager that serves, in the folder of a project.
 
     Args:
         process: Its Python process.
@@ -87,21 +85,24 @@ def serving(home: Path) -> Iterator[Manager]:
 
 
 def _serve(home: Path) -> None:
+    """Look at the catalog when a statement changes it, and else hardly ever."""
     from pyspark import SparkContext
 
+    def say_ready(_: object) -> None:
+        gateway = SparkContext._gateway
+        assert gateway is not None
+        print(_READY, gateway.proc.pid, flush=True)  # noqa: T201 - read by `serving`
+
+    def answer() -> None:
+        context = SparkContext._active_spark_context
+        assert context is not None
+        tracker = context.statusTracker()
+        for _ in sys.stdin:
+            print(len(tracker.getActiveJobsIds()), flush=True)  # noqa: T201 - read by `running_jobs`
+
     os.chdir(home)
-    file, owner = discovery.place(home / "metastore_db"), LocalProcesses().owner()
-    discovery.write(file, Discovered(owner))
-    server = start_serving(CONFS, home, home / "spark.log")
-    discovery.write(file, Discovered(owner, server.url, server.token))
-    gateway = SparkContext._gateway
-    assert gateway is not None
-    print(_READY, gateway.proc.pid, flush=True)  # noqa: T201 - read by `serving`
-    tracker = server.spark.sparkContext.statusTracker()
-    for _ in sys.stdin:
-        print(len(tracker.getActiveJobsIds()), flush=True)  # noqa: T201 - read by `running_jobs`
-    discovery.remove(file, owner)
-    server.spark.stop()
+    options = ServeOptions(home, home, CONFS, port=0, log_level="warning", tick_seconds=3600)
+    serve(options, answer, say_ready)
 
 
 if __name__ == "__main__":

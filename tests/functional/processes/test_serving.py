@@ -146,7 +146,8 @@ def test_only_who_knows_the_token_may_connect(manager, found):
             finally:
                 spark.client.close()
         assert found.connect_token not in failure_of(refused.value).message
-    assert found.connect_token not in (manager.home / "spark.log").read_text(encoding="utf-8")
+    printed = manager.home / "spark-manager.log"
+    assert found.connect_token not in printed.read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
@@ -205,4 +206,44 @@ def test_ctrl_c_ends_all_threads_and_what_they_run(manager, project):
     finally:
         run.kill()
     assert run.returncode != 0, output
-    assert manager.running_jobs() == 0
+    while (
+        manager.running_jobs()
+    ):  # a manager reads the catalog now and then; models run for minutes
+        assert monotonic() < deadline
+
+
+_TOKYO = """
+{{ config(materialized='materialized_table', freshness='10 minutes') }}
+select to_date(timestamp '2026-01-01 20:00:00 UTC') as day
+"""
+
+
+def test_the_manager_carries_a_statement_out_in_the_session_of_the_client(project):
+    project.profile(server_side_parameters={"spark.sql.session.timeZone": "Asia/Tokyo"})
+    project.write("models/tokyo.sql", _TOKYO)
+    done, output = project.dbt("run", "--select", "tokyo")
+    assert done, output
+    assert "CREATED" in output
+    done, output = project.dbt("show", "--inline", "select day from {{ ref('tokyo') }}")
+    assert "2026-01-02" in output, output
+    done, output = project.dbt("run", "--select", "tokyo")
+    assert "UNCHANGED" in output, output
+    project.write("models/tokyo.sql", _TOKYO.replace("as day", "as nothing, day"))
+    done, output = project.dbt("run", "--select", "tokyo")
+    assert not done
+    assert "[MATERIALIZED_TABLE_QUERY_ERROR]" in output
+
+
+def test_what_a_killed_client_asked_for_is_interrupted(manager, project):
+    project.write("models/slow0.sql", _SLOW.replace("NUMBER", "0"))
+    run = project.start("run", "--select", "slow0")
+    deadline = monotonic() + _TIMEOUT_S
+    try:
+        while manager.running_jobs() < 1:
+            assert monotonic() < deadline
+            assert run.poll() is None
+    finally:
+        run.kill()
+        run.communicate()
+    while manager.running_jobs():
+        assert monotonic() < deadline

@@ -1,4 +1,4 @@
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, made_again
 
 
 class TableIsOddError(MaterializedTableError):
@@ -21,3 +21,15 @@ def test_holds_the_facts_and_prints_condition_violations_and_remedy():
 
 def test_facts_may_hold_braces():
     assert "{x} is odd" in str(TableIsOddError(table="{x}"))
+
+
+def test_an_error_of_another_process_is_made_again():
+    error = TableIsOddError(table="db.t", violations=["one"])
+    again = made_again(error.condition, error.parameters, list(error.violations))
+    assert type(again) is TableIsOddError
+    assert str(again) == str(error)
+
+
+def test_an_error_that_is_not_known_here_is_not_made_again():
+    assert made_again("OTHER", {}, ()) is None
+    assert made_again("TABLE_IS_ODD", {"name": "db.t"}, ()) is None

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.errors import NotPlannableError, StreamsOverConnectError
-from dbt.adapters.spark_mt.execution.operations import TableOperations
+from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.results import (
-    Action,
-    RefreshOutcome,
-    RefreshResult,
-    StatementOutcome,
-    StatementResult,
-)
+from dbt.adapters.spark_mt.execution.results import Action, RefreshResult, RelayedStatement
 from dbt.adapters.spark_mt.planning.explain import Verdict
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, prepare
@@ -158,16 +154,23 @@ def test_an_adopted_table_keeps_its_rows(tables):
     assert tables.rows("kept") == [(8, 800)]
 
 
-def relayed(sent, *, refreshes=True):
-    """A relay that records what it is sent."""
+class Driver:
+    """A relay to operations in a driver, which records what it is sent."""
 
-    def relay(statement):
-        sent.append(statement)
-        refresh = RefreshOutcome("r", "t", "s", RefreshResult.REFRESHED, 1, (), (), (), 1)
-        outcome = StatementOutcome("t", Action.CREATED, refresh=refresh if refreshes else None)
-        return StatementResult((), (), outcome)
+    def __init__(self, operations):
+        self.operations = operations
+        self.sent = []
+        self.cancelled = 0
 
-    return relay
+    def __call__(self, statement):
+        self.sent.append(statement)
+        return executed(statement, self.operations)
+
+    def names(self, schema, catalog):
+        return frozenset({f"{catalog}.{schema}"})
+
+    def cancel(self):
+        self.cancelled += 1
 
 
 class NoStreams:
@@ -180,21 +183,45 @@ class NoStreams:
         pass
 
 
-def test_what_needs_a_stream_is_carried_out_where_one_runs(tables):
-    sent = []
-    ours = operations(tables, relayed(sent), runner=NoStreams())
-    assert ours.materialize(STATEMENT).action is Action.CREATED
-    assert ours.execute(STATEMENT).outcome.action is Action.CREATED
-    assert sent == [STATEMENT, STATEMENT]
-
-
-def test_a_refresh_that_needs_a_stream_is_carried_out_where_one_runs(tables):
-    operations(tables).materialize(STATEMENT)
+def test_what_changes_or_refreshes_a_table_is_carried_out_in_the_driver(tables):
+    driver = Driver(operations(tables))
+    ours = operations(tables, driver, runner=NoStreams())
+    created = ours.materialize(STATEMENT)
+    assert (created.action, created.refresh.status) == (Action.CREATED, RefreshResult.REFRESHED)
     sell(tables)
-    sent = []
-    outcome = operations(tables, relayed(sent), runner=NoStreams()).materialize(STATEMENT)
-    assert (outcome.action, outcome.refresh.rows) == (Action.UNCHANGED, 1)
-    assert sent == ["ALTER MATERIALIZED TABLE `spark_catalog`.`default`.`t` REFRESH"]
+    assert ours.materialize(STATEMENT, refresh="never").refresh is None
+    refresh = "ALTER MATERIALIZED TABLE t REFRESH"
+    assert ours.execute(refresh).outcome.refresh.status is RefreshResult.REFRESHED
+    assert ours.suspend("t").action is Action.SUSPENDED
+    assert driver.sent == [
+        RelayedStatement(STATEMENT, "auto"),
+        RelayedStatement(STATEMENT, "never"),
+        RelayedStatement(refresh),
+        RelayedStatement("ALTER MATERIALIZED TABLE `t` SUSPEND"),
+    ]
+
+
+def test_what_only_reads_is_not_sent(tables):
+    driver = Driver(operations(tables))
+    ours = operations(tables, driver)
+    ours.execute("SHOW MATERIALIZED TABLES")
+    ours.plan(STATEMENT)
+    ours.validate(STATEMENT)
+    assert driver.sent == []
+
+
+def test_how_a_table_is_adopted_reaches_the_driver(tables):
+    driver = Driver(operations(tables))
+    as_of = datetime(2026, 3, 1, tzinfo=timezone.utc)
+    operations(tables, driver).materialize(STATEMENT, adopting=True, as_of=as_of)
+    assert [(each.adopting, each.as_of) for each in driver.sent] == [(True, as_of)]
+
+
+def test_an_error_in_the_driver_is_that_of_the_statement(tables):
+    driver = Driver(operations(tables))
+    with pytest.raises(MaterializedTableError) as caught:
+        operations(tables, driver).materialize(STATEMENT.replace(SUMS, "SELECT nothing"))
+    assert caught.value.condition == "MATERIALIZED_TABLE_QUERY_ERROR"
 
 
 def test_without_a_relay_the_error_stays(tables):

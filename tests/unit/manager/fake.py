@@ -149,14 +149,24 @@ class FakeManager:
     def execute(self, request: StatementRequest) -> StatementResult:
         """Say what a statement would have done."""
         self._note("execute", request)
-        parsed = parse(request.statement)
+        parsed = parse(request.statement.text)
         if not isinstance(parsed, CreateTable):
-            raise NotExecutableError(statement=request.statement)
+            raise NotExecutableError(statement=request.statement.text)
         outcome = StatementOutcome(
             str(parsed.name.within(request.catalog, request.schema)), Action.CREATED, ("created",)
         )
         columns = (ResultColumn("operation", "STRING"), ResultColumn("changes", "ARRAY<STRING>"))
         return StatementResult(columns, (("CREATE", ["created"]),), outcome)
+
+    def interrupt(self, request_id: str) -> None:
+        """Note it."""
+        self._note("interrupt", request_id)
+
+    def names(self, schema: str, catalog: str) -> tuple[str, ...]:
+        """Return the names of the tables whose full names begin so."""
+        self._note("names", (schema, catalog))
+        prefix = f"{catalog}.{schema}."
+        return tuple(n.removeprefix(prefix) for n in sorted(self._tables) if n.startswith(prefix))
 
     def refresh(self, request: RefreshRequest) -> RefreshSubmitted:
         """Begin a refresh, which runs until the test ends it."""

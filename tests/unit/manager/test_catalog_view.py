@@ -281,3 +281,28 @@ def test_a_catalog_without_a_registry_is_read_once(life):
     assert registry.calls == {"version": 1}
     life.create("t", LIVE)
     assert view.read()
+
+
+def test_names_are_read_again_only_where_something_else_than_jobs_was_written(life):
+    life.create("t", LIVE)
+    manager = life.manager()
+    life.live(10)
+    memory = life.tables.memory.log
+    asked = []
+
+    class Counted:
+        def entries(self, catalog, schema):
+            asked.append(schema)
+            return memory.entries(catalog, schema)
+
+    view = manager.view
+    view._env = replace(view._env, registry=Counted())
+    assert view.names("default") == view.names("default") == ("t",)
+    manager.log.deferred.changed(job("j", JobStatus.FINISHED))
+    manager.log.close()
+    assert view.names("default") == ("t",)
+    assert asked == ["default"]
+    life.create("f", HOURLY)
+    assert view.names("default") == ("f", "t")
+    assert view.names("other") == ()
+    assert asked == ["default", "default", "other"]

@@ -10,6 +10,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
     UnknownPartitionKeyError,
 )
+from dbt.adapters.spark_mt.execution.results import RelayedStatement
 from dbt.adapters.spark_mt.manager.views import NotExecutableError, RefreshRequest, StatementRequest
 from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
 from tests.behaviour.hosting import EVENTS, FIRST
@@ -237,13 +238,14 @@ def test_many_at_once_run_one_after_the_other(life, manager):
 
 
 def test_a_statement_is_carried_out_in_the_manager(life, manager):
-    request = StatementRequest("ALTER MATERIALIZED TABLE t SUSPEND", "spark_catalog", "default")
+    statement = RelayedStatement("ALTER MATERIALIZED TABLE t SUSPEND")
+    request = StatementRequest(statement, "r1")
     assert manager.manager.execute(request).outcome.status == "SUSPENDED"
     assert life.status("t") == "SUSPENDED"
 
 
 def test_a_statement_that_needs_no_manager_is_refused(manager):
-    request = StatementRequest("SHOW MATERIALIZED TABLES", "spark_catalog", "default")
+    request = StatementRequest(RelayedStatement("SHOW MATERIALIZED TABLES"), "r1")
     with pytest.raises(NotExecutableError):
         manager.manager.execute(request)
 

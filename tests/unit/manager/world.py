@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.definition.job import Owner
 from dbt.adapters.spark_mt.execution.environment import QuietTables
 from dbt.adapters.spark_mt.execution.errors import NotHostedError
 from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
-from dbt.adapters.spark_mt.execution.operations import TableOperations, carried_out
+from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
@@ -247,7 +247,8 @@ class Process:
             place=Place(self.owner, "0.1", "4.2.0", "local[2]", "app-1"),
             environment=self.ports,
             operations=lambda: TableOperations(self.ports()),
-            carry_out=lambda node, _: carried_out(node, self.ports()),
+            carry_out=lambda request: executed(request.statement, TableOperations(self.ports())),
+            interrupt=lambda _: None,
             log=self.log,
             leadership=self.leadership,
             view=self.view,

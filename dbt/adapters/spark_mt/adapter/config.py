@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import Pairs
-    from dbt.adapters.spark_mt.execution.operations import RefreshPolicy
+    from dbt.adapters.spark_mt.execution.results import RefreshPolicy
     from dbt.adapters.spark_mt.statements.clauses import Clause
 
 

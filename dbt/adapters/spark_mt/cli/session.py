@@ -17,7 +17,7 @@ import click
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.cli.options import ProfileError
-from dbt.adapters.spark_mt.client.rest import relayed
+from dbt.adapters.spark_mt.client.rest import ManagerRelay
 from dbt.adapters.spark_mt.client.target import automatic_target, server_url
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
@@ -121,14 +121,14 @@ class Session:
 def open_session(place: Place) -> Iterator[Session]:
     """Open a session where `place` says, and end it afterwards.
 
-    A statement that needs a stream is carried out by the manager whose Spark this is.
+    Statements that change or refresh a table are carried out by the manager whose Spark this is.
 
     Raises:
         MetastoreInUseError: Another process holds the metastore, and serves no Spark Connect.
         ProfileError: The profile does not say enough.
     """
     spark, manager = open_spark(place)
-    relay = partial(relayed, spark, manager, owner={}) if manager and manager.rest_url else None
+    relay = ManagerRelay(spark, manager) if manager and manager.rest_url else None
     tables = MaterializedTables(spark, relay=relay)
     try:
         _enter(spark, place)

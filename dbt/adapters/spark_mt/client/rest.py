@@ -1,12 +1,14 @@
 """REST client of the manager, with the standard library only.
 
 Answers are the JSON values that the manager sends; their fields are those of `manager/views.py`.
-The manager also executes statements that a client of its Spark Connect server cannot.
+The manager also executes statements for the sessions of its Spark Connect server.
 """
 
 from __future__ import annotations
 
 import json
+import time
+import uuid
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
@@ -22,20 +24,22 @@ from urllib.request import (
     Request,
 )
 
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, made_again
 from dbt.adapters.spark_mt.execution.results import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.client.discovery import Discovered
-    from dbt.adapters.spark_mt.execution.results import StatementResult
+    from dbt.adapters.spark_mt.definition.columns import Pairs
+    from dbt.adapters.spark_mt.execution.results import RelayedStatement, StatementResult
 
 
 _TABLES = "/v3/materialized-tables"
 _TIMEOUT_S = 30.0
+_NO_CONTENT = 204
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 Json = dict[str, Any]
@@ -90,6 +94,12 @@ class ManagerClient:
         """Return the manager's own state."""
         return self._ask("GET", "/v3/manager")
 
+    def names(self, schema: str, catalog: str) -> list[str]:
+        """Return the names of a schema's tables, as the registry has them now."""
+        path = f"/v3/schemas/{quote(schema, safe='')}/materialized-tables"
+        found: list[str] = self._ask("GET", f"{path}?catalog={quote(catalog, safe='')}")["names"]
+        return found
+
     def tables(self) -> list[Json]:
         """Return every table, ordered by name."""
         found: list[Json] = self._ask("GET", _TABLES)["tables"]
@@ -107,25 +117,37 @@ class ManagerClient:
         """Plan a CREATE or ALTER statement."""
         return self._ask("POST", f"{_TABLES}/plan", {"statement": statement})
 
-    def execute(self, statement: str, catalog: str, schema: str, owner: Mapping[str, str]) -> Json:
+    def execute(
+        self, statement: RelayedStatement, request_id: str, session: str, owner: Mapping[str, str]
+    ) -> Json:
         """Let the manager carry out a statement in its driver; returns at its end.
 
         Args:
             statement: CREATE, ALTER or REFRESH of a materialized table.
-            catalog: Where names without a catalog belong.
-            schema: Where names without a schema belong.
+            request_id: Names the request for `interrupt`.
+            session: The id of a session of its Spark Connect server, in which it is carried out.
             owner: Who declares the table.
 
         Returns:
             Columns, rows and outcome, as `execution/results.py` knows them.
         """
         body: Json = {
-            "statement": statement,
-            "currentCatalog": catalog,
-            "currentSchema": schema,
+            "statement": statement.text,
+            "requestID": request_id,
+            "sessionID": session,
             "owner": dict(owner),
         }
+        if statement.refresh is not None:
+            body["refreshPolicy"] = statement.refresh
+        if statement.adopting:
+            body["adopting"] = True
+        if statement.as_of is not None:
+            body["asOf"] = statement.as_of.isoformat()
         return self._ask("POST", f"{_TABLES}/execute", body)
+
+    def interrupt(self, request_id: str) -> None:
+        """Interrupt what the statement of a request runs at this moment."""
+        self._ask("POST", f"/v3/statements/{quote(request_id, safe='')}/interrupt", {})
 
     def refresh(
         self,
@@ -166,7 +188,7 @@ class ManagerClient:
             request.add_header("Content-Type", "application/json")
         try:
             with opener.open(request, timeout=self.timeout_s) as response:
-                answer = json.load(response)
+                answer = {} if response.status == _NO_CONTENT else json.load(response)
         except HTTPError as error:
             raise self._refusal(error) from error
         except (OSError, HTTPException, ValueError) as error:
@@ -226,23 +248,88 @@ def _opener(url: str) -> OpenerDirector:
 
 PATIENCE_S = 24 * 3600.0
 """How long a statement may take: filling a table from a long log takes as long as it takes."""
+BUSY = "MATERIALIZED_TABLE_MANAGER_BUSY"
+"""The condition of a request that a manager does not begin, as others keep it busy."""
+_BUSY_S = 1.0
 
 
-def relayed(
-    spark: SparkSession, manager: Discovered, statement: str, owner: Mapping[str, str]
-) -> StatementResult:
-    """Carry out a statement in the driver of the manager that serves this session.
+class ManagerRelay:
+    """Executes statements of a session in the driver of the manager that serves it.
+
+    There they are carried out in the same session, with its confs, current schema and temporary
+    views.
 
     Args:
-        spark: The session, in whose current schema names belong.
+        spark: The session, of Spark Connect.
         manager: The manager.
-        statement: The statement.
-        owner: Who declares the table.
-
-    Raises:
-        ManagerRefusedError: It failed there; the manager's own error is in it.
-        ManagerUnreachableError: The manager does not answer.
+        owner: Returns who declares the table of the statement that runs.
+        pause: Waits some seconds.
     """
-    catalog, schema = spark.catalog.currentCatalog(), spark.catalog.currentDatabase()
-    client = ManagerClient(manager.rest_url, manager.rest_token, PATIENCE_S)
-    return result_of(client.execute(statement, catalog, schema, owner))
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        manager: Discovered,
+        owner: Callable[[], Pairs] = tuple,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._spark = spark
+        self._client = ManagerClient(manager.rest_url, manager.rest_token, PATIENCE_S)
+        self._owner = owner
+        self._pause = pause
+        self._is_interrupted: dict[str, bool] = {}
+        """By the id of each request that is not answered yet."""
+
+    def __call__(self, statement: RelayedStatement) -> StatementResult:
+        """Execute a statement; returns at its end.
+
+        A manager that carries out as many requests as it can is asked again each second.
+
+        Raises:
+            MaterializedTableError: The error of the statement.
+            ManagerRefusedError: It failed for a reason that this release does not know.
+            ManagerUnreachableError: The manager does not answer.
+        """
+        request_id = uuid.uuid4().hex
+        self._is_interrupted[request_id] = False
+        try:
+            return result_of(self._answer(statement, request_id))
+        except ManagerRefusedError as error:
+            document = error.answer
+            condition, parameters = document.get("condition", ""), document.get("parameters", {})
+            known = made_again(condition, parameters, document.get("violations", ()))
+            if known is None:
+                raise
+            raise known from error
+        finally:
+            del self._is_interrupted[request_id]
+
+    def names(self, schema: str, catalog: str) -> frozenset[str]:
+        """Return the names of a schema's tables, as the registry has them now.
+
+        Raises:
+            ManagerRefusedError: The manager cannot read it.
+            ManagerUnreachableError: The manager does not answer.
+        """
+        return frozenset(self._client.names(schema, catalog))
+
+    def cancel(self) -> None:
+        """Interrupt what the statements run at this moment.
+
+        Raises:
+            ManagerUnreachableError: The manager does not answer.
+        """
+        for request_id in tuple(self._is_interrupted):
+            self._is_interrupted[request_id] = True
+            self._client.interrupt(request_id)
+
+    def _answer(self, statement: RelayedStatement, request_id: str) -> Json:
+        session = str(self._spark.session_id)  # type: ignore[attr-defined]
+        while True:
+            try:
+                return self._client.execute(statement, request_id, session, dict(self._owner()))
+            except ManagerRefusedError as error:
+                is_busy = error.answer.get("condition") == BUSY
+                if not is_busy or self._is_interrupted[request_id]:
+                    raise
+            self._pause(_BUSY_S)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 class MaterializedTableError(Exception):
@@ -68,6 +68,36 @@ def about(table: object) -> Iterator[None]:
     except MaterializedTableError as error:
         error.name_table(str(table))
         raise
+
+
+def made_again(
+    condition: str, parameters: Mapping[str, str], violations: Sequence[str]
+) -> MaterializedTableError | None:
+    """Return an error of another process as one of this process, with the same class and text.
+
+    Args:
+        condition: Its condition.
+        parameters: Its parameters.
+        violations: Its violations.
+
+    Returns:
+        None where no class that is loaded here has the condition and takes the parameters.
+    """
+    for kind in _kinds(MaterializedTableError):
+        if kind.condition == condition:
+            error = kind.__new__(kind)
+            try:
+                MaterializedTableError.__init__(error, violations=violations, **parameters)
+            except KeyError:  # another release names other parameters
+                continue
+            return error
+    return None
+
+
+def _kinds(kind: type[MaterializedTableError]) -> Iterator[type[MaterializedTableError]]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from _kinds(each)
 
 
 class InvalidValueError(MaterializedTableError, ValueError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.changes.differ import configuration_changes, diff, keep_configuration
 from dbt.adapters.spark_mt.definition.columns import TableName
@@ -23,7 +23,7 @@ from dbt.adapters.spark_mt.execution.alter import (
     planned_by,
 )
 from dbt.adapters.spark_mt.execution.create import Definitions
-from dbt.adapters.spark_mt.execution.errors import StreamsOverConnectError, WaitTimeoutError
+from dbt.adapters.spark_mt.execution.errors import WaitTimeoutError
 from dbt.adapters.spark_mt.execution.executor import existing_table, stored_table
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
 from dbt.adapters.spark_mt.execution.ports import reaches
@@ -31,6 +31,7 @@ from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import (
     KeptConfiguration,
     RefreshOutcome,
+    RelayedStatement,
     StatementOutcome,
     StatementResult,
     change_result,
@@ -51,10 +52,8 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.jobs import Keeper
-    from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
+    from dbt.adapters.spark_mt.execution.results import RefreshPolicy, Relay
     from dbt.adapters.spark_mt.planning.steps import Plan
-
-    Relay = Callable[[str], StatementResult]
 
 
 _POLL_S = 0.5
@@ -117,7 +116,6 @@ def await_fresh(
     raise WaitTimeoutError(table=name, wanted="fresh", seconds=round(at_most_s), problem=problem)
 
 
-RefreshPolicy = Literal["auto", "always", "never"]
 _CREATE_OR_ALTER = nodes.CreateForm.CREATE_OR_ALTER
 _EXPLAIN = columns(
     *((name, "STRING") for name in ("step", "change", "effect", "keeps", "loses", "reason"))
@@ -129,8 +127,9 @@ class TableOperations:
 
     Args:
         environment: The ports.
-        relay: Sends a statement that needs a stream to a process that can run it; None without
-            such a process.
+        relay: Executes statements that change or refresh a table in the driver, where streams can
+            run and no question of a statement is a call over the network. None where this process
+            is the driver, or where no manager serves it.
     """
 
     def __init__(self, environment: Environment, relay: Relay | None = None) -> None:
@@ -174,19 +173,26 @@ class TableOperations:
             MaterializedTableError: The statement is not valid or failed.
         """
         create = created(statement, *((_CREATE_OR_ALTER,) if adopting else ()))
+        if self._relay is not None:
+            relayed = self._relay(RelayedStatement(statement, refresh, adopting, as_of)).outcome
+            if relayed is None:
+                raise TypeError(statement)
+            return relayed
         environment = self._current()
         name = environment.store.full_name(create.name)
         with about(name):
             if adopting:
                 outcome, analyzed_table = self._adoptions().adopt(create, as_of), None
             else:
-                outcome, analyzed_table = self._declared(create, statement)
+                outcome, analyzed_table = Definitions(environment).declare(create)
             self._done(outcome)
             if outcome.refresh is not None or outcome.is_settled or refresh == "never":
                 return outcome
             if refresh == "auto" and keeper_of(environment, name) is not None:
                 return outcome
-            done = self._refreshed(name, analyzed_table, force=refresh == "always")
+            environment = environment if analyzed_table else self._current()
+            requested = RequestedRefresh(force=refresh == "always")
+            done = Refreshes(environment).carry_out(name, requested, analyzed_table)
         return replace(outcome, refresh=done)
 
     def plan(
@@ -355,8 +361,10 @@ class TableOperations:
         Raises:
             WaitTimeoutError: It does not occur within the time.
         """
+        if wait is Wait.NONE:
+            return
         full = self.environment.store.full_name(parse_name(name))
-        if wait is Wait.NONE or self.environment.managers.live(full.catalog or "") is None:
+        if self.environment.managers.live(full.catalog or "") is None:
             return
         environment = self._current()
         if wait is Wait.STARTED:
@@ -379,13 +387,10 @@ class TableOperations:
         return any(s.name == full for s in self.environment.analyzer.analyze(query).sources)
 
     def _carried_out(self, statement: nodes.Statement, text: str) -> StatementResult:
-        """Carry out a statement, here or in a process that can run streams."""
-        try:
-            result = carried_out(statement, self._current())
-        except StreamsOverConnectError:
-            if self._relay is None:
-                raise
-            return self._relay(text)
+        """Carry out a statement, here or in the driver."""
+        if self._relay is not None and isinstance(statement, nodes.RELAYED):
+            return self._relay(RelayedStatement(text))
+        result = carried_out(statement, self._current())
         if result.outcome is not None:
             self._done(result.outcome)
         return result
@@ -412,37 +417,27 @@ class TableOperations:
     def _adoptions(self) -> Adoptions:
         return Adoptions(self._current())
 
-    def _declared(
-        self, create: nodes.CreateTable, statement: str
-    ) -> tuple[StatementOutcome, AnalyzedTable | None]:
-        """Carry out CREATE, here or in a process that can run streams."""
-        try:
-            return Definitions(self.environment).declare(create)
-        except StreamsOverConnectError as error:
-            return self._relayed(statement, error), None
 
-    def _refreshed(
-        self, name: TableName, analyzed_table: AnalyzedTable | None, *, force: bool
-    ) -> RefreshOutcome:
-        """Refresh a table that was just declared, here or in a process that can run streams."""
-        environment = self.environment if analyzed_table else self._current()
-        try:
-            requested = RequestedRefresh(force=force)
-            return Refreshes(environment).carry_out(name, requested, analyzed_table)
-        except StreamsOverConnectError as error:
-            if force:
-                raise
-            done = self._relayed(f"ALTER MATERIALIZED TABLE {name.sql} REFRESH", error).refresh
-            if done is None:
-                raise
-            return done
+def executed(statement: RelayedStatement, operations: TableOperations) -> StatementResult:
+    """Execute a statement that another process sent.
 
-    def _relayed(self, statement: str, error: StreamsOverConnectError) -> StatementOutcome:
-        """Carry out a statement in a process that can run streams; raise `error` without one."""
-        outcome = None if self._relay is None else self._relay(statement).outcome
-        if outcome is None:
-            raise error
-        return outcome
+    Raises:
+        MaterializedTableError: As `execute` and `materialize`.
+        TypeError: It is no statement about materialized tables.
+    """
+    if statement.refresh is None:
+        result = operations.execute(statement.text)
+    else:
+        outcome = operations.materialize(
+            statement.text,
+            adopting=statement.adopting,
+            as_of=statement.as_of,
+            refresh=statement.refresh,
+        )
+        result = StatementResult((), (), outcome)
+    if result is None:
+        raise TypeError(statement)
+    return result
 
 
 _CARRY_OUT: dict[type, Callable[[Any, Environment], StatementResult]] = {

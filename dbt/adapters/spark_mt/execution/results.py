@@ -7,16 +7,37 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
 
     Document = dict[str, Any]
+
+
+RefreshPolicy = Literal["auto", "always", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class RelayedStatement:
+    """A statement that another process executes.
+
+    Args:
+        text: The statement.
+        refresh: As for `materialize`; None for `execute`.
+        adopting: As for `materialize`.
+        as_of: As for `materialize`.
+    """
+
+    text: str
+    refresh: RefreshPolicy | None = None
+    adopting: bool = False
+    as_of: datetime | None = None
 
 
 class Action(Enum):
@@ -201,6 +222,22 @@ class KeptConfiguration:
 
     statement: str
     left: tuple[str, ...] = ()
+
+
+class Relay(Protocol):
+    """Works in another process: in the driver whose session this process uses."""
+
+    def __call__(self, statement: RelayedStatement) -> StatementResult:
+        """Execute a statement in the session; returns at its end."""
+        ...
+
+    def names(self, schema: str, catalog: str) -> frozenset[str]:
+        """Return the names of a schema's materialized tables, as the registry has them now."""
+        ...
+
+    def cancel(self) -> None:
+        """Interrupt the statements that are executed now."""
+        ...
 
 
 def document_of(result: StatementResult) -> Document:

@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.alter import Alterations
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import HEARTBEAT_MS, Claim, Leadership
-from dbt.adapters.spark_mt.execution.operations import TableOperations, carried_out
+from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.host import Host
@@ -28,10 +28,13 @@ from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogV
 from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
 from dbt.adapters.spark_mt.manager.service import Manager, Parts, Place, progress_of
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complete_at
+from dbt.adapters.spark_mt.manager.views import SessionGoneError, StatementFailedError
 from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, is_derived_by
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler, load_scheduler
+from dbt.adapters.spark_mt.spark.connect_server import served_session
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
+from dbt.adapters.spark_mt.spark.errors import is_spark_error
 from dbt.adapters.spark_mt.spark.stored_queries import KnownQueries
 from dbt.adapters.spark_mt.spark.types import read_schedule_time
 
@@ -43,9 +46,11 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.ports import KnownTable
+    from dbt.adapters.spark_mt.execution.results import StatementResult
     from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
     from dbt.adapters.spark_mt.manager.views import StatementRequest
     from dbt.adapters.spark_mt.resolution.settings import Settings
+    from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,9 @@ class _Assembly:
         self._quiet = SparkEnvironment(spark, clock=clock).value.quiet
         self._catalog = identity.catalog or spark.catalog.currentCatalog()
         self._known = KnownQueries()
+        self._handler_of: Callable[[TableName], bytes] = self._own.log.handler
+        self._requested: dict[str, PrivateSessions] = {}
+        """The sessions of the statement of each request that is not over."""
         self._owner = self._own.value.execution_context.processes.owner()
 
     def build(self) -> RunningManager:
@@ -154,12 +162,18 @@ class _Assembly:
         lags = self._lags(hosting)
         workers = self._workers(hosting, workflows, dispatcher, handlers, lags)
         reconciler = Reconciler(leadership, view, workers, policy, self._statistics)
+
+        def handler_of(name: TableName) -> bytes:
+            return handlers.recorded(name) if reconciler.leads else own.log.handler(name)
+
+        self._handler_of = handler_of
         parts = Parts(
             catalog=self._catalog,
             place=self._place(),
             environment=self._environment,
             operations=lambda: TableOperations(self._environment()),
-            carry_out=lambda node, request: carried_out(node, self._environment_for(request)),
+            carry_out=self._carry_out,
+            interrupt=self._interrupt,
             log=self._log,
             leadership=leadership,
             view=view,
@@ -205,13 +219,43 @@ class _Assembly:
         made = SparkEnvironment(self._spark, clock=self._clock, known=self._known)
         return self._logged(made.value)
 
-    def _environment_for(self, request: StatementRequest) -> Environment:
+    def _carry_out(self, request: StatementRequest) -> StatementResult:
+        made = SparkEnvironment(
+            self._session_of(request),
+            owner=lambda: request.owner,
+            clock=self._clock,
+            known=self._known,
+            reading=self._own.reading,
+        )
+        self._requested[request.request_id] = made.sessions
+        try:
+            environment = replace(
+                self._logged(made.value),
+                managers=self._own.value.managers,  # which read the lease when it is written
+                handlers=self._handler_of,
+            )
+            return executed(request.statement, TableOperations(environment))
+        except Exception as error:
+            if not is_spark_error(error):
+                raise
+            raise StatementFailedError(problem=problem_of(error)) from error
+        finally:
+            del self._requested[request.request_id]
+
+    def _session_of(self, request: StatementRequest) -> SparkSession:
+        if request.session:
+            session = served_session(self._spark, request.session)
+            if session is None:
+                raise SessionGoneError(session=request.session)
+            return session
         session = self._spark.newSession()
         session.sql(f"USE {quote(request.catalog)}.{quote(request.schema)}")
-        made = SparkEnvironment(
-            session, owner=lambda: request.owner, clock=self._clock, reading=self._own.reading
-        )
-        return self._logged(made.value)
+        return session
+
+    def _interrupt(self, request_id: str) -> None:
+        sessions = self._requested.get(request_id)
+        if sessions is not None:
+            sessions.interrupt()
 
     def _logged(self, environment: Environment) -> Environment:
         execution_context = replace(

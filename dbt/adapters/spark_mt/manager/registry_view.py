@@ -187,6 +187,8 @@ class CatalogView:
         self._log = log
         self._statistics = statistics
         self._version = -2
+        self._names: dict[str, tuple[int, tuple[str, ...]]] = {}
+        """By schema, the version of the registry at which they were read."""
         self._read_jobs_ms = 0
         self._to_sweep: list[TableName] = []
         self._swept_ms = environment.now_ms()
@@ -202,7 +204,7 @@ class CatalogView:
         """
         self._env.store.forget()
         version = self._registry.version(self._catalog)
-        if self._knows_all(version):
+        if self._knows_all(self._version, version):
             self._version = version
             return False
         known = upstream_first(self._registry.tables(self._catalog))
@@ -212,12 +214,20 @@ class CatalogView:
         self._version = version
         return True
 
-    def _knows_all(self, version: int) -> bool:
-        """Whether nothing came since the last call but what is known."""
-        later = range(self._version + 1, version + 1)
-        return -1 <= self._version <= version <= self._version + _MOST_KNOWN and all(
-            map(self._log.knows, later)
-        )
+    def names(self, schema: str) -> tuple[str, ...]:
+        """Return the names of a schema's tables as the registry has them now; for any thread."""
+        version = self._registry.version(self._catalog)
+        since, names = self._names.get(schema, (-2, ()))
+        if not self._knows_all(since, version):
+            entries = self._env.registry.entries(self._catalog, schema)
+            names = tuple(entry.name.name for entry in entries)
+        self._names[schema] = version, names
+        return names
+
+    def _knows_all(self, since: int, version: int) -> bool:
+        """Whether nothing came after a version but what is known."""
+        later = range(since + 1, version + 1)
+        return -1 <= since <= version <= since + _MOST_KNOWN and all(map(self._log.knows, later))
 
     def read_all_again(self) -> None:
         """Forget what was read, and read how far schedules have come: for a new leader."""

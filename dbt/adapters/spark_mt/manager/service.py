@@ -32,7 +32,7 @@ from dbt.adapters.spark_mt.manager.views import (
     TableDetails,
 )
 from dbt.adapters.spark_mt.planning.steps import plan_registration
-from dbt.adapters.spark_mt.statements.nodes import PLANNED, Refresh, Resume, Suspend
+from dbt.adapters.spark_mt.statements.nodes import RELAYED
 from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ if TYPE_CHECKING:
         TableView,
     )
     from dbt.adapters.spark_mt.manager.workflows import RefreshHandlers, TableWorkflows
-    from dbt.adapters.spark_mt.statements.nodes import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +84,10 @@ class Parts:
     environment: Callable[[], Environment]
     operations: Callable[[], TableOperations]
     """Makes operations on ports of their own."""
-    carry_out: Callable[[Statement, StatementRequest], StatementResult]
-    """Carries out a statement with the current catalog and schema of its request."""
+    carry_out: Callable[[StatementRequest], StatementResult]
+    """Carries out a statement in the session of its request."""
+    interrupt: Callable[[str], None]
+    """Interrupts what the statement of a request runs."""
     log: BufferedJobLog
     leadership: Leadership
     view: CatalogView
@@ -160,6 +161,13 @@ class Manager:
         known = sorted(self._parts.view.tables.values(), key=lambda table: str(table.name))
         return tuple(table_view(self._observed(table), now) for table in known)
 
+    def names(self, schema: str, catalog: str) -> tuple[str, ...]:
+        """Return the names of a schema's tables as the registry has them now, in order."""
+        if catalog == self._parts.catalog:
+            return self._parts.view.names(schema)
+        entries = self._parts.environment().registry.entries(catalog, schema)
+        return tuple(entry.name.name for entry in entries)
+
     def totals(self) -> tuple[RefreshTotals, ...]:
         """Return the counters of every table, from memory."""
         return self._parts.statistics.totals()
@@ -203,12 +211,16 @@ class Manager:
 
     def execute(self, request: StatementRequest) -> StatementResult:
         """Carry out a statement that makes, changes or refreshes a table; returns at its end."""
-        parsed = parse_statement(request.statement)
-        if not isinstance(parsed, (*PLANNED, Refresh, Resume, Suspend)):
-            raise NotExecutableError(statement=request.statement[:_SHOWN])
-        result = self._parts.carry_out(parsed, request)
+        text = request.statement.text
+        if not isinstance(parse_statement(text), RELAYED):
+            raise NotExecutableError(statement=text[:_SHOWN])
+        result = self._parts.carry_out(request)
         self.wake()
         return result
+
+    def interrupt(self, request_id: str) -> None:
+        """Interrupt what the statement of a request runs at this moment, if it is not over."""
+        self._parts.interrupt(request_id)
 
     def refresh(self, request: RefreshRequest) -> RefreshSubmitted:
         """Check a refresh, and begin it; answers before it has ended."""

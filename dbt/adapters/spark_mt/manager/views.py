@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.definition.freshness import (
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.definition.job import Job
-    from dbt.adapters.spark_mt.execution.results import StatementResult
+    from dbt.adapters.spark_mt.execution.results import RelayedStatement, StatementResult
 
 
 class NotExecutableError(MaterializedTableError):
@@ -31,20 +31,44 @@ class NotExecutableError(MaterializedTableError):
     remedy = "Run it in a session of your own; nothing was done."
 
 
+class SessionGoneError(MaterializedTableError):
+    """A statement was to be carried out in a session that the driver does not have."""
+
+    condition = "MATERIALIZED_TABLE_SESSION_GONE"
+    text = "The manager's Spark Connect server has no session {session}."
+    remedy = "It has ended, or is one of another server: open a new one. Nothing was done."
+
+
+class StatementFailedError(MaterializedTableError):
+    """Spark failed at a statement at a point that has no error of its own, or was interrupted."""
+
+    condition = "MATERIALIZED_TABLE_STATEMENT_FAILED"
+    text = "Spark failed at the statement: {problem}"
+    remedy = (
+        "The table is as before, or the statement is done but for its last steps; run it again, "
+        "which finishes it."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class StatementRequest:
     """A statement that the manager is to carry out in its driver.
 
     Args:
         statement: CREATE, ALTER of any kind, or REFRESH of a materialized table.
+        request_id: Names the request for `interrupt`.
         catalog: Where names without a catalog belong.
         schema: Where names without a schema belong.
+        session: The id of a session of Spark Connect, in which it is carried out; its current
+            catalog and schema count then. Empty for a new session.
         owner: Who declares the table, as the definition keeps it.
     """
 
-    statement: str
-    catalog: str
-    schema: str
+    statement: RelayedStatement
+    request_id: str
+    catalog: str = "spark_catalog"
+    schema: str = "default"
+    session: str = ""
     owner: tuple[tuple[str, str], ...] = ()
 
 
@@ -356,6 +380,13 @@ class ManagerService(Protocol):
         """Return the counters of every table, from memory."""
         ...
 
+    def names(self, schema: str, catalog: str) -> tuple[str, ...]:
+        """Return the names of a schema's tables as the registry has them now, in order.
+
+        From memory where nothing came since it was read.
+        """
+        ...
+
     def table(self, name: str) -> TableDetails:
         """Describe one table.
 
@@ -389,11 +420,16 @@ class ManagerService(Protocol):
     def execute(self, request: StatementRequest) -> StatementResult:
         """Carry out a statement that makes, changes or refreshes a table; returns at its end.
 
-        A session of Spark Connect cannot run streams; whoever works in one asks for it here.
+        A session of Spark Connect cannot run streams, and each of its questions is a call over the
+        network; whoever works in one asks for the statement here.
 
         Raises:
             MaterializedTableError: The text is no such statement, or it failed.
         """
+        ...
+
+    def interrupt(self, request_id: str) -> None:
+        """Interrupt what the statement of a request runs at this moment, if it is not over."""
         ...
 
     def refresh(self, request: RefreshRequest) -> RefreshSubmitted:

@@ -77,6 +77,13 @@ class RefreshHandlers:
             self._registry.record_handlers(self._catalog, changed)
         self._recorded = wanted
 
+    def recorded(self, table: TableName) -> bytes:
+        """Return the handler of a table that the registry has; empty without one.
+
+        Other processes write no handlers while this manager holds the lease.
+        """
+        return self._recorded.get(table, b"")
+
     def describe(self, table: KnownTable) -> str:
         """Describe the handler of a table that this manager refreshes, for people."""
         return StoredHandler.decode(self._text(table)).description

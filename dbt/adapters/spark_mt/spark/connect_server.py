@@ -169,6 +169,33 @@ def start_serving(
     return ConnectServer(spark, f"sc://localhost:{port}", listening.address, port, token)
 
 
+def served_session(spark: SparkSession, session_id: str) -> SparkSession | None:
+    """Return the session of a client as a session of this driver.
+
+    Both are one session of the JVM: confs, current schema and temporary views are the client's.
+
+    Args:
+        spark: A session of the driver.
+        session_id: The client's `session_id`.
+
+    Returns:
+        None where the server has no such session, or where this driver serves none.
+    """
+    from pyspark.sql import SparkSession
+
+    if _PLUGIN not in (spark.conf.get(_PLUGINS_KEY, "") or ""):
+        return None
+    sessions = _service(spark).sessionManager()
+    active = sessions.listActiveSessions()
+    for number in range(active.size()):  # a session is known by its user, too, which servers set
+        key = active.apply(number).key()
+        if key.sessionId() == session_id:
+            found = sessions.getIsolatedSessionIfPresent(key)
+            if found.isDefined():
+                return SparkSession(spark.sparkContext, found.get().session())
+    return None
+
+
 def is_loopback(address: str) -> bool:
     """Whether only processes of this machine reach an address; other names count as far."""
     if address.lower() == "localhost":
@@ -194,5 +221,9 @@ def _in_environment(token: str) -> Iterator[None]:
 
 def _bound_port(spark: SparkSession) -> int:
     """Ask the JVM, as PySpark's own tests do: no conf has a port that was chosen."""
+    return int(_service(spark).localPort())
+
+
+def _service(spark: SparkSession) -> Any:  # noqa: ANN401 - an object of the JVM
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - no public way to ask
-    return int(getattr(getattr(jvm, _SERVICE), "MODULE$").localPort())
+    return getattr(getattr(jvm, _SERVICE), "MODULE$")

@@ -186,3 +186,5 @@ Statement = (
 
 PLANNED = (CreateTable, AlterQuery, AddQuery, SetClause, SetOptions, ResetOptions)
 """The statements that change a definition, of which a plan can be made."""
+RELAYED = (*PLANNED, Refresh, Suspend, Resume)
+"""The statements that a manager carries out for a session of its Spark Connect server."""

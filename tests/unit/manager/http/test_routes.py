@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import JobStatus
-from dbt.adapters.spark_mt.execution.results import Action, result_of
-from dbt.adapters.spark_mt.manager.views import Health, RefreshRequest
+from dbt.adapters.spark_mt.execution.results import Action, RelayedStatement, result_of
+from dbt.adapters.spark_mt.manager.views import Health, RefreshRequest, StatementRequest
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.http.client import DAILY, DAILY_FULL, JSON, TABLES, Client, problem
 from tests.unit.manager.samples import many_tables
@@ -184,6 +186,38 @@ def test_a_statement_is_carried_out_where_its_names_belong():
     assert result.rows == (("CREATE", ["created"]),)
     ((_, request),) = client.manager.requested
     assert request.owner == (("dbt", "model.shop.t"),)
+
+
+def test_every_field_of_a_statement_reaches_the_manager():
+    client = Client()
+    text = "CREATE OR ALTER MATERIALIZED TABLE t AS SELECT 1 AS n"
+    requested = {
+        "statement": text,
+        "requestID": "r1",
+        "sessionID": "s1",
+        "refreshPolicy": "never",
+        "adopting": True,
+        "asOf": "2026-11-21T00:00:00+00:00",
+    }
+    client.post(f"{TABLES}/execute", requested)
+    as_of = datetime(2026, 11, 21, tzinfo=timezone.utc)
+    statement = RelayedStatement(text, "never", adopting=True, as_of=as_of)
+    request = StatementRequest(statement, "r1", session="s1")
+    assert client.manager.requested == [("execute", request)]
+
+
+def test_a_statement_of_a_request_is_interrupted():
+    client = Client()
+    assert client.post("/v3/statements/r1/interrupt").status_code == 204
+    assert client.manager.requested == [("interrupt", "r1")]
+
+
+def test_the_names_of_a_schema():
+    client = Client()
+    found = client.get("/v3/schemas/flights/materialized-tables").json()["names"]
+    assert found == sorted(names(client.get(TABLES)))
+    assert client.manager.requested == [("names", ("flights", "spark_catalog"))]
+    assert client.get("/v3/schemas/nothing/materialized-tables?catalog=c").json() == {"names": []}
 
 
 def test_a_manager_carries_out_nothing_else():

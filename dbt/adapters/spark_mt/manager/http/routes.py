@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from fastapi import APIRouter, Path, Query
 from pydantic import Field, StrictBool, StrictStr, model_validator
 from pydantic_core import PydanticCustomError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
 from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations
 from typing_extensions import Self
 
@@ -32,6 +34,7 @@ from dbt.adapters.spark_mt.manager.http.schemas import (
     HealthAnswer,
     JobAnswer,
     JobList,
+    NameList,
     PlanRequest,
     RequestBody,
     ResumeRequest,
@@ -43,7 +46,6 @@ from dbt.adapters.spark_mt.manager.views import (
     ChangeView,
     ManagerView,
     RefreshRequest,
-    StatementRequest,
 )
 
 if TYPE_CHECKING:
@@ -66,12 +68,17 @@ Name = Annotated[
     Path(description="The table's name in one to three parts, in backticks where it needs them."),
 ]
 JobId = Annotated[str, Path(alias="jobID", description="As a refresh or a history names it.")]
+RequestId = Annotated[str, Path(alias="requestID", description="As the request was named.")]
+Schema = Annotated[str, Path(description="The schema's name.")]
+Catalog = Annotated[str, Query(description="The schema's catalog.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_REFRESHES, description="How many at most.")]
 Filter = Annotated[TableFilter, Query()]
 
 
 T = TypeVar("T")
 MOST_CALLS = 16
+WATCH_S = 1.0
+"""How often it is checked whether the client of a statement is still there."""
 
 
 class LongCalls:
@@ -249,15 +256,17 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         return RefreshAnswer.of(await calls.run(lambda: service.refresh(request)))
 
     @tables.post("/execute", summary="Carry out a statement")
-    async def execute_statement(body: ExecuteRequest) -> ExecuteAnswer:
+    async def execute_statement(body: ExecuteRequest, http: Request) -> ExecuteAnswer:
         """Make, change or refresh a table in the manager's driver, where streams can run."""
-        request = StatementRequest(
-            body.statement,
-            body.currentCatalog,
-            body.currentSchema,
-            tuple(sorted(body.owner.items())),
-        )
-        return ExecuteAnswer.of(await calls.run(lambda: service.execute(request)))
+        request = body.request()
+        work = asyncio.ensure_future(calls.run(lambda: service.execute(request)))
+        try:
+            while not (await asyncio.wait({work}, timeout=WATCH_S))[0]:
+                if await http.is_disconnected():  # a client that was killed asks for nothing more
+                    await run_in_threadpool(service.interrupt, request.request_id)
+            return ExecuteAnswer.of(await work)
+        finally:
+            work.cancel()
 
     @tables.post("/{name}/suspend", summary="Suspend a table")
     async def suspend_table(name: Name, _body: EmptyRequest | None = None) -> ChangeView:
@@ -284,6 +293,11 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
             raise JobNotFoundError(job_id=job_id, catalog=service.about().catalog)
         return JobAnswer.of(found)
 
+    @manager.get("/schemas/{schema}/materialized-tables", summary="Name tables")
+    async def name_tables(schema: Schema, catalog: Catalog = "spark_catalog") -> NameList:
+        """The names of a schema's tables as the registry has them now."""
+        return NameList(await calls.run(lambda: service.names(schema, catalog)))
+
     @manager.get("/manager", summary="Describe the manager")
     def describe_manager() -> ManagerView:
         """Versions, role, lease and what runs now; from memory."""
@@ -293,6 +307,11 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
     def wake_manager(_body: EmptyRequest | None = None) -> None:
         """Look at every table now instead of within a few seconds."""
         service.wake()
+
+    @manager.post("/statements/{requestID}/interrupt", summary="Interrupt", status_code=204)
+    async def interrupt_statement(request_id: RequestId, _body: EmptyRequest | None = None) -> None:
+        """Interrupt what a statement runs at this moment; one that is over is left alone."""
+        await run_in_threadpool(service.interrupt, request_id)
 
     routes.include_router(manager)
 

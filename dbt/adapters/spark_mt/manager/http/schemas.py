@@ -6,16 +6,23 @@ else is named as in `views`.
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - pydantic reads the annotations
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus  # noqa: TC001 - pydantic reads the annotations
-from dbt.adapters.spark_mt.execution.results import document_of
+from dbt.adapters.spark_mt.execution.results import (
+    RefreshPolicy,
+    RelayedStatement,
+    document_of,
+)
 from dbt.adapters.spark_mt.manager.views import (
-    SourcePosition,  # noqa: TC001 - pydantic reads the annotations
-    TableView,  # noqa: TC001 - pydantic reads the annotations
+    SourcePosition,
+    StatementRequest,
+    TableView,
 )
 
 if TYPE_CHECKING:
@@ -265,8 +272,18 @@ class ExecuteRequest(RequestBody):
     statement: StrictStr = Field(
         min_length=1,
         description="A CREATE, ALTER or REFRESH of a materialized table; the answer comes when it "
-        "has ended.",
+        "has ended. It is interrupted when the connection ends before.",
         examples=["ALTER MATERIALIZED TABLE flights.live_departures REFRESH"],
+    )
+    requestID: StrictStr = Field(  # noqa: N815 - as the other keys
+        default_factory=lambda: uuid.uuid4().hex,
+        min_length=1,
+        description="Names the request for /v3/statements/{requestID}/interrupt.",
+    )
+    sessionID: StrictStr = Field(  # noqa: N815 - as the other keys
+        default="",
+        description="A session of the manager's Spark Connect server, in which the statement is "
+        "carried out: its current schema and confs count. Empty for a new session.",
     )
     currentCatalog: StrictStr = Field(  # noqa: N815 - as the other keys
         default="spark_catalog", description="Where names without a catalog belong."
@@ -277,6 +294,40 @@ class ExecuteRequest(RequestBody):
     owner: dict[StrictStr, StrictStr] = Field(
         default_factory=dict, description="Who declares the table, as its definition keeps it."
     )
+    refreshPolicy: RefreshPolicy | None = Field(  # noqa: N815 - as the other keys
+        default=None,
+        description="For CREATE OR ALTER and CREATE OR REPLACE: brings the rows up to date "
+        "afterwards, unless a manager does (auto), in any case (always) or not (never).",
+    )
+    adopting: StrictBool = Field(
+        default=False, description="With refreshPolicy: adopts a plain table of the name."
+    )
+    asOf: datetime | None = Field(  # noqa: N815 - as the other keys
+        default=None,
+        description="With adopting: the instant whose state of the sources the rows reflect.",
+    )
+
+    def request(self) -> StatementRequest:
+        """Return it for the manager."""
+        return StatementRequest(
+            RelayedStatement(self.statement, self.refreshPolicy, self.adopting, self.asOf),
+            self.requestID,
+            self.currentCatalog,
+            self.currentSchema,
+            self.sessionID,
+            tuple(sorted(self.owner.items())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NameList:
+    """The materialized tables of a schema.
+
+    Args:
+        names: Their names, in order.
+    """
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,140 @@
+"""Statements that a manager executes for a session, over a real HTTP server."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from types import SimpleNamespace
+
+import pytest
+from structlog.testing import capture_logs
+
+from dbt.adapters.spark_mt.client import rest
+from dbt.adapters.spark_mt.client.discovery import Discovered
+from dbt.adapters.spark_mt.client.rest import ManagerRelay, ManagerUnreachableError
+from dbt.adapters.spark_mt.execution.context import LocalProcesses
+from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
+from dbt.adapters.spark_mt.execution.results import Action, RelayedStatement
+from dbt.adapters.spark_mt.manager.http import routes
+from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
+from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
+from dbt.adapters.spark_mt.manager.http.errors import ManagerBusyError
+from dbt.adapters.spark_mt.manager.views import NotExecutableError
+from tests.unit.manager.fake import FakeManager
+
+CREATE = RelayedStatement("CREATE MATERIALIZED TABLE shop.t AS SELECT 1 AS n", "auto")
+_PATIENCE_S = 30.0
+
+
+@pytest.fixture
+def manager():
+    return FakeManager()
+
+
+@pytest.fixture
+def url(manager):
+    server = HttpServer(create_app(manager, Access(AccessRules())), "127.0.0.1", 0)
+    with capture_logs():
+        server.start()
+        yield server.url
+        server.stop()
+
+
+def relay_to(url, **arguments):
+    found = Discovered(LocalProcesses().owner(), "sc://localhost:1", "token", url)
+    spark = SimpleNamespace(session_id="s1")
+    return ManagerRelay(spark, found, lambda: (("dbt", "model.shop.t"),), **arguments)
+
+
+def test_a_statement_is_executed_in_the_session(url, manager):
+    outcome = relay_to(url)(CREATE).outcome
+    assert outcome.action is Action.CREATED
+    ((_, request),) = manager.requested
+    assert (request.statement, request.session) == (CREATE, "s1")
+    assert request.owner == (("dbt", "model.shop.t"),)
+
+
+def test_names_come_from_the_manager(url):
+    assert "daily_report" in relay_to(url).names("flights", "spark_catalog")
+
+
+def test_its_error_is_that_of_the_statement(url, manager):
+    with pytest.raises(NotExecutableError) as caught:
+        relay_to(url)(RelayedStatement("DROP MATERIALIZED TABLE t"))
+    assert str(caught.value) == str(NotExecutableError(statement="DROP MATERIALIZED TABLE t"))
+    error = TableNotFoundError(table="shop.t")
+    manager.before = lambda _: _raise(error)
+    with pytest.raises(TableNotFoundError) as found:
+        relay_to(url)(CREATE)
+    assert str(found.value) == str(error)
+
+
+def test_a_manager_that_is_gone():
+    with pytest.raises(ManagerUnreachableError):
+        relay_to("http://127.0.0.1:9")(CREATE)
+
+
+def test_a_busy_manager_is_asked_again(url, manager):
+    assert ManagerBusyError.condition == rest.BUSY
+    left = [ManagerBusyError(limit=1), ManagerBusyError(limit=1)]
+    manager.before = lambda _: _raise(left.pop()) if left else None
+    pauses = []
+    assert relay_to(url, pause=pauses.append)(CREATE).outcome.action is Action.CREATED
+    assert pauses == [1.0, 1.0]
+
+
+def test_a_statement_that_waits_for_a_busy_manager_is_cancelled(url, manager):
+    manager.before = lambda method: (
+        _raise(ManagerBusyError(limit=1)) if method == "execute" else None
+    )
+    relay = relay_to(url, pause=lambda _: relay.cancel())
+    with pytest.raises(ManagerBusyError):
+        relay(CREATE)
+
+
+def test_cancelling_interrupts_what_runs(url, manager):
+    interrupted = threading.Event()
+
+    def before(method):
+        if method == "interrupt":
+            interrupted.set()
+        elif method == "execute":
+            relay.cancel()
+            assert interrupted.wait(_PATIENCE_S)
+
+    manager.before = before
+    relay = relay_to(url)
+    relay(CREATE)
+    (_, executed), (_, request_id) = manager.requested
+    assert request_id == executed.request_id
+    relay.cancel()
+    assert len(manager.requested) == 2
+
+
+def test_a_client_that_goes_away_interrupts_its_statement(url, manager, monkeypatch):
+    monkeypatch.setattr(routes, "WATCH_S", 0.01)
+    began, interrupted = threading.Event(), threading.Event()
+
+    def before(method):
+        if method == "interrupt":
+            interrupted.set()
+        elif method == "execute":
+            began.set()
+            interrupted.wait(_PATIENCE_S)
+
+    manager.before = before
+    host, _, port = url.removeprefix("http://").partition(":")
+    body = b'{"statement": "CREATE MATERIALIZED TABLE t AS SELECT 1 AS n", "requestID": "r1"}'
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(
+            b"POST /v3/materialized-tables/execute HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            b"Content-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        )
+        assert began.wait(_PATIENCE_S)
+    assert interrupted.wait(_PATIENCE_S)
+    assert ("interrupt", "r1") in manager.requested
+
+
+def _raise(error):
+    raise error
