@@ -14,8 +14,13 @@ from dbt.adapters.spark_mt.definition.positions import VersionedPosition
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
 from dbt.adapters.spark_mt.spark import stored_queries
 from dbt.adapters.spark_mt.spark.catalog import NoTable, TableDetail
-from dbt.adapters.spark_mt.spark.stored_queries import KnownQueries, StoredQueries
-from tests.unit.builders import QUERY, analyzed, resolve
+from dbt.adapters.spark_mt.spark.stored_queries import (
+    DeclaredQueries,
+    KnownQueries,
+    SeenTables,
+    StoredQueries,
+)
+from tests.unit.builders import QUERY, analyzed, context, resolve
 
 DDL = "k INT; v STRING"
 EVENTS = TableName.of("c", "s", "events")
@@ -33,7 +38,11 @@ class World:
         monkeypatch.setattr(stored_queries, "SparkQueryAnalyzer", self._analyzer)
         sessions = SimpleNamespace(open=self._open)
         self.known = KnownQueries()
-        self.queries = StoredQueries(sessions, dict, self, self, self.known)
+        tables = SeenTables(self, self, self.known)
+        self.queries = StoredQueries(sessions, dict, tables)
+        self.declared = DeclaredQueries(SimpleNamespace(), tables)
+        self.context, self.is_accepted = context(), True
+        monkeypatch.setattr(stored_queries, "context_of", lambda _: self.context)
         found = resolve(DeclaredDefinition(QUERY), DDL)
         self.definition = replace(found, source_columns=(SourceColumns(str(EVENTS), ()),))
 
@@ -48,12 +57,18 @@ class World:
         text = definition.expanded_query
         return SimpleNamespace(text=text, source_columns=lambda: definition.source_columns)
 
-    def _analyzer(self, session, known, context):
-        assert session == context == self.definition.context
-        assert known == self.definition.source_columns
-        return SimpleNamespace(analyze=self._analyzed)
+    def declare(self, query=QUERY):
+        return self.declared.analyze(query, self.definition.source_columns)
 
-    def _analyzed(self, text):
+    def _analyzer(self, session, known=None, context=None):
+        if known is None:
+            assert context == self.context
+        else:
+            assert session == context == self.definition.context
+            assert known == self.definition.source_columns
+        return SimpleNamespace(analyze=self._analyzed, is_accepted=lambda _: self.is_accepted)
+
+    def _analyzed(self, text, _=()):
         self.analyses.append(self.version)
         self.during()
         return analyzed(text, DDL, *self.sources)
@@ -204,3 +219,48 @@ def test_a_text_is_other_table_for_versions_that_may_have_other_columns(world):
     world.location = "/events"
     world.analyze()
     assert world.queries.text_at(world.definition, at(5)) is None
+
+
+def test_a_statement_that_is_repeated_is_not_analysed_a_third_time(world):
+    world.declare()
+    second = world.declare()
+    assert len(world.analyses) == 2
+    world.version = 9
+    assert world.declare() is second
+    assert len(world.analyses) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda w: setattr(w, "is_accepted", False),
+        lambda w: setattr(w, "context", replace(w.context, schema="other")),
+        lambda w: (setattr(w, "version", 4), setattr(w, "described", {4})),
+        lambda w: setattr(w, "location", "/another"),
+        lambda w: w.stamps.update({3: "another table's commit"}),
+    ],
+)
+def test_it_is_analysed_where_something_else_holds(world, change):
+    for _ in range(3):
+        world.declare()
+    change(world)
+    world.declare()
+    assert len(world.analyses) == 3
+
+
+def test_it_is_analysed_without_the_columns_of_a_definition(world):
+    for _ in range(3):
+        world.declared.analyze(QUERY)
+    assert len(world.analyses) == 3
+
+
+def test_columns_that_change_during_its_analysis_end_it(world):
+    def change():
+        world.version, world.described = 4, {4}
+
+    world.declare()
+    world.during = change
+    world.declare()
+    world.during = lambda: None
+    world.declare()
+    assert len(world.analyses) == 3

@@ -255,6 +255,15 @@ class SparkQueryAnalyzer:
                 analyzer = SparkQueryAnalyzer(session, stand_ins, self._known, self._context)
                 return analyzer.analyze(query, recorded)
 
+    def is_accepted(self, query: str) -> bool:
+        """Whether Spark takes the query now, and it uses no temporary objects.
+
+        For a query that was analysed in the same context. It takes one statement.
+        """
+        self._refuse_substitutions(query)
+        failure = failure_at(self._spark, CREATE_PROBE + without_lookups(query).text)
+        return failure is not None and failure.is_missing_schema
+
     def columns(self, query: str) -> tuple[Column, ...]:
         """As `QueryAnalyzer.columns`; relations are not read."""
         with suppress_spark_errors():

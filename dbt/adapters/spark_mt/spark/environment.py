@@ -18,7 +18,6 @@ from dbt.adapters.spark_mt.execution.context import (
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
 from dbt.adapters.spark_mt.execution.leases import Managers
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
-from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
 from dbt.adapters.spark_mt.spark.commit import WriteErrors
 from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog
@@ -38,7 +37,12 @@ from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
 from dbt.adapters.spark_mt.spark.runner import SparkStepRunner
 from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
-from dbt.adapters.spark_mt.spark.stored_queries import KnownQueries, StoredQueries
+from dbt.adapters.spark_mt.spark.stored_queries import (
+    DeclaredQueries,
+    KnownQueries,
+    SeenTables,
+    StoredQueries,
+)
 from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
 from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, Checkpoints
 from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
@@ -112,8 +116,8 @@ class SparkEnvironment:
             queries = StreamQueries(sources, tables, settings)
             batches = BatchWriter(tables, self.details, checkpoints, now_ms)
             parts = StreamParts(checkpoints, queries, batches)
-        known = KnownQueries() if known is None else known
-        stored = StoredQueries(self.sessions, settings, tables.log, self.details, known)
+        seen = SeenTables(tables.log, self.details, known or KnownQueries())
+        stored = StoredQueries(self.sessions, settings, seen)
         rows = QueryRows(sources, tables, self.details, stored)
         errors = WriteErrors(tables, self.details)
         filler = StreamFiller(self.sessions, parts, errors) if parts else None
@@ -126,7 +130,7 @@ class SparkEnvironment:
             states=SparkSourceStates(tables.log, self.details, sources),
             runner=SparkStepRunner(tables, self.sessions, content, log, self.details, parts),
             registry=log,
-            analyzer=SparkQueryAnalyzer(spark),
+            analyzer=DeclaredQueries(spark, seen),
             stored_analyzer=stored,
             settings=settings,
             confs=partial(_shown_confs, spark),

@@ -171,6 +171,11 @@ class SparkFailure:
         return self.main_condition in _NO_TABLE
 
     @property
+    def is_missing_schema(self) -> bool:
+        """There is no schema of the name."""
+        return self.main_condition == "SCHEMA_NOT_FOUND"
+
+    @property
     def is_existing_table(self) -> bool:
         """A table or view of the name is there already."""
         return self.main_condition in _TABLE_EXISTS
