@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
@@ -31,6 +33,7 @@ from dbt.adapters.spark_mt.manager.views import Role
 from dbt.adapters.spark_mt.planning.schedule import Schedule
 from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler
+from dbt.adapters.spark_mt.spark.catalog import TableDetail
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.registry import table_row
@@ -52,8 +55,8 @@ _SCHEMA = "managed"
 def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
     """Register many FULL tables that are refreshed once a day, and look on.
 
-    Their rows in the registry are those of one real table under other names, so that a second is
-    not spent on making each; the sweep, which would find that, is put off.
+    They are copies of the files of one table, and so are their rows in the registry: a second is
+    not spent on making each. The sweep, which would find that, is put off.
 
     Args:
         spark: The session.
@@ -76,7 +79,7 @@ def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
         converged = time.monotonic() - began
         time.sleep(20)  # what starts once, and the first heartbeats, are over
         after_mb = sum(used(spark))
-        ticks, cpu = _observed(running, seconds)
+        ticks, cores = _observed(running, seconds)
         lists = tuple(
             _timed(lambda: _read(f"{server.url}/v3/materialized-tables")) for _ in "12345"
         )
@@ -88,7 +91,8 @@ def idle(spark: SparkSession, tables: int, seconds: int) -> list[Measurement]:
     return [
         Measurement(f"first tick over {many}", (converged,)),
         Measurement(f"a tick over {many}, nothing to do", tuple(ticks), most_seconds=2.0),
-        Measurement(f"one core, {many}, idle", (cpu * 100,), most_seconds=5.0, unit="%"),
+        Measurement(f"cores, {many}, idle", (cores.jvm + cores.python,), unit="cores"),
+        Measurement("… in the last minute", (cores.last_minute,), most_seconds=0.05, unit="cores"),
         Measurement(f"list of {many} over REST", lists),
         Measurement(f"memory for {many}", (after_mb - before_mb,), most_seconds=200.0, unit="MB"),
         Measurement(f"… and {seconds} s later", (later_mb - before_mb,), unit="MB"),
@@ -138,11 +142,20 @@ def _register(spark: SparkSession, tables: int) -> None:
     environment = SparkEnvironment(spark)
     found = environment.value.store.find(TableName("full_0", _SCHEMA, "spark_catalog"))
     assert isinstance(found, StoredTable)  # noqa: S101 - it was made above
+    first = environment.details.of(found.name)
+    assert isinstance(first, TableDetail)  # noqa: S101 - it was made above
+    files = Path(first.location.removeprefix("file:"))
+    for number in range(1, tables):
+        copy = files.with_name(f"copy_{number}")
+        shutil.copytree(files, copy)
+        spark.sql(f"CREATE TABLE {_SCHEMA}.full_{number} USING delta LOCATION '{copy.as_uri()}'")
     rows = [_row(environment, found, number) for number in range(1, tables)]
     system = SystemTable(spark, environment.tables, PrivateSessions(spark))
     for start in range(0, len(rows), _ROWS_A_COMMIT):
         now = environment.value.now_ms()
         system.append("spark_catalog", rows[start : start + _ROWS_A_COMMIT], now)
+    # Delta keeps the log of each table that was made here for an hour; a manager loads none.
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr] # noqa: SLF001
 
 
 def _row(
@@ -154,17 +167,25 @@ def _row(
     return table_row(plan_registration(replace(table, definition=definition)), now)
 
 
-def _observed(running: RunningManager, seconds: int) -> tuple[list[float], float]:
-    """Return how long ticks took, and which part of a core was used."""
-    ticks, seen = [], 0
-    cpu, began = sum(cpu_seconds()), time.monotonic()
-    while time.monotonic() - began < seconds:
-        about = running.manager.about()
-        if about.last_tick_at_ms != seen:
-            seen = about.last_tick_at_ms
-            ticks.append(about.tick_seconds)
-        time.sleep(0.5)
-    return ticks, (sum(cpu_seconds()) - cpu) / (time.monotonic() - began)
+def _observed(running: RunningManager, seconds: int) -> tuple[list[float], Cores]:
+    """Return how long ticks took, and the cores that were used."""
+    ticks: list[float] = []
+    is_over = Event()
+
+    def watch() -> None:
+        seen = 0
+        while not is_over.wait(0.5):
+            about = running.manager.about()
+            if about.last_tick_at_ms != seen:
+                seen = about.last_tick_at_ms
+                ticks.append(about.tick_seconds)
+
+    watching = Thread(target=watch, daemon=True)
+    watching.start()
+    cores = observed_cores(seconds)
+    is_over.set()
+    watching.join()
+    return ticks, cores
 
 
 def _processes() -> list[int]:

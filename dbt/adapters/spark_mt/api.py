@@ -288,6 +288,8 @@ class MaterializedTables(TableOperations):
         Raises:
             QueryError: Spark refuses the query.
         """
+        if self._relay is not None:
+            return self._relay.columns(query)
         return self.environment.analyzer.columns(query)
 
     def register(self, name: TableName) -> None:

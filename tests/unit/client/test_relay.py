@@ -58,6 +58,12 @@ def test_names_come_from_the_manager(url):
     assert "daily_report" in relay_to(url).names("flights", "spark_catalog")
 
 
+def test_columns_come_from_the_session(url, manager):
+    found = relay_to(url).columns("SELECT 1")
+    assert found == manager.columns("SELECT 1", "s1")
+    assert manager.requested == [("columns", ("SELECT 1", "s1"))] * 2
+
+
 def test_its_error_is_that_of_the_statement(url, manager):
     with pytest.raises(NotExecutableError) as caught:
         relay_to(url)(RelayedStatement("DROP MATERIALIZED TABLE t"))

@@ -169,6 +169,9 @@ class Driver:
     def names(self, schema, catalog):
         return frozenset({f"{catalog}.{schema}"})
 
+    def columns(self, query):
+        return self.operations.environment.analyzer.columns(query)
+
     def cancel(self):
         self.cancelled += 1
 

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.execution.errors import (
@@ -157,6 +158,11 @@ class FakeManager:
         )
         columns = (ResultColumn("operation", "STRING"), ResultColumn("changes", "ARRAY<STRING>"))
         return StatementResult(columns, (("CREATE", ["created"]),), outcome)
+
+    def columns(self, query: str, session: str) -> tuple[Column, ...]:
+        """Return the two columns of any query."""
+        self._note("columns", (query, session))
+        return (Column("k", "INT", nullable=False, comment="the key"), Column("v", "STRING"))
 
     def interrupt(self, request_id: str) -> None:
         """Note it."""

@@ -21,7 +21,7 @@ from dbt.adapters.spark_mt.manager.table_views import Observed, TableStatistics,
 from dbt.adapters.spark_mt.manager.views import RefreshPoint, Role
 from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost
 from tests.behaviour.hosting import EVENTS, FIRST
-from tests.unit.manager.world import HOURLY, utc_now, world
+from tests.unit.manager.world import DAILY, HOURLY, utc_now, world
 
 
 @pytest.fixture
@@ -336,6 +336,7 @@ def test_a_costly_measurement_is_followed_by_a_pause(life):
     slow = {"seconds": 0.5}
     newest = states.newest
     states.newest = lambda name: life.move(slow["seconds"]) or newest(name)
+    life.move(5)
     manager.lags.tick(manager.view.tables)
     before = states.calls["newest"]
     for seconds in (20, 4):
@@ -348,4 +349,20 @@ def test_a_costly_measurement_is_followed_by_a_pause(life):
     assert states.calls["newest"] == before + 1
     life.move(61)
     manager.lags.tick(manager.view.tables)
+    assert states.calls["newest"] == before + 2
+
+
+def test_a_lag_is_measured_after_a_hundredth_of_the_freshness_or_a_refresh(life):
+    life.create("t", DAILY)
+    manager = life.manager()
+    life.live(60)
+    states = manager.lags._states
+    before = states.calls["newest"]
+    life.live(13 * 60, every=60)
+    assert states.calls["newest"] == before
+    life.live(2 * 60, every=60)
+    assert states.calls["newest"] == before + 1
+    life.append((4, 4, 4))
+    life.execute("ALTER MATERIALIZED TABLE t REFRESH")
+    life.live(60, every=60)
     assert states.calls["newest"] == before + 2

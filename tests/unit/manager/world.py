@@ -248,6 +248,7 @@ class Process:
             environment=self.ports,
             operations=lambda: TableOperations(self.ports()),
             carry_out=lambda request: executed(request.statement, TableOperations(self.ports())),
+            columns=lambda *_: (),
             interrupt=lambda _: None,
             log=self.log,
             leadership=self.leadership,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
@@ -24,11 +25,12 @@ from urllib.request import (
     Request,
 )
 
+from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, made_again
 from dbt.adapters.spark_mt.execution.results import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -145,6 +147,12 @@ class ManagerClient:
             body["asOf"] = statement.as_of.isoformat()
         return self._ask("POST", f"{_TABLES}/execute", body)
 
+    def columns(self, query: str, session: str) -> list[Json]:
+        """Return the columns that a query has in a session of the Spark Connect server."""
+        path = f"/v3/sessions/{quote(session, safe='')}/columns"
+        found: list[Json] = self._ask("POST", path, {"query": query})["columns"]
+        return found
+
     def interrupt(self, request_id: str) -> None:
         """Interrupt what the statement of a request runs at this moment."""
         self._ask("POST", f"/v3/statements/{quote(request_id, safe='')}/interrupt", {})
@@ -253,6 +261,20 @@ BUSY = "MATERIALIZED_TABLE_MANAGER_BUSY"
 _BUSY_S = 1.0
 
 
+@contextmanager
+def _errors_of_statements() -> Iterator[None]:
+    """Raise the error of a statement, which the manager sent, instead of the manager's refusal."""
+    try:
+        yield
+    except ManagerRefusedError as error:
+        document = error.answer
+        condition, parameters = document.get("condition", ""), document.get("parameters", {})
+        known = made_again(condition, parameters, document.get("violations", ()))
+        if known is None:
+            raise
+        raise known from error
+
+
 class ManagerRelay:
     """Executes statements of a session in the driver of the manager that serves it.
 
@@ -293,14 +315,8 @@ class ManagerRelay:
         request_id = uuid.uuid4().hex
         self._is_interrupted[request_id] = False
         try:
-            return result_of(self._answer(statement, request_id))
-        except ManagerRefusedError as error:
-            document = error.answer
-            condition, parameters = document.get("condition", ""), document.get("parameters", {})
-            known = made_again(condition, parameters, document.get("violations", ()))
-            if known is None:
-                raise
-            raise known from error
+            with _errors_of_statements():
+                return result_of(self._answer(statement, request_id))
         finally:
             del self._is_interrupted[request_id]
 
@@ -313,6 +329,16 @@ class ManagerRelay:
         """
         return frozenset(self._client.names(schema, catalog))
 
+    def columns(self, query: str) -> tuple[Column, ...]:
+        """Return the columns that a query has in the session; nothing is computed.
+
+        Raises:
+            QueryError: Spark refuses the query.
+            ManagerUnreachableError: The manager does not answer.
+        """
+        with _errors_of_statements():
+            return tuple(Column(**each) for each in self._client.columns(query, self._session))
+
     def cancel(self) -> None:
         """Interrupt what the statements run at this moment.
 
@@ -323,11 +349,15 @@ class ManagerRelay:
             self._is_interrupted[request_id] = True
             self._client.interrupt(request_id)
 
+    @property
+    def _session(self) -> str:
+        return str(self._spark.session_id)  # type: ignore[attr-defined]
+
     def _answer(self, statement: RelayedStatement, request_id: str) -> Json:
-        session = str(self._spark.session_id)  # type: ignore[attr-defined]
+        owner = dict(self._owner())
         while True:
             try:
-                return self._client.execute(statement, request_id, session, dict(self._owner()))
+                return self._client.execute(statement, request_id, self._session, owner)
             except ManagerRefusedError as error:
                 is_busy = error.answer.get("condition") == BUSY
                 if not is_busy or self._is_interrupted[request_id]:

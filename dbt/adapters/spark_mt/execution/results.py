@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.definition.columns import Column, Pairs, TableName
 
     Document = dict[str, Any]
 
@@ -233,6 +233,10 @@ class Relay(Protocol):
 
     def names(self, schema: str, catalog: str) -> frozenset[str]:
         """Return the names of a schema's materialized tables, as the registry has them now."""
+        ...
+
+    def columns(self, query: str) -> tuple[Column, ...]:
+        """Return the columns that a query has in the session; nothing is computed."""
         ...
 
     def cancel(self) -> None:

@@ -32,6 +32,7 @@ from dbt.adapters.spark_mt.manager.views import SessionGoneError, StatementFaile
 from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, is_derived_by
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler, load_scheduler
+from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
 from dbt.adapters.spark_mt.spark.connect_server import served_session
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.errors import is_spark_error
@@ -173,6 +174,7 @@ class _Assembly:
             environment=self._environment,
             operations=lambda: TableOperations(self._environment()),
             carry_out=self._carry_out,
+            columns=lambda query, session: SparkQueryAnalyzer(self._served(session)).columns(query),
             interrupt=self._interrupt,
             log=self._log,
             leadership=leadership,
@@ -244,12 +246,15 @@ class _Assembly:
 
     def _session_of(self, request: StatementRequest) -> SparkSession:
         if request.session:
-            session = served_session(self._spark, request.session)
-            if session is None:
-                raise SessionGoneError(session=request.session)
-            return session
+            return self._served(request.session)
         session = self._spark.newSession()
         session.sql(f"USE {quote(request.catalog)}.{quote(request.schema)}")
+        return session
+
+    def _served(self, session_id: str) -> SparkSession:
+        session = served_session(self._spark, session_id)
+        if session is None:
+            raise SessionGoneError(session=session_id)
         return session
 
     def _interrupt(self, request_id: str) -> None:

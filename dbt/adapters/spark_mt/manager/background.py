@@ -26,6 +26,8 @@ _LOGGER = logging.getLogger(__name__)
 _PAUSE = 49
 """How many times the duration of a measurement passes before the next one: 2 % of a core."""
 _LONGEST_PAUSE_MS = 60_000
+_SHARE_OF_FRESHNESS = 100
+"""A lag is measured again after such a part of the table's freshness, however often others are."""
 _FORGET_EVERY_MS = 3_600_000
 """How often the locations of tables are read again: nothing reports that they changed."""
 CLEAN_EVERY_MS = 6 * 3600 * 1000
@@ -35,7 +37,10 @@ LEAST_KEPT_MS = 7 * DAY_MS
 
 
 class TableLags:
-    """Measures in a thread of its own; one measurement of all tables at a time.
+    """Measures in a thread of its own; one measurement of all tables that are due at a time.
+
+    A table is due when its row in the registry changed, as by a refresh, and a hundredth of its
+    freshness after it was measured. So a thousand tables of a day cost hardly anything.
 
     Args:
         states: Reads what sources have; for this object alone.
@@ -56,6 +61,8 @@ class TableLags:
         self._now_ms = now_ms
         self._in_background = in_background
         self._lags: Mapping[TableName, Lag] = {}
+        self._seen: dict[TableName, tuple[KnownTable, int]] = {}
+        """The row with which a table was measured last, and when."""
         self._problems: dict[TableName, str] = {}
         self._is_busy = False
         self._next_ms = 0
@@ -66,7 +73,7 @@ class TableLags:
         return self._lags.get(name)
 
     def tick(self, tables: Mapping[TableName, KnownTable]) -> None:
-        """Begin a measurement of every table, unless one runs or the last one was costly."""
+        """Begin a measurement of what is due, unless one runs or the last one was costly."""
         if not self._is_busy and self._now_ms() >= self._next_ms:
             self._is_busy = True
             self._in_background(lambda: self._measure_all(tables))
@@ -79,13 +86,23 @@ class TableLags:
                 self._states.forget()
             complete = {name: self._complete(table) for name, table in tables.items()}
             known = {name: at for name, at in complete.items() if at is not None}
-            lags = {name: self._measured(table, known) for name, table in tables.items()}
-            self._lags = {name: lag for name, lag in lags.items() if lag is not None}
+            due = {name: table for name, table in tables.items() if self._is_due(table, began)}
+            lags = {name: self._measured(table, known) for name, table in due.items()}
+            kept = {name: lag for name, lag in self._lags.items() if name in tables.keys() - due}
+            self._lags = kept | {name: lag for name, lag in lags.items() if lag is not None}
+            seen = {name: seen for name, seen in self._seen.items() if name in kept}
+            self._seen = seen | {name: (due[name], began) for name in self._lags.keys() & due}
             self._problems = {n: text for n, text in self._problems.items() if n in tables}
         finally:
             ended = self._now_ms()
             self._next_ms = ended + min(_LONGEST_PAUSE_MS, _PAUSE * (ended - began))
             self._is_busy = False
+
+    def _is_due(self, table: KnownTable, now_ms: int) -> bool:
+        seen, at_ms = self._seen.get(table.name, (None, 0))
+        return (
+            seen != table or now_ms - at_ms >= table.freshness.seconds * 1000 / _SHARE_OF_FRESHNESS
+        )
 
     def _measured(self, table: KnownTable, complete: Mapping[TableName, int]) -> Lag | None:
         goal = Goal(table.name, table.freshness.seconds, table.refresh_mode)

@@ -38,7 +38,7 @@ from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
+    from dbt.adapters.spark_mt.definition.columns import Column, Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.definition.job import Job, Owner
     from dbt.adapters.spark_mt.definition.positions import Positions
@@ -86,6 +86,8 @@ class Parts:
     """Makes operations on ports of their own."""
     carry_out: Callable[[StatementRequest], StatementResult]
     """Carries out a statement in the session of its request."""
+    columns: Callable[[str, str], tuple[Column, ...]]
+    """Returns the columns that a query has in a session of Spark Connect."""
     interrupt: Callable[[str], None]
     """Interrupts what the statement of a request runs."""
     log: BufferedJobLog
@@ -217,6 +219,10 @@ class Manager:
         result = self._parts.carry_out(request)
         self.wake()
         return result
+
+    def columns(self, query: str, session: str) -> tuple[Column, ...]:
+        """Return the columns that a query has in a session of Spark Connect."""
+        return self._parts.columns(query, session)
 
     def interrupt(self, request_id: str) -> None:
         """Interrupt what the statement of a request runs at this moment, if it is not over."""

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.definition.freshness import (
 )
 
 if TYPE_CHECKING:
-    from dbt.adapters.spark_mt.definition.columns import Pairs
+    from dbt.adapters.spark_mt.definition.columns import Column, Pairs
     from dbt.adapters.spark_mt.definition.job import Job
     from dbt.adapters.spark_mt.execution.results import RelayedStatement, StatementResult
 
@@ -425,6 +425,14 @@ class ManagerService(Protocol):
 
         Raises:
             MaterializedTableError: The text is no such statement, or it failed.
+        """
+        ...
+
+    def columns(self, query: str, session: str) -> tuple[Column, ...]:
+        """Return the columns that a query has in a session of Spark Connect; nothing is computed.
+
+        Raises:
+            MaterializedTableError: There is no such session, or Spark refuses the query.
         """
         ...
 

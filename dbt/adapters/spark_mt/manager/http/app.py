@@ -57,7 +57,8 @@ ABOUT = (
     "milliseconds since the epoch, UTC."
 )
 _ARGUMENT = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-LARGEST_BODY = 1024 * 1024
+LARGEST_BODY = 16 * 1024 * 1024
+"""Bytes; the text of a statement is in it, which Spark Connect takes up to 128 MiB long."""
 QUIET = HEALTH | {"/metrics"}
 """Paths that machines read every few seconds; logged at level DEBUG only."""
 HEADERS = {

@@ -28,6 +28,7 @@ from typing_extensions import Self
 from dbt.adapters.spark_mt.execution.errors import JobNotFoundError
 from dbt.adapters.spark_mt.manager.http.errors import ManagerBusyError, ScheduleTimeMissingError
 from dbt.adapters.spark_mt.manager.http.schemas import (
+    ColumnList,
     EmptyRequest,
     ExecuteAnswer,
     ExecuteRequest,
@@ -36,6 +37,7 @@ from dbt.adapters.spark_mt.manager.http.schemas import (
     JobList,
     NameList,
     PlanRequest,
+    QueryRequest,
     RequestBody,
     ResumeRequest,
     TableAnswer,
@@ -69,6 +71,7 @@ Name = Annotated[
 ]
 JobId = Annotated[str, Path(alias="jobID", description="As a refresh or a history names it.")]
 RequestId = Annotated[str, Path(alias="requestID", description="As the request was named.")]
+SessionId = Annotated[str, Path(alias="sessionID", description="The client's session_id.")]
 Schema = Annotated[str, Path(description="The schema's name.")]
 Catalog = Annotated[str, Query(description="The schema's catalog.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_REFRESHES, description="How many at most.")]
@@ -307,6 +310,11 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
     def wake_manager(_body: EmptyRequest | None = None) -> None:
         """Look at every table now instead of within a few seconds."""
         service.wake()
+
+    @manager.post("/sessions/{sessionID}/columns", summary="Name the columns of a query")
+    async def query_columns(session: SessionId, body: QueryRequest) -> ColumnList:
+        """The columns that a query has in a session of the manager's Spark Connect server."""
+        return ColumnList(await calls.run(lambda: service.columns(body.query, session)))
 
     @manager.post("/statements/{requestID}/interrupt", summary="Interrupt", status_code=204)
     async def interrupt_statement(request_id: RequestId, _body: EmptyRequest | None = None) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
+from dbt.adapters.spark_mt.definition.columns import Column  # noqa: TC001 - pydantic reads the annotations
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus  # noqa: TC001 - pydantic reads the annotations
 from dbt.adapters.spark_mt.execution.results import (
     RefreshPolicy,
@@ -50,6 +51,23 @@ class PlanRequest(RequestBody):
             "ALTER MATERIALIZED TABLE flights.daily_report SET FRESHNESS = INTERVAL '1' HOUR"
         ],
     )
+
+
+class QueryRequest(RequestBody):
+    """A query whose columns are asked for."""
+
+    query: StrictStr = Field(min_length=1, description="A query; it is not run.")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnList:
+    """The columns of a query.
+
+    Args:
+        columns: In the order of the query.
+    """
+
+    columns: tuple[Column, ...]
 
 
 class ResumeRequest(RequestBody):
