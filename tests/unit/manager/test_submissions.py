@@ -244,10 +244,20 @@ def test_a_statement_is_carried_out_in_the_manager(life, manager):
     assert life.status("t") == "SUSPENDED"
 
 
-def test_a_statement_that_needs_no_manager_is_refused(manager):
-    request = StatementRequest(RelayedStatement("SHOW MATERIALIZED TABLES"), "r1")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        RelayedStatement("SHOW MATERIALIZED TABLES"),
+        RelayedStatement("SELECT 1"),
+        RelayedStatement("ALTER MATERIALIZED TABLE t SUSPEND", "auto"),
+        RelayedStatement(
+            "CREATE OR REPLACE MATERIALIZED TABLE t AS SELECT 1 AS n", "auto", adopting=True
+        ),
+    ],
+)
+def test_a_statement_that_needs_no_manager_is_refused(manager, statement):
     with pytest.raises(NotExecutableError):
-        manager.manager.execute(request)
+        manager.manager.execute(StatementRequest(statement, "r1"))
 
 
 def test_a_partition_is_refreshed_alone(life):

@@ -32,7 +32,7 @@ from dbt.adapters.spark_mt.manager.views import (
     TableDetails,
 )
 from dbt.adapters.spark_mt.planning.steps import plan_registration
-from dbt.adapters.spark_mt.statements.nodes import RELAYED
+from dbt.adapters.spark_mt.statements.nodes import RELAYED, CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
 
 if TYPE_CHECKING:
@@ -46,7 +46,11 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.execution.leases import Leadership
     from dbt.adapters.spark_mt.execution.operations import TableOperations
     from dbt.adapters.spark_mt.execution.ports import KnownTable
-    from dbt.adapters.spark_mt.execution.results import StatementOutcome, StatementResult
+    from dbt.adapters.spark_mt.execution.results import (
+        RelayedStatement,
+        StatementOutcome,
+        StatementResult,
+    )
     from dbt.adapters.spark_mt.hosting.host import Host
     from dbt.adapters.spark_mt.hosting.policy import HostProgress
     from dbt.adapters.spark_mt.manager.background import TableLags
@@ -213,9 +217,8 @@ class Manager:
 
     def execute(self, request: StatementRequest) -> StatementResult:
         """Carry out a statement that makes, changes or refreshes a table; returns at its end."""
-        text = request.statement.text
-        if not isinstance(parse_statement(text), RELAYED):
-            raise NotExecutableError(statement=text[:_SHOWN])
+        if not _is_executable(request.statement):
+            raise NotExecutableError(statement=request.statement.text[:_SHOWN])
         result = self._parts.carry_out(request)
         self.wake()
         return result
@@ -309,6 +312,15 @@ class Manager:
             failures=failures.count,
             lag=parts.lags.of(table.name),
         )
+
+
+def _is_executable(statement: RelayedStatement) -> bool:
+    parsed = parse_statement(statement.text)
+    if statement.refresh is None:
+        return isinstance(parsed, RELAYED)
+    if not isinstance(parsed, CreateTable):
+        return False
+    return not statement.adopting or parsed.form is CreateForm.CREATE_OR_ALTER
 
 
 def _details(
