@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt.adapters.spark_mt.client.rest import ManagerRelay, ManagerUnreachableError
+from dbt.adapters.spark_mt.client.rest import (
+    ManagerRefusedError,
+    ManagerRelay,
+    ManagerUnreachableError,
+)
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import StatementResult
 from dbt.adapters.spark_mt.spark.errors import SparkFailure, failure_of, is_spark_error
@@ -39,6 +43,7 @@ logger = AdapterLogger("SparkMT")
 Row = tuple[Any, ...]
 Description = list[tuple[str, str, None, None, None, None, bool]]
 _INTERRUPT_EVERY_S = 0.2
+_OF_A_MANAGER = (ManagerRefusedError, ManagerUnreachableError)
 
 
 class SparkDatabaseError(DbtDatabaseError):
@@ -197,14 +202,18 @@ class SparkHandle:
         Raises:
             Exception: The interrupt failed for a reason that lies in this process.
         """
+        tables = self._tables
+        self._try(self.spark.interruptAll)
+        if tables is not None:
+            self._try(tables.cancel)
+
+    def _try(self, interrupt: Callable[[], object]) -> None:
+        """Interrupt; the statement may have ended meanwhile, and its session with it."""
         try:
-            self.spark.interruptAll()
-            if self._tables is not None:
-                self._tables.cancel()
+            interrupt()
         except Exception as error:
-            # The statement may have ended, and its session with it, between look and interrupt.
-            is_of_others = is_spark_error(error) or isinstance(error, ManagerUnreachableError)
-            if self.is_busy and not is_of_others:
+            is_elsewhere = is_spark_error(error) or isinstance(error, _OF_A_MANAGER)
+            if self.is_busy and not is_elsewhere:
                 raise
             logger.debug(f"An interrupt failed: {error}")
 

@@ -212,6 +212,10 @@ def test_ctrl_c_ends_all_threads_and_what_they_run(manager, project):
         assert monotonic() < deadline
 
 
+_LEAST = """
+{{ config(materialized='materialized_table', freshness='10 minutes') }}
+select 1 as n
+"""
 _TOKYO = """
 {{ config(materialized='materialized_table', freshness='10 minutes') }}
 select to_date(timestamp '2026-01-01 20:00:00 UTC') as day
@@ -232,6 +236,16 @@ def test_the_manager_carries_a_statement_out_in_the_session_of_the_client(projec
     done, output = project.dbt("run", "--select", "tokyo")
     assert not done
     assert "[MATERIALIZED_TABLE_QUERY_ERROR]" in output
+
+
+def test_a_model_runs_again_with_the_least_profile(project):
+    """Its statement is then the first thing that its connection asks for."""
+    project.profile()
+    project.write("models/least.sql", _LEAST)
+    for done_to_it in ("CREATED", "UNCHANGED", "UNCHANGED"):
+        done, output = project.dbt("run", "--select", "least")
+        assert done, output
+        assert done_to_it in output
 
 
 def test_what_a_killed_client_asked_for_is_interrupted(manager, project):

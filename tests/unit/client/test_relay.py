@@ -42,7 +42,9 @@ def url(manager):
 
 def relay_to(url, **arguments):
     found = Discovered(LocalProcesses().owner(), "sc://localhost:1", "token", url)
-    spark = SimpleNamespace(session_id="s1")
+    used = []
+    conf = SimpleNamespace(get=used.append)
+    spark = SimpleNamespace(session_id="s1", conf=conf, used=used)
     return ManagerRelay(spark, found, lambda: (("dbt", "model.shop.t"),), **arguments)
 
 
@@ -52,6 +54,13 @@ def test_a_statement_is_executed_in_the_session(url, manager):
     ((_, request),) = manager.requested
     assert (request.statement, request.session) == (CREATE, "s1")
     assert request.owner == (("dbt", "model.shop.t"),)
+
+
+def test_the_server_has_the_session_before_the_manager_asks_for_it(url):
+    relay = relay_to(url)
+    relay(CREATE)
+    relay.columns("SELECT 1")
+    assert len(relay._spark.used) == 1
 
 
 def test_names_come_from_the_manager(url):
@@ -80,22 +89,30 @@ def test_a_manager_that_is_gone():
         relay_to("http://127.0.0.1:9")(CREATE)
 
 
-def test_a_busy_manager_is_asked_again(url, manager):
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda relay: relay(CREATE),
+        lambda relay: relay.names("flights", "spark_catalog"),
+        lambda relay: relay.columns("SELECT 1"),
+    ],
+)
+def test_a_busy_manager_is_asked_again(url, manager, ask):
     assert ManagerBusyError.condition == rest.BUSY
     left = [ManagerBusyError(limit=1), ManagerBusyError(limit=1)]
     manager.before = lambda _: _raise(left.pop()) if left else None
     pauses = []
-    assert relay_to(url, pause=pauses.append)(CREATE).outcome.action is Action.CREATED
+    ask(relay_to(url, pause=pauses.append))
     assert pauses == [1.0, 1.0]
 
 
 def test_a_statement_that_waits_for_a_busy_manager_is_cancelled(url, manager):
-    manager.before = lambda method: (
-        _raise(ManagerBusyError(limit=1)) if method == "execute" else None
-    )
+    left = [ManagerBusyError(limit=1)]
+    manager.before = lambda method: _raise(left.pop()) if left and method == "execute" else None
     relay = relay_to(url, pause=lambda _: relay.cancel())
     with pytest.raises(ManagerBusyError):
         relay(CREATE)
+    assert [method for method, _ in manager.requested] == ["execute", "interrupt"]
 
 
 def test_cancelling_interrupts_what_runs(url, manager):
@@ -121,8 +138,12 @@ def test_a_client_that_goes_away_interrupts_its_statement(url, manager, monkeypa
     monkeypatch.setattr(routes, "WATCH_S", 0.01)
     began, interrupted = threading.Event(), threading.Event()
 
+    failing = [OSError()]
+
     def before(method):
         if method == "interrupt":
+            if failing:
+                raise failing.pop()
             interrupted.set()
         elif method == "execute":
             began.set()

@@ -195,11 +195,13 @@ def test_what_changes_or_refreshes_a_table_is_carried_out_in_the_driver(tables):
     assert ours.materialize(STATEMENT, refresh="never").refresh is None
     refresh = "ALTER MATERIALIZED TABLE t REFRESH"
     assert ours.execute(refresh).outcome.refresh.status is RefreshResult.REFRESHED
+    assert ours.refresh("t").status is RefreshResult.UP_TO_DATE
     assert ours.suspend("t").action is Action.SUSPENDED
     assert driver.sent == [
         RelayedStatement(STATEMENT, "auto"),
         RelayedStatement(STATEMENT, "never"),
         RelayedStatement(refresh),
+        RelayedStatement("ALTER MATERIALIZED TABLE `t` REFRESH"),
         RelayedStatement("ALTER MATERIALIZED TABLE `t` SUSPEND"),
     ]
 

@@ -11,8 +11,9 @@ import time
 import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from http.client import HTTPException
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import (
@@ -259,6 +260,8 @@ PATIENCE_S = 24 * 3600.0
 BUSY = "MATERIALIZED_TABLE_MANAGER_BUSY"
 """The condition of a request that a manager does not begin, as others keep it busy."""
 _BUSY_S = 1.0
+_ANY_CONF = "spark.sql.session.timeZone"
+_T = TypeVar("_T")
 
 
 @contextmanager
@@ -316,7 +319,9 @@ class ManagerRelay:
         self._is_interrupted[request_id] = False
         try:
             with _errors_of_statements():
-                return result_of(self._answer(statement, request_id))
+                owner = dict(self._owner())
+                ask = partial(self._client.execute, statement, request_id, self._session, owner)
+                return result_of(self._patiently(ask, request_id))
         finally:
             del self._is_interrupted[request_id]
 
@@ -327,7 +332,7 @@ class ManagerRelay:
             ManagerRefusedError: The manager cannot read it.
             ManagerUnreachableError: The manager does not answer.
         """
-        return frozenset(self._client.names(schema, catalog))
+        return frozenset(self._patiently(partial(self._client.names, schema, catalog)))
 
     def columns(self, query: str) -> tuple[Column, ...]:
         """Return the columns that a query has in the session; nothing is computed.
@@ -337,7 +342,8 @@ class ManagerRelay:
             ManagerUnreachableError: The manager does not answer.
         """
         with _errors_of_statements():
-            return tuple(Column(**each) for each in self._client.columns(query, self._session))
+            found = self._patiently(partial(self._client.columns, query, self._session))
+        return tuple(Column(**each) for each in found)
 
     def cancel(self) -> None:
         """Interrupt what the statements run at this moment.
@@ -349,17 +355,22 @@ class ManagerRelay:
             self._is_interrupted[request_id] = True
             self._client.interrupt(request_id)
 
-    @property
+    @cached_property
     def _session(self) -> str:
-        return str(self._spark.session_id)  # type: ignore[attr-defined]
+        """The session's id. The server has the session from the first call on."""
+        spark: Any = self._spark
+        spark.conf.get(_ANY_CONF)
+        return str(spark.session_id)
 
-    def _answer(self, statement: RelayedStatement, request_id: str) -> Json:
-        owner = dict(self._owner())
+    def _patiently(self, ask: Callable[[], _T], request_id: str = "") -> _T:
+        """Ask a manager that is busy again each second, until the request is interrupted."""
         while True:
             try:
-                return self._client.execute(statement, request_id, self._session, owner)
+                return ask()
             except ManagerRefusedError as error:
-                is_busy = error.answer.get("condition") == BUSY
-                if not is_busy or self._is_interrupted[request_id]:
+                if error.answer.get("condition") != BUSY:
                     raise
+                refusal = error
             self._pause(_BUSY_S)
+            if self._is_interrupted.get(request_id):
+                raise refusal

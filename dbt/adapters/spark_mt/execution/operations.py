@@ -286,7 +286,12 @@ class TableOperations:
                 before it.
             force: Compute the rows even if no source has changed.
         """
-        table, environment = parse_name(name), self._current()
+        table = parse_name(name)
+        if self._relay is not None and scheduled_at is None and not force:
+            relayed = self._relay(RelayedStatement(render(nodes.Refresh(table)))).outcome
+            if relayed is not None and relayed.refresh is not None:
+                return relayed.refresh
+        environment = self._current()
         with about(name):
             if scheduled_at is None:
                 return Refreshes(environment).refresh(table, force=force)
@@ -372,7 +377,7 @@ class TableOperations:
             return
         resolved = stored_table(environment, full).definition.resolved
         if resolved.refresh_mode is RefreshMode.FULL:
-            Refreshes(environment).refresh(full)
+            self.refresh(full.sql)
         else:
             await_fresh(environment, full, at_most)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.execution.alter import Alterations
+from dbt.adapters.spark_mt.execution.context import ThreadedHeartbeat
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import HEARTBEAT_MS, Claim, Leadership
 from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
@@ -77,6 +78,7 @@ class RunningManager:
 
 _LOGGER = logging.getLogger(__name__)
 _BEATS_PER_SILENCE = 3
+_USE_EVERY_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class _Assembly:
         self._catalog = identity.catalog or spark.catalog.currentCatalog()
         self._known = KnownQueries()
         self._handler_of: Callable[[TableName], bytes] = self._own.log.handler
-        self._requested: dict[str, PrivateSessions] = {}
+        self._requested: dict[str, tuple[SparkSession, PrivateSessions]] = {}
         """The sessions of the statement of each request that is not over."""
         self._owner = self._own.value.execution_context.processes.owner()
 
@@ -165,7 +167,8 @@ class _Assembly:
         reconciler = Reconciler(leadership, view, workers, policy, self._statistics)
 
         def handler_of(name: TableName) -> bytes:
-            return handlers.recorded(name) if reconciler.leads else own.log.handler(name)
+            is_own = reconciler.leads and name.catalog == self._catalog
+            return handlers.recorded(name) if is_own else own.log.handler(name)
 
         self._handler_of = handler_of
         parts = Parts(
@@ -222,14 +225,17 @@ class _Assembly:
         return self._logged(made.value)
 
     def _carry_out(self, request: StatementRequest) -> StatementResult:
+        session = self._session_of(request)
         made = SparkEnvironment(
-            self._session_of(request),
+            session,
             owner=lambda: request.owner,
             clock=self._clock,
             known=self._known,
             reading=self._own.reading,
         )
-        self._requested[request.request_id] = made.sessions
+        self._requested[request.request_id] = session, made.sessions
+        # Its client asks for nothing until the statement is done, and Spark ends idle sessions.
+        using = ThreadedHeartbeat(_USE_EVERY_S, _USE_EVERY_S)(partial(self._use, request.session))
         try:
             environment = replace(
                 self._logged(made.value),
@@ -242,6 +248,7 @@ class _Assembly:
                 raise
             raise StatementFailedError(problem=problem_of(error)) from error
         finally:
+            using.stop()
             del self._requested[request.request_id]
 
     def _session_of(self, request: StatementRequest) -> SparkSession:
@@ -257,10 +264,14 @@ class _Assembly:
             raise SessionGoneError(session=session_id)
         return session
 
+    def _use(self, session_id: str) -> None:
+        served_session(self._spark, session_id)
+
     def _interrupt(self, request_id: str) -> None:
-        sessions = self._requested.get(request_id)
-        if sessions is not None:
+        session, sessions = self._requested.get(request_id, (None, None))
+        if session is not None and sessions is not None:
             sessions.interrupt()
+            session.interruptAll()
 
     def _logged(self, environment: Environment) -> Environment:
         execution_context = replace(

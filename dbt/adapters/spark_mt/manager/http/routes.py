@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.views import ManagerService, RefreshSubmitted, TableView
 
 
+_LOGGER = logging.getLogger(__name__)
 MOST_REFRESHES = 1_000
 _PROBLEMS: dict[int | str, dict[str, object]] = {
     "default": {
@@ -205,10 +207,11 @@ class RefreshAnswer:
 
 def router(service: ManagerService) -> APIRouter:
     """Return the REST interface of a manager."""
-    reads, changes = LongCalls(), LongCalls()  # so that changes do not block reads
+    reads, changes, statements = LongCalls(), LongCalls(), LongCalls()  # none blocks the others
     routes = APIRouter(responses=_PROBLEMS)
     _add_tables(routes, service, reads)
     _add_changes(routes, service, changes)
+    _add_statements(routes, service, statements)
     _add_manager(routes, service, reads)
     _add_health(routes, service)
     return routes
@@ -258,19 +261,6 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         request = gateway_request(name, body or GatewayRefreshRequest())
         return RefreshAnswer.of(await calls.run(lambda: service.refresh(request)))
 
-    @tables.post("/execute", summary="Carry out a statement")
-    async def execute_statement(body: ExecuteRequest, http: Request) -> ExecuteAnswer:
-        """Make, change or refresh a table in the manager's driver, where streams can run."""
-        request = body.request()
-        work = asyncio.ensure_future(calls.run(lambda: service.execute(request)))
-        try:
-            while not (await asyncio.wait({work}, timeout=WATCH_S))[0]:
-                if await http.is_disconnected():  # a client that was killed asks for nothing more
-                    await run_in_threadpool(service.interrupt, request.request_id)
-            return ExecuteAnswer.of(await work)
-        finally:
-            work.cancel()
-
     @tables.post("/{name}/suspend", summary="Suspend a table")
     async def suspend_table(name: Name, _body: EmptyRequest | None = None) -> ChangeView:
         """Stop refreshing a table; it keeps its rows."""
@@ -283,6 +273,38 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         return await calls.run(lambda: service.resume(name, options))
 
     routes.include_router(tables)
+
+
+def _add_statements(routes: APIRouter, service: ManagerService, calls: LongCalls) -> None:
+    statements = APIRouter(prefix="/v3", tags=["tables"])
+
+    @statements.post("/materialized-tables/execute", summary="Carry out a statement")
+    async def execute_statement(body: ExecuteRequest, http: Request) -> ExecuteAnswer:
+        """Make, change or refresh a table in the manager's driver, where streams can run."""
+        request = body.request()
+        work = asyncio.ensure_future(calls.run(lambda: service.execute(request)))
+        try:
+            while not (await asyncio.wait({work}, timeout=WATCH_S))[0]:
+                if await http.is_disconnected():  # a client that was killed asks for nothing more
+                    await run_in_threadpool(_interrupt, service, request.request_id)
+            return ExecuteAnswer.of(await work)
+        finally:
+            work.cancel()
+
+    @statements.post("/statements/{requestID}/interrupt", summary="Interrupt", status_code=204)
+    async def interrupt_statement(request_id: RequestId, _body: EmptyRequest | None = None) -> None:
+        """Interrupt what a statement runs at this moment; one that is over is left alone."""
+        await run_in_threadpool(service.interrupt, request_id)
+
+    routes.include_router(statements)
+
+
+def _interrupt(service: ManagerService, request_id: str) -> None:
+    """Interrupt a statement; where that fails, the next attempt comes in a second."""
+    try:
+        service.interrupt(request_id)
+    except Exception:
+        _LOGGER.warning("a statement could not be interrupted", exc_info=True)
 
 
 def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -> None:
@@ -315,11 +337,6 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
     async def query_columns(session: SessionId, body: QueryRequest) -> ColumnList:
         """The columns that a query has in a session of the manager's Spark Connect server."""
         return ColumnList(await calls.run(lambda: service.columns(body.query, session)))
-
-    @manager.post("/statements/{requestID}/interrupt", summary="Interrupt", status_code=204)
-    async def interrupt_statement(request_id: RequestId, _body: EmptyRequest | None = None) -> None:
-        """Interrupt what a statement runs at this moment; one that is over is left alone."""
-        await run_in_threadpool(service.interrupt, request_id)
 
     routes.include_router(manager)
 
