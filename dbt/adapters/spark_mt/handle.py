@@ -17,8 +17,8 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.spark_mt.client.rest import (
     ManagerRefusedError,
-    ManagerRelay,
     ManagerUnreachableError,
+    relay_to,
 )
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import StatementResult
@@ -147,16 +147,11 @@ class SparkHandle:
         from dbt.adapters.spark_mt.api import MaterializedTables  # noqa: PLC0415 - loads PySpark
 
         if self._tables is None:
-            self._tables = MaterializedTables(self.spark, owner=self._owner, relay=self._relay())
+            manager = self.target.manager if self.target else None
+            relay = relay_to(self.spark, manager, self._owner)
+            self._tables = MaterializedTables(self.spark, owner=self._owner, relay=relay)
             self._tables.environment.managers.seen = self.seen_leases
         return self._tables
-
-    def _relay(self) -> ManagerRelay | None:
-        """What executes statements in the driver: the manager whose Spark this is."""
-        manager = self.target.manager if self.target else None
-        if manager is None or not manager.rest_url:
-            return None
-        return ManagerRelay(self.spark, manager, self._owner)
 
     @property
     def is_cancelled(self) -> bool:

@@ -17,7 +17,7 @@ import click
 
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.cli.options import ProfileError
-from dbt.adapters.spark_mt.client.rest import ManagerRelay
+from dbt.adapters.spark_mt.client.rest import relay_to
 from dbt.adapters.spark_mt.client.target import automatic_target, server_url
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
@@ -128,8 +128,7 @@ def open_session(place: Place) -> Iterator[Session]:
         ProfileError: The profile does not say enough.
     """
     spark, manager = open_spark(place)
-    relay = ManagerRelay(spark, manager) if manager and manager.rest_url else None
-    tables = MaterializedTables(spark, relay=relay)
+    tables = MaterializedTables(spark, relay=relay_to(spark, manager))
     try:
         _enter(spark, place)
         yield Session(tables, partial(_run, spark), partial(stage_progress, spark))

@@ -278,6 +278,15 @@ def _errors_of_statements() -> Iterator[None]:
         raise known from error
 
 
+def relay_to(
+    spark: SparkSession, manager: Discovered | None, owner: Callable[[], Pairs] = tuple
+) -> ManagerRelay | None:
+    """Return what executes statements in a session's driver; None without a manager with REST."""
+    if manager is None or not manager.rest_url:
+        return None
+    return ManagerRelay(spark, manager, owner)
+
+
 class ManagerRelay:
     """Executes statements of a session in the driver of the manager that serves it.
 

@@ -60,9 +60,8 @@ class TableLags:
         self._complete = complete
         self._now_ms = now_ms
         self._in_background = in_background
-        self._lags: Mapping[TableName, Lag] = {}
-        self._seen: dict[TableName, tuple[KnownTable, int]] = {}
-        """The row with which a table was measured last, and when."""
+        self._measured: Mapping[TableName, tuple[KnownTable, Lag]] = {}
+        """The newest measurement of a table, and the row in the registry that it had then."""
         self._problems: dict[TableName, str] = {}
         self._is_busy = False
         self._next_ms = 0
@@ -70,7 +69,8 @@ class TableLags:
 
     def of(self, name: TableName) -> Lag | None:
         """Return the newest measurement of a table, from memory; None where there is none."""
-        return self._lags.get(name)
+        found = self._measured.get(name)
+        return None if found is None else found[1]
 
     def tick(self, tables: Mapping[TableName, KnownTable]) -> None:
         """Begin a measurement of what is due, unless one runs or the last one was costly."""
@@ -87,11 +87,10 @@ class TableLags:
             complete = {name: self._complete(table) for name, table in tables.items()}
             known = {name: at for name, at in complete.items() if at is not None}
             due = {name: table for name, table in tables.items() if self._is_due(table, began)}
-            lags = {name: self._measured(table, known) for name, table in due.items()}
-            kept = {name: lag for name, lag in self._lags.items() if name in tables.keys() - due}
-            self._lags = kept | {name: lag for name, lag in lags.items() if lag is not None}
-            seen = {name: seen for name, seen in self._seen.items() if name in kept}
-            self._seen = seen | {name: (due[name], began) for name in self._lags.keys() & due}
+            lags = {name: self._lag_of(table, known) for name, table in due.items()}
+            new = {name: (due[name], lag) for name, lag in lags.items() if lag is not None}
+            rest = tables.keys() - due.keys()
+            self._measured = {n: found for n, found in self._measured.items() if n in rest} | new
             self._problems = {n: text for n, text in self._problems.items() if n in tables}
         finally:
             ended = self._now_ms()
@@ -99,12 +98,13 @@ class TableLags:
             self._is_busy = False
 
     def _is_due(self, table: KnownTable, now_ms: int) -> bool:
-        seen, at_ms = self._seen.get(table.name, (None, 0))
-        return (
-            seen != table or now_ms - at_ms >= table.freshness.seconds * 1000 / _SHARE_OF_FRESHNESS
-        )
+        row, lag = self._measured.get(table.name, (None, None))
+        if row != table or lag is None:
+            return True
+        every_ms = table.freshness.seconds * 1000 / _SHARE_OF_FRESHNESS
+        return now_ms - lag.measured_at_ms >= every_ms
 
-    def _measured(self, table: KnownTable, complete: Mapping[TableName, int]) -> Lag | None:
+    def _lag_of(self, table: KnownTable, complete: Mapping[TableName, int]) -> Lag | None:
         goal = Goal(table.name, table.freshness.seconds, table.refresh_mode)
         try:
             state = self._states.newest(table.name)
