@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from urllib.request import urlopen
 
 from benchmarks import connect
 from benchmarks.report import Measurement, progress
+from dbt.adapters.spark_mt.manager.views import Role
 from dbt.adapters.spark_mt.spark.session import classic_spark
 from tests.support.free_ports import free_port
 
@@ -25,59 +27,45 @@ if TYPE_CHECKING:
 
 _MOST_S = 5.0
 _PATIENCE_S = 300
-_WRITTEN_S = 10
-"""How long the JVM may take to write the file of an archive."""
-_WARM_UP = (
-    "CREATE TABLE warm_up USING delta AS SELECT 1 AS k; SELECT count(*) FROM warm_up; "
-    "DROP TABLE warm_up"
-)
+_LABEL = "spark-mt serve"
 
 
 def measure(folder: Path, samples: int) -> list[Measurement]:
     """Start Spark, and a manager of the demo project's tables, in turn.
 
     Each is a process of its own, from its start until Spark has run a job, or until the manager
-    says that it is ready. A manager starts with an archive of classes, too, as docs/operating.md
-    describes it.
+    says that it is ready, and then that it keeps tables fresh. Both start with an archive of
+    classes, too, as `spark-mt archive` makes it.
     """
     project = connect.prepare(folder / "started")
-    archive = _archived(project, folder / "classes.jsa")
-    rounds = [
-        (_spark(project), _manager(project), _manager(project, archive)) for _ in range(samples)
-    ]
-    floor, ours, archived = zip(*rounds, strict=True)
-    over = tuple(mine - bare for bare, mine, _ in rounds)
-    return [
-        Measurement("spark-mt serve until it is ready", ours, floor),
-        Measurement("the same without the start of Spark", over, most_seconds=_MOST_S),
-        Measurement("spark-mt serve until it is ready, with an archive", archived, floor),
-    ]
-
-
-def _archived(project: Path, file: Path) -> dict[str, str]:
-    """Let a Spark archive its classes when it ends; return the environment that uses the file."""
+    without, archived = ({"XDG_CACHE_HOME": str(folder / name)} for name in ("empty", "cache"))
     program = Path(sys.executable).with_name("spark-mt")
-    making = {"SPARK_SUBMIT_OPTS": f"-XX:ArchiveClassesAtExit={file} -Xlog:disable"}
     subprocess.run(  # noqa: S603 - our own command
-        [program, "sql", _WARM_UP], check=True, cwd=project, env={**os.environ, **making}
+        [program, "archive"], check=True, cwd=project, env={**os.environ, **archived}
     )
-    ends = time.monotonic() + _PATIENCE_S
-    while not file.exists():  # Spark ends after the command
-        if time.monotonic() > ends:
-            raise TimeoutError(file)
-        time.sleep(1)
-    time.sleep(_WRITTEN_S)
-    return {"SPARK_SUBMIT_OPTS": f"-XX:SharedArchiveFile={file}"}
+    measurements: list[Measurement] = []
+    for label, variables in ((_LABEL, without), (f"{_LABEL}, with an archive", archived)):
+        rounds = [
+            (_spark(project, variables), *_manager(project, variables)) for _ in range(samples)
+        ]
+        floor, ready, active = zip(*rounds, strict=True)
+        over = tuple(mine - bare for bare, mine, _ in rounds)
+        measurements += [
+            Measurement(f"{label}: ready", ready, floor),
+            Measurement("… without the start of Spark", over, most_seconds=_MOST_S),
+            Measurement("… until it keeps tables fresh", active, floor),
+        ]
+    return measurements
 
 
-def _spark(project: Path) -> float:
+def _spark(project: Path, variables: Mapping[str, str]) -> float:
     command = [sys.executable, "-m", "benchmarks.manager_start", str(project)]
     started = time.perf_counter()
-    subprocess.run(command, check=True, env=connect.environment())  # noqa: S603 - our own command
+    subprocess.run(command, check=True, env={**connect.environment(), **variables})  # noqa: S603 - our own command
     return time.perf_counter() - started
 
 
-def _manager(project: Path, variables: Mapping[str, str] | None = None) -> float:
+def _manager(project: Path, variables: Mapping[str, str]) -> tuple[float, float]:
     port = free_port()
     program = Path(sys.executable).with_name("spark-mt")
     log = (project / "serve.log").open("ab")
@@ -89,27 +77,40 @@ def _manager(project: Path, variables: Mapping[str, str] | None = None) -> float
             cwd=project,
             stdout=log,
             stderr=log,
-            env={**os.environ, **(variables or {})},
+            env={**os.environ, **variables},
         ) as manager,
     ):
         try:
-            while not _is_ready(port):
-                if time.perf_counter() - started > _PATIENCE_S or manager.poll() is not None:
-                    raise connect.ServerFailedError(project / "serve.log")
-                time.sleep(0.05)
-            seconds = time.perf_counter() - started
+            seconds = []
+            for is_so in (_is_ready, _is_active):
+                while not is_so(port):
+                    if time.perf_counter() - started > _PATIENCE_S or manager.poll() is not None:
+                        raise connect.ServerFailedError(project / "serve.log")
+                    time.sleep(0.05)
+                seconds.append(time.perf_counter() - started)
         finally:
             manager.send_signal(signal.SIGTERM)
-    progress(f"ready after {seconds:.1f} s")
-    return seconds
+    ready, active = seconds
+    progress(f"ready after {ready:.1f} s, keeps tables fresh after {active:.1f} s")
+    return ready, active
 
 
 def _is_ready(port: int) -> bool:
+    return _answer(port, "/readyz") is not None
+
+
+def _is_active(port: int) -> bool:
+    answer = _answer(port, "/v3/manager")
+    return answer is not None and answer["role"] == Role.ACTIVE.value
+
+
+def _answer(port: int, path: str) -> dict[str, object] | None:
     try:
-        with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
-            return bool(answer.status == 200)
+        with urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            found: dict[str, object] = json.load(answer)
+            return found
     except (URLError, ConnectionError, TimeoutError):
-        return False
+        return None
 
 
 def start(project: Path) -> None:

@@ -180,6 +180,7 @@ class SparkMTConnectionManager(SQLConnectionManager):
 
     def _open_unless_cancelled(self, connection: Connection) -> Connection:
         opened = self.open(connection)
+        self._seen_leases.update(opened.handle.seen_leases)
         opened.handle.seen_leases = self._seen_leases
         # `cancel_open` sets its mark before it looks which connections are open. So it sees this
         # one, or this thread sees the mark.
@@ -288,8 +289,11 @@ def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
         spark = session.connect_spark(target.url, {}, is_near=target.manager is not None)
         handle = SparkHandle(spark, owner=_owner, on_close=spark.stop, target=target)
     else:
+        is_first = not session.is_running_here()
         spark = _own_spark(requested, target).newSession()
-        handle = SparkHandle(spark, owner=_owner, target=target)
+        # Derby serves one process, so no manager has its catalog.
+        is_alone = is_first and session.embedded_metastore(requested, Path.cwd()) is not None
+        handle = SparkHandle(spark, owner=_owner, target=target, is_alone=is_alone)
     fixed = session.apply_confs(spark, requested)
     if fixed:
         _warn_of_fixed_confs(fixed)

@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.client.rest import (
     relay_to,
 )
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.execution.leases import NO_MANAGER
 from dbt.adapters.spark_mt.execution.results import StatementResult
 from dbt.adapters.spark_mt.spark.errors import SparkFailure, failure_of, is_spark_error
 from dbt.adapters.spark_mt.spark.session import short_statements
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 logger = AdapterLogger("SparkMT")
 Row = tuple[Any, ...]
 Description = list[tuple[str, str, None, None, None, None, bool]]
+_OWN_CATALOG = "spark_catalog"
 _INTERRUPT_EVERY_S = 0.2
 _OF_A_MANAGER = (ManagerRefusedError, ManagerUnreachableError)
 
@@ -115,6 +117,8 @@ class SparkHandle:
         owner: Names the dbt node whose statement is about to run.
         on_close: Ends the session where that takes more than forgetting it.
         target: Which Spark it is, and why.
+        is_alone: No other process can reach the tables of Spark's own catalog, so it has no
+            manager.
 
     Attributes:
         seen_leases: What was looked up of managers; the connections of a run share it.
@@ -127,10 +131,11 @@ class SparkHandle:
         owner: Callable[[], Pairs] = tuple,
         on_close: Callable[[], None] | None = None,
         target: SparkTarget | None = None,
+        is_alone: bool = False,
     ) -> None:
         self.spark = spark
         self.target = target
-        self.seen_leases: SeenLeases = {}
+        self.seen_leases: SeenLeases = {_OWN_CATALOG: NO_MANAGER} if is_alone else {}
         self._owner = owner
         self._on_close = on_close
         self._tables: MaterializedTables | None = None

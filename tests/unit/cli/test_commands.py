@@ -45,7 +45,7 @@ def test_every_option_is_explained(run, name):
     assert command.short_help
     shown = run(name, "--help")
     assert shown.exit_code == 0
-    assert "--json" in shown.stdout or name in {"serve", "token"}
+    assert "--json" in shown.stdout or name in {"serve", "token", "archive"}
 
 
 @pytest.mark.parametrize("name", sorted(commands.commands))

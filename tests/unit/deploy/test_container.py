@@ -102,8 +102,8 @@ def test_the_process_gets_sigterm():
 
 def test_the_commands_of_the_build_exist():
     words = shlex.split(DOCKERFILE.all("RUN")[-1])
-    assert words[:2] == ["spark-mt", "sql"]
-    assert parameters("sql", words[2 : words.index("&&")])["statement"]
+    assert words[:2] == ["spark-mt", "archive"]
+    assert "project_dir" in parameters("archive", words[2 : words.index("&&")])
 
 
 @pytest.mark.parametrize(

@@ -252,6 +252,21 @@ def test_who_refreshes_a_table_is_told_once(life):
     assert handler(life.tables.name("t")) == b""
 
 
+def test_a_manager_answers_before_it_has_the_lease(life):
+    life.create("t")
+    manager = life.manager()
+    manager.leases.broken["newest"] = "no route"
+    manager.loop._thread.is_alive = lambda: True
+    manager.tick()
+    assert manager.manager.health().is_ready
+    assert [view.name for view in manager.manager.tables()] == ["spark_catalog.default.t"]
+    assert (manager.manager.about().role, manager.hosted()) == (Role.STARTING, set())
+    manager.leases.broken.clear()
+    manager.tick()
+    assert (manager.manager.about().role, manager.hosted()) == (Role.ACTIVE, {"t"})
+    assert manager.registry.calls["tables"] == 1, "nothing has changed meanwhile"
+
+
 def test_a_manager_is_ready_before_it_has_written_who_refreshes_what(life):
     life.create("t")
     manager = life.manager()

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.session import embedded_metastore, session_confs
+from dbt.adapters.spark_mt.spark.session import (
+    embedded_metastore,
+    separate_confs,
+    session_confs,
+)
 
 HOME = Path("/home/project")
 URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
@@ -56,3 +60,21 @@ def test_there_is_none(confs):
 def test_settings_of_the_environment_count(monkeypatch):
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {URL}=jdbc:derby:/lake/db pyspark-shell")
     assert embedded_metastore({}, HOME) == Path("/lake/db")
+
+
+def test_a_separate_spark_reaches_no_tables_of_the_user():
+    confs = separate_confs({"spark.driver.memory": "2g", "spark.master": "yarn"}, HOME)
+    assert confs["spark.driver.memory"] == "2g"
+    assert confs["spark.master"].startswith("local")
+    assert embedded_metastore(confs, Path("/elsewhere")) == HOME / "metastore_db"
+    assert confs["spark.sql.warehouse.dir"] == str(HOME / "spark-warehouse")
+
+
+@pytest.mark.parametrize("place", ["confs", "hive-site.xml", "spark-defaults.conf"])
+def test_a_separate_spark_asks_no_metastore_service(place, tmp_path, monkeypatch):
+    key, uri = "spark.hadoop.hive.metastore.uris", "thrift://metastore:9083"
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    (tmp_path / place).write_text(f"{key} {uri}\n", encoding="utf-8")
+    confs = separate_confs({key: uri} if place == "confs" else {}, HOME)
+    assert confs["spark.sql.catalogImplementation"] == "in-memory"
+    assert key not in confs

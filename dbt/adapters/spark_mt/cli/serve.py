@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.serve import ServeOptions, Serving
 
 
-_PACKAGE = "dbt.adapters.spark_mt"
+_PACKAGES = ("fastapi", "prometheus_client", "structlog", "uvicorn")
 _LOOPBACK = "127.0.0.1"
 
 
@@ -135,13 +136,11 @@ def serve(token_file: Path | None, spark: SparkChoice, **choices: Any) -> None: 
     """
     secret = token_of(token_file)
     place = place_of(spark)
-    try:
-        from dbt.adapters.spark_mt.manager import serve as serving  # noqa: PLC0415 - loads engine and server
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(_PACKAGE):
-            raise
-        raise ServeMissingError(module=error.name) from error
+    for module in _PACKAGES:
+        if find_spec(module) is None:
+            raise ServeMissingError(module=module)
     from dbt.adapters.spark_mt.cli.session import log_folder  # noqa: PLC0415 - loads the engine
+    from dbt.adapters.spark_mt.manager import serve as serving  # noqa: PLC0415 - loads PySpark
 
     root = logging.getLogger()
     for handler in tuple(root.handlers):

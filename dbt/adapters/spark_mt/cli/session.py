@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -27,10 +28,19 @@ from dbt.adapters.spark_mt.execution.checks import lag_of
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, with_effective_status
 from dbt.adapters.spark_mt.manager.table_views import unmeasured, with_lag
 from dbt.adapters.spark_mt.manager.views import RefreshPoint, TableView
-from dbt.adapters.spark_mt.spark.session import classic_spark, connect_spark, stage_progress
+from dbt.adapters.spark_mt.spark.class_archive import make_archive
+from dbt.adapters.spark_mt.spark.connect_server import start_serving
+from dbt.adapters.spark_mt.spark.session import (
+    classic_spark,
+    connect_spark,
+    end_spark,
+    separate_confs,
+    stage_progress,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from subprocess import Popen
 
     from pyspark.sql import SparkSession
 
@@ -138,6 +148,38 @@ def open_session(place: Place) -> Iterator[Session]:
         raise
     finally:
         spark.stop()
+
+
+_FIRST = "FRESHNESS = INTERVAL '1' HOUR REFRESH_MODE = FULL AS SELECT k, count(*) AS n"
+_LOADED_BY = (
+    f"CREATE MATERIALIZED TABLE counts {_FIRST} FROM VALUES (1), (1), (2) AS rows (k) GROUP BY k",
+    "CREATE MATERIALIZED TABLE many AS SELECT k FROM counts WHERE n > 1",
+    "ALTER MATERIALIZED TABLE counts REFRESH",
+    "ALTER MATERIALIZED TABLE many REFRESH",
+    "SHOW MATERIALIZED TABLES",
+)
+"""Statements that load what a start and the first refreshes load."""
+
+
+def archive_classes(place: Place) -> Path:
+    """Archive the classes of Spark's JVM for later starts, and return the file.
+
+    Starts a Spark that reaches none of the user's tables.
+
+    Raises:
+        ArchiveNotMadeError: The JVM wrote none.
+    """
+    log = log_folder(place) / LOG
+    with TemporaryDirectory() as folder:
+        return make_archive(partial(_load_classes, place.confs, Path(folder), log), log)
+
+
+def _load_classes(confs: Mapping[str, str], home: Path, log: Path) -> Popen[bytes]:
+    spark = start_serving(separate_confs(confs, home), home, log).spark
+    tables = MaterializedTables(spark)
+    for statement in _LOADED_BY:
+        tables.execute(statement)
+    return end_spark(spark)
 
 
 def open_spark(place: Place) -> tuple[SparkSession, Discovered | None]:

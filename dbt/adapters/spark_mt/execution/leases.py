@@ -6,8 +6,9 @@ moment that it still has the lease. The fence of each table then rejects its com
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease
 
@@ -164,6 +165,8 @@ CHECK_MS = 10_000
 """How long a lease that was read is used; a takeover may be noticed that much later."""
 SeenLeases: TypeAlias = "dict[str, tuple[int, Lease | None]]"
 """By catalog, when its lease was read, in milliseconds since the epoch, and the lease."""
+NO_MANAGER: Final = (sys.maxsize, None)
+"""Of a catalog that no manager can keep fresh while this process runs: its lease is not read."""
 
 
 class Managers:

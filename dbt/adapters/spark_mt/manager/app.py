@@ -163,7 +163,11 @@ class _Assembly:
         )
         hosting = Host(self._hosted)
         lags = self._lags(hosting)
-        workers = self._workers(hosting, workflows, dispatcher, handlers, lags)
+        maintenance = TableMaintenance(own.value.storage, self._now_ms, _in_background)
+        derive = partial(_in_background, partial(self._derive_again, view))
+        workers = Workers(
+            hosting, workflows, dispatcher, handlers, maintenance, lags, log.flush, derive
+        )
         reconciler = Reconciler(leadership, view, workers, policy, self._statistics)
 
         def handler_of(name: TableName) -> bytes:
@@ -194,19 +198,6 @@ class _Assembly:
             loop=Loop(reconciler, _run_due(scheduler), policy.tick, self._now_ms),
         )
         return RunningManager(Manager(parts, self._now_ms), pool, parts)
-
-    def _workers(
-        self,
-        hosting: Host,
-        workflows: TableWorkflows,
-        dispatcher: Dispatcher,
-        handlers: RefreshHandlers,
-        lags: TableLags,
-    ) -> Workers:
-        storage = self._own.value.storage
-        maintenance = TableMaintenance(storage, self._now_ms, _in_background)
-        flush, derive = self._log.flush, self._derive_again
-        return Workers(hosting, workflows, dispatcher, handlers, maintenance, lags, flush, derive)
 
     def _lags(self, hosting: Host) -> TableLags:
         """Lags have ports of their own, whose memory of logs outlasts looks at the catalog."""
@@ -311,14 +302,11 @@ class _Assembly:
             self._identity.connect_url,
         )
 
-    def _derive_again(self) -> None:
-        """Derive freshness and mode again under this manager's settings, in a thread."""
-        Thread(target=self._derive, name="materialized-table-settings", daemon=True).start()
-
-    def _derive(self) -> None:
+    def _derive_again(self, view: CatalogView) -> None:
+        """Derive freshness and mode of tables again under this manager's settings."""
         try:
             environment = self._environment()
-            open_ones = _open_to(environment.settings(), self._own.log.tables(self._catalog))
+            open_ones = _open_to(environment.settings(), view.tables.values())
             derived = Alterations(environment).derive_again(self._catalog, open_ones)
         except Exception as error:  # noqa: BLE001 - tables keep what was derived before
             _LOGGER.warning("modes were not derived again: %s", problem_of(error))

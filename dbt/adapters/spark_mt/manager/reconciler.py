@@ -133,6 +133,8 @@ class Reconciler:
         """
         if self._is_closed:
             return
+        if not self._view.is_read:
+            self._view.read()  # before the lease, whose commit takes seconds: answers need no lease
         if not self._holds_lease():
             self.become_standby()
             self._workers.flush()
@@ -140,7 +142,7 @@ class Reconciler:
             self._workers.lags.tick(self._view.tables)
             return
         if not self._leads:
-            self._view.read_all_again()
+            self._view.read_jobs_again()
             self._workers.handlers.take_over()
             self._leads = True
             self._workers.take_over()

@@ -166,6 +166,7 @@ _REMEMBERED_MS = 7 * 24 * 3600 * 1000
 _LONGEST_PAUSE_MS = 60_000
 """What a sweep makes up for at most: it must not delay the first tick after a pause."""
 _MOST_KNOWN = 1_000
+_NOT_READ = -2
 _SKEW_MS = 60_000
 """How much clocks of processes that write the log may differ, for what is read again."""
 
@@ -186,10 +187,11 @@ class CatalogView:
         self._registry = registry
         self._log = log
         self._statistics = statistics
-        self._version = -2
+        self._version = _NOT_READ
         self._names: dict[str, tuple[int, tuple[str, ...]]] = {}
         """By schema, the version of the registry at which they were read."""
         self._read_jobs_ms = 0
+        self._is_to_read_jobs = True
         self._to_sweep: list[TableName] = []
         self._swept_ms = environment.now_ms()
         self._to_check: deque[TableName] = deque()
@@ -204,20 +206,27 @@ class CatalogView:
         """
         self._env.store.forget()
         version = self._registry.version(self._catalog)
-        if self._knows_all(self._version, version):
+        is_known = self._knows_all(self._version, version)
+        if is_known and not self._is_to_read_jobs:
             self._version = version
             return False
-        known = upstream_first(self._registry.tables(self._catalog))
-        self.tables = {table.name: table for table in known}
+        if not is_known:
+            known = upstream_first(self._registry.tables(self._catalog))
+            self.tables = {table.name: table for table in known}
         self._read_jobs()
         self._statistics.keep(self.tables)
         self._version = version
         return True
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the registry was read, so that it can be asked for tables."""
+        return self._version != _NOT_READ
+
     def names(self, schema: str) -> tuple[str, ...]:
         """Return the names of a schema's tables as the registry has them now; for any thread."""
         version = self._registry.version(self._catalog)
-        since, names = self._names.get(schema, (-2, ()))
+        since, names = self._names.get(schema, (_NOT_READ, ()))
         if not self._knows_all(since, version):
             entries = self._env.registry.entries(self._catalog, schema)
             names = tuple(entry.name.name for entry in entries)
@@ -229,9 +238,12 @@ class CatalogView:
         later = range(since + 1, version + 1)
         return -1 <= since <= version <= since + _MOST_KNOWN and all(map(self._log.knows, later))
 
-    def read_all_again(self) -> None:
-        """Forget what was read, and read how far schedules have come: for a new leader."""
-        self._version, self._read_jobs_ms = -2, 0
+    def read_jobs_again(self) -> None:
+        """Read how far schedules have come, and with the next `read` all jobs: for a new leader.
+
+        Jobs of the leader before it may have ended without a word.
+        """
+        self._is_to_read_jobs, self._read_jobs_ms = True, 0
         self._swept_ms = self._env.now_ms()
         self.last_scheduled = self._log.last_scheduled(self._catalog)
 
@@ -296,6 +308,7 @@ class CatalogView:
             jobs = self._log.newest(self._catalog, _PER_TABLE, now - _REMEMBERED_MS)
         self._statistics.note(jobs, lambda job: with_effective_status(job, self._env))
         self._read_jobs_ms = now
+        self._is_to_read_jobs = False
         # Schedules of tables that are gone are forgotten: a new one of the name has its own.
         found = {name: at for name, at in self.last_scheduled.items() if name in self.tables}
         for job in jobs:

@@ -7,6 +7,7 @@ import logging
 import secrets
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
@@ -16,8 +17,6 @@ from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import logging as logs
-from dbt.adapters.spark_mt.manager.app import Identity, assemble
-from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
 from dbt.adapters.spark_mt.spark.connect_server import (
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.manager.app import RunningManager
-
+    from dbt.adapters.spark_mt.manager.http.app import HttpServer
 
 _LOGGER = logging.getLogger(__name__)
 _HTTP_STOPS_WITHIN_S = 5.0
@@ -163,15 +162,13 @@ class _Server:
         options = self._options
         self._await_end_of_a_killed_one()
         self._say_that_it_starts()
-        log = options.log_folder / "spark-manager.log"  # what the JVM prints
-        connect: ConnectServer | None = None
-        if options.connect:
-            listening = Listening(options.host, options.connect_port, self._token)
-            connect = start_serving(options.confs, options.home, log, listening)
-            self._spark = connect.spark
-        else:
-            confs = serving_confs(options.confs, Listening())
-            self._spark = classic_spark(confs, options.home, log)
+        with ThreadPoolExecutor(1, "spark-start") as starter:
+            starting = starter.submit(self._start_spark)
+            # Most of this package is loaded while the JVM starts.
+            from dbt.adapters.spark_mt.manager.app import Identity, assemble  # noqa: PLC0415
+            from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app  # noqa: PLC0415
+
+            self._spark, connect = starting.result()
         connect_url = connect.url if connect else ""
         identity = Identity(options.catalog, version, self._url, connect_url)
         policy = ManagerPolicy(
@@ -193,6 +190,16 @@ class _Server:
             discovery.write(self._file, found)
         _LOGGER.info("the manager serves %s", serving.url)
         return serving
+
+    def _start_spark(self) -> tuple[SparkSession, ConnectServer | None]:
+        options = self._options
+        log = options.log_folder / "spark-manager.log"  # what the JVM prints
+        if options.connect:
+            listening = Listening(options.host, options.connect_port, self._token)
+            connect = start_serving(options.confs, options.home, log, listening)
+            return connect.spark, connect
+        confs = serving_confs(options.confs, Listening())
+        return classic_spark(confs, options.home, log), None
 
     def stop(self) -> bool:
         """Close everything; what cannot be closed in time is left."""

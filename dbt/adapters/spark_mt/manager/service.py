@@ -154,11 +154,11 @@ class Manager:
         if loop.state.problem:
             problems.append(f"the newest check of the catalog failed: {loop.state.problem}")
         role = self._role()
-        if role is Role.STARTING:
-            problems.append("the catalog was not looked at yet")
+        if not self._parts.view.is_read:
+            problems.append("the registry was not read yet")
         if role is Role.STOPPING:
             problems.append("the manager is about to stop")
-        is_ready = role in {Role.ACTIVE, Role.STANDBY} and loop.is_alive
+        is_ready = self._parts.view.is_read and role is not Role.STOPPING and loop.is_alive
         return Health(loop.is_alive, is_ready, tuple(problems))
 
     def tables(self) -> tuple[TableView, ...]:

@@ -333,7 +333,7 @@ class Health:
 
     Args:
         is_alive: Its loop has ticked lately.
-        is_ready: It has checked every table once, or is a standby.
+        is_ready: It has read the registry, so that it can answer.
         problems: Why not, one sentence each.
     """
 

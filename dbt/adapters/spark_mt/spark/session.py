@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import logging
 import os
@@ -12,12 +13,14 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark.class_archive import archived_classes
 from dbt.adapters.spark_mt.spark.delta.format import (
     FORMAT,
     PACKAGES_KEY,
@@ -30,6 +33,7 @@ from dbt.adapters.spark_mt.spark.private_session import is_connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from subprocess import Popen
 
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
@@ -96,6 +100,25 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
     needed = {key: value for key, value in added.items() if key not in known}
     merged = with_delta(known)
     return SessionConfs({**needed, **requested, **merged}, derby)
+
+
+def separate_confs(requested: Mapping[str, str], home: Path) -> dict[str, str]:
+    """Return the user's confs for a Spark that reaches none of the user's tables.
+
+    Its warehouse and metastore are below `home`. Where the user's confs name a metastore service
+    it has no metastore, but a catalog in memory.
+    """
+    replaced = (*_OTHER_METASTORE, _DERBY_KEY)
+    own = {key: value for key, value in requested.items() if key not in replaced}
+    has_service = any(key in requested for key in _OTHER_METASTORE)
+    separate = {
+        "spark.master": "local[2]",
+        WAREHOUSE: str(home / "spark-warehouse"),
+        _DERBY_KEY: f"jdbc:derby:;databaseName={home / 'metastore_db'};create=true",
+    }
+    if has_service or embedded_metastore(own, home) is None:
+        separate[_IMPLEMENTATION_KEY] = "in-memory"
+    return {**own, **separate}
 
 
 def embedded_metastore(requested: Mapping[str, str], home: Path) -> Path | None:
@@ -165,6 +188,7 @@ _CONNECT_MODULES = {
 _NEAR = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _NEAR_PATIENCE_S = 15.0
 _NEAR_BACKOFF_MS = 3000
+_PROGRAMS = frozenset({"dbt", "spark-mt"})
 _starting = Lock()
 
 
@@ -246,7 +270,9 @@ def classic_spark(requested: Mapping[str, str], home: Path, log: Path) -> SparkS
         quiet_python_loggers()
         if not is_running_here():
             _start(session_confs(requested, home), log)
-        return SparkSession.builder.getOrCreate()
+        spark: SparkSession = SparkSession.builder.getOrCreate()
+    _keep_what_is_loaded()
+    return spark
 
 
 def is_running_here() -> bool:
@@ -277,6 +303,7 @@ def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = Fal
     if is_near:
         _be_impatient(spark)
     apply_confs(spark, requested)
+    _keep_what_is_loaded()
     return spark
 
 
@@ -298,6 +325,19 @@ def short_statements(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         client.enable_reattachable_execute()
+
+
+def end_spark(spark: SparkSession) -> Popen[bytes]:
+    """Stop the Spark of this process, ask its JVM to end, and return the process of the JVM.
+
+    No Spark can be started in this process after it.
+    """
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - PySpark ends its JVM with Python only
+    spark.stop()
+    process: Popen[bytes] = gateway.proc
+    if process.stdin is not None:
+        process.stdin.close()  # the JVM ends when its input does
+    return process
 
 
 def apply_confs(spark: SparkSession, requested: Mapping[str, str]) -> tuple[str, ...]:
@@ -324,6 +364,17 @@ def quiet_python_loggers() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
+@cache
+def _keep_what_is_loaded() -> None:
+    """Leave what dbt and PySpark have loaded out of collections of garbage.
+
+    A collection at the end of such a process takes 0.4 s. Only a program of dbt or of this package
+    is known to keep all of it to its end.
+    """
+    if Path(sys.argv[0]).stem in _PROGRAMS:
+        gc.freeze()
+
+
 def _start(confs: SessionConfs, log: Path) -> None:
     from pyspark import SparkConf, SparkContext
 
@@ -347,7 +398,8 @@ def _launch_quietly(conf: SparkConf, log: Path) -> object:
     with log.open("wb") as output:
         redirected = {"stdout": output, "stderr": output}
         try:
-            gateway: object = launch_gateway(conf, popen_kwargs=redirected)  # type: ignore[no-untyped-call]
+            with archived_classes(dict(conf.getAll())):
+                gateway: object = launch_gateway(conf, popen_kwargs=redirected)  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
             tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
             raise SparkStartError(log=log, violations=tail) from error

@@ -51,7 +51,7 @@ class ManagerCollector(Collector):
         yield from _of_manager(self._service.about())
         health = self._service.health()
         yield _one("alive", "Whether the manager's loop ticks.", health.is_alive)
-        yield _one("ready", "Whether it has checked every table, or is a standby.", health.is_ready)
+        yield _one("ready", "Whether it has read the registry.", health.is_ready)
 
 
 def registry(service: ManagerService) -> CollectorRegistry:

@@ -353,7 +353,7 @@ def _add_health(routes: APIRouter, service: ManagerService) -> None:
 
     @health.get("/readyz", summary="Is it ready")
     async def readyz(response: Response) -> HealthAnswer:
-        """503 until every table was looked at once, or while something is wrong. Needs no token."""
+        """503 until it has read the registry, or while something is wrong. Needs no token."""
         found = service.health()
         is_ready = found.is_alive and found.is_ready
         return _with_status(HealthAnswer(is_ready, found.problems), response)

@@ -1,0 +1,129 @@
+"""Archive of the classes that Spark's JVM loads, from which it starts faster.
+
+A start loads some 28,000 classes. Class data sharing of the JVM maps them from a file instead. The
+JVM checks itself that the file fits to it and to the jars; with one that does not it starts as
+without. The file is one for each Java and PySpark of a user, below the user's folder for caches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from subprocess import Popen
+
+SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
+_OF_ARCHIVES = ("-Xshare", "SharedArchiveFile", "ArchiveClassesAtExit", "AOTCache")
+_USED_FROM = "-XX:SharedArchiveFile="
+_MADE_IN = "-XX:ArchiveClassesAtExit="
+_ERRORS_ONLY = ("-Xlog:cds=error", "-Xlog:cds+dynamic=error")
+"""Else the JVM names each class that it cannot archive."""
+_ENDS_WITHIN_S = 180.0
+_LOG_TAIL = 12
+
+
+class ArchiveNotMadeError(MaterializedTableError):
+    """The JVM wrote no archive of its classes."""
+
+    condition = "MATERIALIZED_TABLE_ARCHIVE_NOT_MADE"
+    text = "Java wrote no archive of classes to {file}. The end of {log}:"
+    remedy = (
+        "Use a Java of OpenJDK, version 17 or newer, and leave 500 MB free on the disk of the file "
+        "and of the folder for temporary files. Spark starts without an archive, too, and an older "
+        "one is kept."
+    )
+
+
+def archive_file() -> Path:
+    """Return where the archive for this Java and this PySpark is, or would be."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    key = f"{_java()}\0{Path(_find_spark_home()).resolve()}"
+    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+    return Path(home) / "dbt-spark-mt" / f"classes-{digest}.jsa"
+
+
+@contextmanager
+def archived_classes(confs: Mapping[str, str]) -> Iterator[None]:
+    """Let a JVM that is launched while the block runs use the archive, if there is one.
+
+    Options of the user about archives of classes win.
+
+    Args:
+        confs: The confs with which Spark will start.
+    """
+    options = os.environ.get(SUBMIT_OPTIONS, "")
+    file = archive_file()
+    is_chosen = _is_of_archives(f"{options} {confs.get('spark.driver.extraJavaOptions', '')}")
+    if is_chosen or not file.is_file():
+        yield
+        return
+    with _submit_options(f"{options} {_USED_FROM}{file}".strip()):
+        yield
+
+
+def make_archive(run: Callable[[], Popen[bytes]], log: Path) -> Path:
+    """Archive the classes that a Spark loads, and return the file.
+
+    Args:
+        run: Starts Spark, lets it work, asks its JVM to end, and returns the process of the JVM.
+        log: The file with what the JVM prints.
+
+    Raises:
+        ArchiveNotMadeError: The JVM ended without one, or did not end within three minutes.
+    """
+    file = archive_file()
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+        made = Path(folder) / file.name
+        words = [
+            word for word in os.environ.get(SUBMIT_OPTIONS, "").split() if not _is_of_archives(word)
+        ]
+        with _submit_options(" ".join([*words, f"{_MADE_IN}{made}", *_ERRORS_ONLY])):
+            process = run()
+        try:
+            process.wait(_ENDS_WITHIN_S)
+        except TimeoutExpired:
+            process.kill()
+            process.wait()
+        if not made.is_file():
+            tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
+            raise ArchiveNotMadeError(file=file, log=log, violations=tail)
+        made.replace(file)
+    return file
+
+
+def _is_of_archives(options: str) -> bool:
+    """Whether options of the JVM are about archives of classes."""
+    return any(word in options for word in _OF_ARCHIVES)
+
+
+@contextmanager
+def _submit_options(options: str) -> Iterator[None]:
+    before = os.environ.get(SUBMIT_OPTIONS)
+    os.environ[SUBMIT_OPTIONS] = options
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SUBMIT_OPTIONS]
+        else:
+            os.environ[SUBMIT_OPTIONS] = before
+
+
+def _java() -> str:
+    """Return the file that `java` is, without its links; empty without one."""
+    home = os.environ.get("JAVA_HOME")
+    found = Path(home) / "bin" / "java" if home else shutil.which("java")
+    return str(Path(found).resolve()) if found else ""
