@@ -27,6 +27,7 @@ from benchmarks import (
     streams_memory,
 )
 from benchmarks.report import Measurement, progress, report
+from dbt.adapters.spark_mt.spark.connect_server import Listening, serving_confs
 from dbt.adapters.spark_mt.spark.session import classic_spark
 from tests.kafka.broker import running_broker
 from tests.kafka.jars import connector_jars
@@ -96,7 +97,7 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
         return measurements
     progress("starting Spark and making the data …")
     with ExitStack() as stack:
-        spark = start(folder, with_kafka="stream-kafka" in parts)
+        spark = start(folder, parts)
         stack.callback(spark.stop)
         if "builds" in parts:
             builds.load(spark, requested.rows)
@@ -182,8 +183,8 @@ def run_streams(
     return measurements
 
 
-def start(folder: Path, *, with_kafka: bool) -> SparkSession:
-    """Start Spark with the settings that both sides get."""
+def start(folder: Path, parts: Sequence[str]) -> SparkSession:
+    """Start Spark with the settings that both sides get; that of a manager where no other runs."""
     confs = {
         **builds.SETTINGS,
         **streams.SETTINGS,
@@ -191,8 +192,10 @@ def start(folder: Path, *, with_kafka: bool) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.databricks.delta.snapshotPartitions": "2",
     }
-    if with_kafka:
+    if "stream-kafka" in parts:
         confs["spark.jars"] = ",".join(connector_jars())
+    if set(parts) <= set(MANAGER):
+        confs = serving_confs(confs, Listening())
     return classic_spark(confs, folder, folder / "spark.log")
 
 
