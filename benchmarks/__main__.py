@@ -184,7 +184,7 @@ def run_streams(
 
 
 def start(folder: Path, parts: Sequence[str]) -> SparkSession:
-    """Start Spark with the settings that both sides get; that of a manager where no other runs."""
+    """Start Spark with the settings that both sides get, or with those of a manager."""
     confs = {
         **builds.SETTINGS,
         **streams.SETTINGS,

@@ -13,7 +13,6 @@ import yaml
 from dbt.adapters.spark_mt.cli import options
 from dbt.adapters.spark_mt.cli.main import commands
 from dbt.adapters.spark_mt.cli.options import SparkChoice, place_of
-from dbt.adapters.spark_mt.cli.session import log_folder
 from dbt.adapters.spark_mt.manager.http.auth import (
     HEALTH,
     Access,
@@ -146,7 +145,7 @@ def place(tmp_path, monkeypatch):
 def test_what_must_outlive_a_pod_is_on_the_volume(place):
     warehouse = place.confs["spark.sql.warehouse.dir"]
     metastore = embedded_metastore(place.confs, place.home)
-    assert all(below(path, MOUNTS["data"]) for path in (warehouse, metastore, log_folder(place)))
+    assert all(below(path, MOUNTS["data"]) for path in (warehouse, metastore, place.log_folder))
     assert MOUNTS["data"] == DOCKERFILE.volume
     assert place.method == "auto", "dbt works in the manager of the same metastore"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import pytest
 
 from dbt.adapters.spark_mt.manager.views import Role
@@ -252,19 +254,63 @@ def test_who_refreshes_a_table_is_told_once(life):
     assert handler(life.tables.name("t")) == b""
 
 
-def test_a_manager_answers_before_it_has_the_lease(life):
+def before_the_lease(manager, monkeypatch, look):
+    """Look at the manager each time it is about to ask for the lease."""
+    tick, seen = manager.leadership.tick, []
+    monkeypatch.setattr(manager.leadership, "tick", lambda: seen.append(look()) or tick())
+    monkeypatch.setattr(manager.loop._thread, "is_alive", lambda: True)
+    return seen
+
+
+def test_a_manager_answers_before_it_has_the_lease(life, monkeypatch):
     life.create("t")
     manager = life.manager()
-    manager.leases.broken["newest"] = "no route"
-    manager.loop._thread.is_alive = lambda: True
+    view = manager.manager
+    seen = before_the_lease(
+        manager,
+        monkeypatch,
+        lambda: (view.health().is_ready, view.about().role, [each.name for each in view.tables()]),
+    )
+    assert not view.health().is_ready
     manager.tick()
-    assert manager.manager.health().is_ready
-    assert [view.name for view in manager.manager.tables()] == ["spark_catalog.default.t"]
-    assert (manager.manager.about().role, manager.hosted()) == (Role.STARTING, set())
+    assert seen == [(True, Role.STARTING, ["spark_catalog.default.t"])]
+    assert (view.about().role, manager.hosted()) == (Role.ACTIVE, {"t"})
+    assert manager.registry.calls["tables"] == 1, "nothing has changed meanwhile"
+    assert manager.log_port.calls["newest"] == 1
+
+
+def test_a_statement_waits_until_the_manager_has_asked_for_the_lease(life, monkeypatch):
+    manager = life.manager()
+    manager.loop.await_first_tick()  # no loop runs, which would end the wait
+    monkeypatch.setattr(manager.loop._thread, "is_alive", lambda: True)
+    waiting = Thread(target=manager.loop.await_first_tick, daemon=True)
+    waiting.start()
+    waiting.join(0.1)
+    assert waiting.is_alive()
+    manager.tick()
+    waiting.join(60)
+    assert not waiting.is_alive()
+
+
+def test_a_manager_that_cannot_get_the_lease_is_not_ready(life, monkeypatch):
+    manager = life.manager()
+    before_the_lease(manager, monkeypatch, lambda: None)
+    manager.leases.broken["take"] = "no route"
+    manager.tick()
+    health = manager.manager.health()
+    assert (health.is_alive, health.is_ready) == (True, False)
+    assert "no route" in health.problems[0]
     manager.leases.broken.clear()
     manager.tick()
-    assert (manager.manager.about().role, manager.hosted()) == (Role.ACTIVE, {"t"})
-    assert manager.registry.calls["tables"] == 1, "nothing has changed meanwhile"
+    assert manager.manager.health().is_ready
+
+
+def test_modes_are_derived_again_of_tables_that_came_before_the_lease(life, monkeypatch):
+    life.create("t")
+    manager = life.manager()
+    seen = before_the_lease(manager, monkeypatch, lambda: life.create("u"))
+    manager.tick()
+    assert (len(seen), manager.derived_again) == (1, {"t", "u"})
 
 
 def test_a_manager_is_ready_before_it_has_written_who_refreshes_what(life):

@@ -204,6 +204,7 @@ class Process:
         self.log = BufferedJobLog(self.log_port, self.statistics, now_ms)
         self.threads, self.in_background, self.measuring = Threads(), Threads(), Threads()
         self.took_over = self.conflicts = 0
+        self.derived_again: set[str] = set()
         self._build(now_ms, scheduler, scheduler_name)
 
     def _build(self, now_ms, scheduler, scheduler_name) -> None:
@@ -324,6 +325,7 @@ class Process:
 
     def _take_over(self) -> None:
         self.took_over += 1
+        self.derived_again = {name.name for name in self.view.tables}
 
 
 def read_time(text: str, pattern: str, zone: str) -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -90,11 +91,43 @@ def test_what_the_jvm_wrote_is_kept(archive, tmp_path, monkeypatch):
     assert os.environ[SUBMIT_OPTIONS] == "-XX:SharedArchiveFile=old -Dhttps.proxyHost=proxy"
 
 
-@pytest.mark.parametrize("script", ["pass", "import time; time.sleep(600)"])
+@pytest.mark.skipif(os.name != "posix", reason="there are no modes of files")
+@pytest.mark.parametrize("place", ["file", "folder"])
+def test_an_archive_that_others_can_write_is_not_used(archive, place):
+    (archive if place == "file" else archive.parent).chmod(0o777)
+    assert options() is None
+
+
+def test_a_user_without_a_home_starts_without_an_archive(monkeypatch):
+    def none():
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr("pathlib.Path.home", none)
+    assert options() is None
+
+
+def test_a_path_with_a_space_is_one_word(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "my cache"))
+    file = archive_file()
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"classes")
+    assert shlex.split(options() or "") == [f"-XX:SharedArchiveFile={file}"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "pass",
+        "import time; time.sleep(600)",
+        f"{WRITES}\nimport time; time.sleep(600)",
+        f"{WRITES}\nimport os; os.abort()",
+    ],
+)
 def test_without_a_new_one_the_old_one_stays(archive, tmp_path, monkeypatch, script):
     log = tmp_path / "spark.log"
     log.write_text("first\nno space left\n", encoding="utf-8")
-    monkeypatch.setattr(class_archive, "_ENDS_WITHIN_S", 0.5)
+    monkeypatch.setattr(class_archive, "_ENDS_WITHIN_S", 1)
     with pytest.raises(ArchiveNotMadeError) as error:
         make_archive(jvm(script), log)
     assert error.value.violations == ("first", "no space left")

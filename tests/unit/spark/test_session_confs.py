@@ -18,7 +18,8 @@ URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 
 @pytest.fixture(autouse=True)
 def _no_settings_of_the_machine(monkeypatch):
-    for name in ("SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_SUBMIT_ARGS"):
+    names = ("SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+    for name in (*names, "PYSPARK_SUBMIT_ARGS"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -63,18 +64,35 @@ def test_settings_of_the_environment_count(monkeypatch):
 
 
 def test_a_separate_spark_reaches_no_tables_of_the_user():
-    confs = separate_confs({"spark.driver.memory": "2g", "spark.master": "yarn"}, HOME)
-    assert confs["spark.driver.memory"] == "2g"
+    requested = {
+        "spark.driver.memory": "2g",
+        "spark.jars": "a.jar",
+        "spark.master": "yarn",
+        "spark.hadoop.fs.defaultFS": "hdfs://lake",
+        "spark.sql.defaultCatalog": "lake",
+        "spark.extraListeners": "a.Listener",
+        URL: "jdbc:postgresql://server/metastore",
+    }
+    confs = separate_confs(requested, HOME)
+    kept = {key for key, value in requested.items() if confs.get(key) == value}
+    assert kept == {"spark.driver.memory", "spark.jars"}
     assert confs["spark.master"].startswith("local")
-    assert embedded_metastore(confs, Path("/elsewhere")) == HOME / "metastore_db"
-    assert confs["spark.sql.warehouse.dir"] == str(HOME / "spark-warehouse")
+    assert confs[URL].startswith(f"jdbc:derby:;databaseName={HOME / 'metastore_db'};")
+    assert confs["spark.hadoop.hive.metastore.uris"] == ""
+    assert confs["spark.sql.warehouse.dir"] == f"file://{HOME}/spark-warehouse"
+    assert "spark.extraListeners" not in confs
 
 
-@pytest.mark.parametrize("place", ["confs", "hive-site.xml", "spark-defaults.conf"])
+@pytest.mark.parametrize(
+    "place", ["confs", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "spark-defaults.conf"]
+)
 def test_a_separate_spark_asks_no_metastore_service(place, tmp_path, monkeypatch):
     key, uri = "spark.hadoop.hive.metastore.uris", "thrift://metastore:9083"
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    (tmp_path / place).write_text(f"{key} {uri}\n", encoding="utf-8")
+    variable = place if place.isupper() else "SPARK_CONF_DIR"
+    monkeypatch.setenv(variable, str(tmp_path))
+    file = "hive-site.xml" if place.isupper() else place
+    (tmp_path / file).write_text(f"{key} {uri}\n", encoding="utf-8")
     confs = separate_confs({key: uri} if place == "confs" else {}, HOME)
     assert confs["spark.sql.catalogImplementation"] == "in-memory"
     assert key not in confs
+    assert (embedded_metastore({}, HOME) is None) == (place != "confs")

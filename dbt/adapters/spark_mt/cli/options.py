@@ -193,6 +193,11 @@ class Place:
     server: Mapping[str, Any] = field(default_factory=dict, repr=False)
     origin: str = "the command line"
 
+    @property
+    def log_folder(self) -> Path:
+        """Where logs are written: where dbt writes them."""
+        return Path(os.environ.get("DBT_LOG_PATH", self.home / "logs")).absolute()
+
 
 def place_of(choice: SparkChoice) -> Place:
     """Return what the profile of the project says, with the command line's confs over it.

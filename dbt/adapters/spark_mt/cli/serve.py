@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.serve import ServeOptions, Serving
 
 
-_PACKAGES = ("fastapi", "prometheus_client", "structlog", "uvicorn")
+_PACKAGES = ("fastapi", "prometheus_client", "pydantic", "starlette", "structlog", "uvicorn")
 _LOOPBACK = "127.0.0.1"
 
 
@@ -139,7 +139,6 @@ def serve(token_file: Path | None, spark: SparkChoice, **choices: Any) -> None: 
     for module in _PACKAGES:
         if find_spec(module) is None:
             raise ServeMissingError(module=module)
-    from dbt.adapters.spark_mt.cli.session import log_folder  # noqa: PLC0415 - loads the engine
     from dbt.adapters.spark_mt.manager import serve as serving  # noqa: PLC0415 - loads PySpark
 
     root = logging.getLogger()
@@ -149,7 +148,7 @@ def serve(token_file: Path | None, spark: SparkChoice, **choices: Any) -> None: 
             root.removeHandler(handler)
     options = serving.ServeOptions(
         home=place.home,
-        log_folder=log_folder(place),
+        log_folder=place.log_folder,
         confs=place.confs,
         catalog=place.catalog,
         token=secret,

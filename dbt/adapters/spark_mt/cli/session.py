@@ -5,7 +5,6 @@ A command works in the manager's driver, on a Spark Connect server or in a sessi
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -169,16 +168,20 @@ def archive_classes(place: Place) -> Path:
     Raises:
         ArchiveNotMadeError: The JVM wrote none.
     """
-    log = log_folder(place) / LOG
+    log = place.log_folder / LOG
     with TemporaryDirectory() as folder:
         return make_archive(partial(_load_classes, place.confs, Path(folder), log), log)
 
 
 def _load_classes(confs: Mapping[str, str], home: Path, log: Path) -> Popen[bytes]:
     spark = start_serving(separate_confs(confs, home), home, log).spark
-    tables = MaterializedTables(spark)
-    for statement in _LOADED_BY:
-        tables.execute(statement)
+    try:
+        tables = MaterializedTables(spark)
+        for statement in _LOADED_BY:
+            tables.execute(statement)
+    except BaseException:
+        end_spark(spark).wait()  # before its folders are removed
+        raise
     return end_spark(spark)
 
 
@@ -190,12 +193,7 @@ def open_spark(place: Place) -> tuple[SparkSession, Discovered | None]:
         target = automatic_target(place.confs, place.home, _print_waiting)
         if target.is_connect:
             return connect_spark(target.url, place.confs, is_near=True), target.manager
-    return classic_spark(place.confs, place.home, log_folder(place) / LOG), None
-
-
-def log_folder(place: Place) -> Path:
-    """Where logs are written: where dbt writes them."""
-    return Path(os.environ.get("DBT_LOG_PATH", place.home / "logs")).absolute()
+    return classic_spark(place.confs, place.home, place.log_folder / LOG), None
 
 
 def _server_url(place: Place) -> str:

@@ -115,6 +115,7 @@ class Reconciler:
         self._policy = policy
         self._statistics = statistics
         self._leads = False
+        self._is_new = False
         self._is_closed = False
         self._is_settled = False
         self._applied: dict[TableName, KnownTable] = {}
@@ -144,10 +145,12 @@ class Reconciler:
         if not self._leads:
             self._view.read_jobs_again()
             self._workers.handlers.take_over()
-            self._leads = True
-            self._workers.take_over()
+            self._leads = self._is_new = True
         if self._view.read():
             self._is_settled = False
+        if self._is_new:
+            self._workers.take_over()  # it derives modes of the tables that were read just now
+            self._is_new = False
         if not self._is_settled:
             is_settled = self._converge()
             self.has_converged = True
@@ -273,6 +276,7 @@ def _is_otherwise(before: KnownTable, table: KnownTable) -> bool:
     )
 
 
+_CHECK_S = 1.0
 _MISSED = 6
 """After how many ticks that did not come the loop counts as dead, and at least a minute."""
 
@@ -318,6 +322,7 @@ class Loop:
         self._started_ms = now_ms()
         self._woken = Event()
         self._stopped = Event()
+        self._ticked = Event()
         self._thread = Thread(target=self._run, name="materialized-table-manager", daemon=True)
         self.state = TickState()
 
@@ -341,6 +346,11 @@ class Loop:
             self._thread.join(within_s)
         return not self._thread.is_alive()
 
+    def await_first_tick(self) -> None:
+        """Wait until the loop has ticked, well or badly; at once where no loop runs."""
+        while self._thread.is_alive() and not self._ticked.wait(_CHECK_S):
+            continue
+
     @property
     def is_alive(self) -> bool:
         """Whether a tick has ended lately, well or badly."""
@@ -360,6 +370,7 @@ class Loop:
         ended_ms = self._now_ms()
         ticks = self.state.ticks + (0 if problem else 1)
         self.state = TickState(ticks, (ended_ms - began_ms) / 1000, ended_ms, problem)
+        self._ticked.set()
 
     def _run(self) -> None:
         while not self._stopped.is_set():

@@ -239,11 +239,11 @@ class CatalogView:
         return -1 <= since <= version <= since + _MOST_KNOWN and all(map(self._log.knows, later))
 
     def read_jobs_again(self) -> None:
-        """Read how far schedules have come, and with the next `read` all jobs: for a new leader.
+        """Read how far schedules have come, and with the next `read` the jobs: for a new leader.
 
-        Jobs of the leader before it may have ended without a word.
+        A job of the leader before it may be over though no row says so.
         """
-        self._is_to_read_jobs, self._read_jobs_ms = True, 0
+        self._is_to_read_jobs = True
         self._swept_ms = self._env.now_ms()
         self.last_scheduled = self._log.last_scheduled(self._catalog)
 

@@ -23,6 +23,7 @@ from dbt.adapters.spark_mt.spark.connect_server import (
     ConnectServer,
     Listening,
     is_loopback,
+    open_metastore,
     serving_confs,
     start_serving,
 )
@@ -162,21 +163,23 @@ class _Server:
         options = self._options
         self._await_end_of_a_killed_one()
         self._say_that_it_starts()
+        policy = ManagerPolicy(
+            tick=round(options.tick_seconds * 1000),
+            takeover=round(options.takeover_after_seconds * 1000),
+            give_up_after=options.give_up_after,
+        )
         with ThreadPoolExecutor(1, "spark-start") as starter:
             starting = starter.submit(self._start_spark)
             # Most of this package is loaded while the JVM starts.
             from dbt.adapters.spark_mt.manager.app import Identity, assemble  # noqa: PLC0415
             from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app  # noqa: PLC0415
 
-            self._spark, connect = starting.result()
-        connect_url = connect.url if connect else ""
-        identity = Identity(options.catalog, version, self._url, connect_url)
-        policy = ManagerPolicy(
-            tick=round(options.tick_seconds * 1000),
-            takeover=round(options.takeover_after_seconds * 1000),
-            give_up_after=options.give_up_after,
-        )
-        self._running = assemble(self._spark, policy, identity)
+            spark, connect = starting.result()
+            opening = starter.submit(open_metastore, spark)
+            connect_url = connect.url if connect else ""
+            identity = Identity(options.catalog, version, self._url, connect_url)
+            self._running = assemble(spark, policy, identity)
+            opening.result()
         app = create_app(self._running.manager, access)
         self._http = HttpServer(app, options.host, options.port)
         self._http.start()
@@ -194,12 +197,15 @@ class _Server:
     def _start_spark(self) -> tuple[SparkSession, ConnectServer | None]:
         options = self._options
         log = options.log_folder / "spark-manager.log"  # what the JVM prints
+        connect = None
         if options.connect:
             listening = Listening(options.host, options.connect_port, self._token)
             connect = start_serving(options.confs, options.home, log, listening)
-            return connect.spark, connect
-        confs = serving_confs(options.confs, Listening())
-        return classic_spark(confs, options.home, log), None
+            self._spark = connect.spark
+        else:
+            confs = serving_confs(options.confs, Listening())
+            self._spark = classic_spark(confs, options.home, log)
+        return self._spark, connect
 
     def stop(self) -> bool:
         """Close everything; what cannot be closed in time is left."""

@@ -158,7 +158,9 @@ class Manager:
             problems.append("the registry was not read yet")
         if role is Role.STOPPING:
             problems.append("the manager is about to stop")
-        is_ready = self._parts.view.is_read and role is not Role.STOPPING and loop.is_alive
+        fails = role is Role.STARTING and bool(loop.state.problem)
+        can_answer = self._parts.view.is_read and not fails
+        is_ready = can_answer and role is not Role.STOPPING and loop.is_alive
         return Health(loop.is_alive, is_ready, tuple(problems))
 
     def tables(self) -> tuple[TableView, ...]:
@@ -219,6 +221,7 @@ class Manager:
         """Carry out a statement that makes, changes or refreshes a table; returns at its end."""
         if not _is_executable(request.statement):
             raise NotExecutableError(statement=request.statement.text[:_SHOWN])
+        self._parts.loop.await_first_tick()  # settings of the manager hold once it has the lease
         result = self._parts.carry_out(request)
         self.wake()
         return result

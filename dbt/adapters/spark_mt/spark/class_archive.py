@@ -1,14 +1,16 @@
 """Archive of the classes that Spark's JVM loads, from which it starts faster.
 
 A start loads some 28,000 classes. Class data sharing of the JVM maps them from a file instead. The
-JVM checks itself that the file fits to it and to the jars; with one that does not it starts as
-without. The file is one for each Java and PySpark of a user, below the user's folder for caches.
+JVM itself checks that the file is valid for it and for the jars. It starts as without a file where
+that is not so. Each Java and PySpark of a user has a file of its own in the user's folder for
+caches.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -30,6 +32,8 @@ _ERRORS_ONLY = ("-Xlog:cds=error", "-Xlog:cds+dynamic=error")
 """Else the JVM names each class that it cannot archive."""
 _ENDS_WITHIN_S = 180.0
 _LOG_TAIL = 12
+_BY_OTHERS = 0o022
+"""Bits of the mode with which others may write."""
 
 
 class ArchiveNotMadeError(MaterializedTableError):
@@ -38,20 +42,25 @@ class ArchiveNotMadeError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_ARCHIVE_NOT_MADE"
     text = "Java wrote no archive of classes to {file}. The end of {log}:"
     remedy = (
-        "Use a Java of OpenJDK, version 17 or newer, and leave 500 MB free on the disk of the file "
-        "and of the folder for temporary files. Spark starts without an archive, too, and an older "
-        "one is kept."
+        "Use a Java of OpenJDK, version 17 or newer, leave 500 MB free on the disk of the file, "
+        "and empty SPARK_CONF_DIR: the JVM archives nothing where a folder of its class path has "
+        "files. Spark starts without an archive, too, and an older one is kept."
     )
 
 
 def archive_file() -> Path:
-    """Return where the archive for this Java and this PySpark is, or would be."""
+    """Return where the archive for this Java and this PySpark is, or would be.
+
+    Raises:
+        RuntimeError: The user has no home folder.
+    """
     from pyspark.find_spark_home import _find_spark_home
 
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    home = chosen if chosen.is_absolute() else Path.home() / ".cache"
     key = f"{_java()}\0{Path(_find_spark_home()).resolve()}"
     digest = hashlib.sha256(key.encode()).hexdigest()[:16]
-    return Path(home) / "dbt-spark-mt" / f"classes-{digest}.jsa"
+    return home / "dbt-spark-mt" / f"classes-{digest}.jsa"
 
 
 @contextmanager
@@ -64,13 +73,31 @@ def archived_classes(confs: Mapping[str, str]) -> Iterator[None]:
         confs: The confs with which Spark will start.
     """
     options = os.environ.get(SUBMIT_OPTIONS, "")
-    file = archive_file()
     is_chosen = _is_of_archives(f"{options} {confs.get('spark.driver.extraJavaOptions', '')}")
-    if is_chosen or not file.is_file():
+    file = None if is_chosen else _usable_archive()
+    if file is None:
         yield
         return
-    with _submit_options(f"{options} {_USED_FROM}{file}".strip()):
+    with _submit_options(f"{options} {shlex.quote(f'{_USED_FROM}{file}')}".strip()):
         yield
+
+
+def _usable_archive() -> Path | None:
+    """Return the archive; None without one, and for one that other users could have written.
+
+    The JVM takes classes of an archive for checked.
+    """
+    try:
+        file = archive_file()
+        is_own = all(map(_is_own, (file, file.parent)))
+    except (OSError, RuntimeError):  # a folder that cannot be read, a user without a home
+        return None
+    return file if is_own else None
+
+
+def _is_own(path: Path) -> bool:
+    found = path.stat()
+    return os.name != "posix" or (found.st_uid == os.geteuid() and not found.st_mode & _BY_OTHERS)
 
 
 def make_archive(run: Callable[[], Popen[bytes]], log: Path) -> Path:
@@ -93,11 +120,12 @@ def make_archive(run: Callable[[], Popen[bytes]], log: Path) -> Path:
         with _submit_options(" ".join([*words, f"{_MADE_IN}{made}", *_ERRORS_ONLY])):
             process = run()
         try:
-            process.wait(_ENDS_WITHIN_S)
+            is_written = process.wait(_ENDS_WITHIN_S) == 0 and made.is_file()
         except TimeoutExpired:
             process.kill()
             process.wait()
-        if not made.is_file():
+            is_written = False
+        if not is_written:
             tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
             raise ArchiveNotMadeError(file=file, log=log, violations=tail)
         made.replace(file)

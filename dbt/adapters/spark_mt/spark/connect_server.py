@@ -163,10 +163,16 @@ def start_serving(
     token = token or secrets.token_urlsafe(_TOKEN_BYTES)
     with _in_environment(token):
         spark = classic_spark(serving_confs(requested, listening), home, log)
-    # A statement that is cancelled while Hive initialises leaves the driver in a deadlock.
-    spark.sql("SHOW DATABASES").collect()
     port = _bound_port(spark)
     return ConnectServer(spark, f"sc://localhost:{port}", listening.address, port, token)
+
+
+def open_metastore(spark: SparkSession) -> None:
+    """Let Hive open the metastore, before any statement can be cancelled.
+
+    One that is cancelled while Hive initialises leaves the driver in a deadlock.
+    """
+    spark.sql("SHOW DATABASES").collect()
 
 
 def served_session(spark: SparkSession, session_id: str) -> SparkSession | None:

@@ -45,10 +45,12 @@ _DERBY_DIRECTORY = re.compile(
     r"jdbc:derby:(?!//)(?:;(?:.*;)?databaseName=)?(?P<directory>(?:[A-Za-z]:)?[^;:=]+)(?:;|$)"
 )
 """Where a Derby URL names a directory, rather than a server or memory."""
+_URIS = "spark.hadoop.hive.metastore.uris"
 _OTHER_METASTORE = (
-    "spark.hadoop.hive.metastore.uris",
+    _URIS,
     "spark.hive.metastore.uris",
     "hive.metastore.uris",
+    "spark.hadoop.hive.metastore.client.factory.class",
 )
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000"}
@@ -103,22 +105,27 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
 
 
 def separate_confs(requested: Mapping[str, str], home: Path) -> dict[str, str]:
-    """Return the user's confs for a Spark that reaches none of the user's tables.
+    """Return confs for a Spark that reaches none of the user's tables.
 
-    Its warehouse and metastore are below `home`. Where the user's confs name a metastore service
-    it has no metastore, but a catalog in memory.
+    Of the user's confs it has those about jars and the driver's memory. Its warehouse and metastore
+    are below `home`. Where the user has a metastore service, it has a catalog in memory.
     """
-    replaced = (*_OTHER_METASTORE, _DERBY_KEY)
-    own = {key: value for key, value in requested.items() if key not in replaced}
-    has_service = any(key in requested for key in _OTHER_METASTORE)
+    own = {k: v for k, v in requested.items() if k.startswith(_OF_CLASSES)}
     separate = {
+        **own,
         "spark.master": "local[2]",
-        WAREHOUSE: str(home / "spark-warehouse"),
+        "spark.hadoop.fs.defaultFS": "file:///",
+        "spark.sql.defaultCatalog": "spark_catalog",
+        "spark.eventLog.enabled": "false",
+        WAREHOUSE: (home / "spark-warehouse").as_uri(),
+    }
+    if any(key in requested for key in _OTHER_METASTORE) or _derby(_known(own), home) is None:
+        return {**separate, _IMPLEMENTATION_KEY: "in-memory"}
+    return {
+        **separate,
+        _URIS: "",
         _DERBY_KEY: f"jdbc:derby:;databaseName={home / 'metastore_db'};create=true",
     }
-    if has_service or embedded_metastore(own, home) is None:
-        separate[_IMPLEMENTATION_KEY] = "in-memory"
-    return {**own, **separate}
 
 
 def embedded_metastore(requested: Mapping[str, str], home: Path) -> Path | None:
@@ -133,6 +140,9 @@ def _known(requested: Mapping[str, str]) -> dict[str, str]:
     return {**_defaults_of_spark(), **_submitted(), **requested}
 
 
+_OF_CLASSES = ("spark.jars", "spark.driver.memory", "spark.driver.extra")
+
+
 def _derby(known: Mapping[str, str], home: Path) -> Path | None:
     """Return the place of the Derby metastore, when the user has no other one."""
     if known.get(_IMPLEMENTATION_KEY) == "in-memory" or any(k in known for k in _OTHER_METASTORE):
@@ -140,7 +150,7 @@ def _derby(known: Mapping[str, str], home: Path) -> Path | None:
     if _DERBY_KEY in known:
         named = _DERBY_DIRECTORY.match(known[_DERBY_KEY])
         return home / named["directory"] if named else None
-    elsewhere = any((folder / "hive-site.xml").exists() for folder in _conf_folders())
+    elsewhere = any((folder / "hive-site.xml").exists() for folder in _class_path_folders())
     return None if elsewhere else home / "metastore_db"
 
 
@@ -148,6 +158,12 @@ def _conf_folders() -> Iterable[Path]:
     if "SPARK_CONF_DIR" in os.environ:
         return [Path(os.environ["SPARK_CONF_DIR"])]
     return [Path(os.environ["SPARK_HOME"]) / "conf"] if "SPARK_HOME" in os.environ else []
+
+
+def _class_path_folders() -> Iterable[Path]:
+    """Return the folders from which Spark's JVM reads files of configuration."""
+    hadoop = (os.environ.get(name) for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"))
+    return [*_conf_folders(), *map(Path, filter(None, hadoop))]
 
 
 def _defaults_of_spark() -> dict[str, str]:
