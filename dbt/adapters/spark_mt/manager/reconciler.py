@@ -143,7 +143,7 @@ class Reconciler:
             self._workers.lags.tick(self._view.tables)
             return
         if not self._leads:
-            self._view.read_jobs_again()
+            self._view.prepare_to_lead()
             self._workers.handlers.take_over()
             self._leads = self._is_new = True
         if self._view.read():

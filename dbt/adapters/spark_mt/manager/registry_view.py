@@ -191,7 +191,6 @@ class CatalogView:
         self._names: dict[str, tuple[int, tuple[str, ...]]] = {}
         """By schema, the version of the registry at which they were read."""
         self._read_jobs_ms = 0
-        self._is_to_read_jobs = True
         self._to_sweep: list[TableName] = []
         self._swept_ms = environment.now_ms()
         self._to_check: deque[TableName] = deque()
@@ -206,13 +205,11 @@ class CatalogView:
         """
         self._env.store.forget()
         version = self._registry.version(self._catalog)
-        is_known = self._knows_all(self._version, version)
-        if is_known and not self._is_to_read_jobs:
+        if self._knows_all(self._version, version):
             self._version = version
             return False
-        if not is_known:
-            known = upstream_first(self._registry.tables(self._catalog))
-            self.tables = {table.name: table for table in known}
+        known = upstream_first(self._registry.tables(self._catalog))
+        self.tables = {table.name: table for table in known}
         self._read_jobs()
         self._statistics.keep(self.tables)
         self._version = version
@@ -238,14 +235,15 @@ class CatalogView:
         later = range(since + 1, version + 1)
         return -1 <= since <= version <= since + _MOST_KNOWN and all(map(self._log.knows, later))
 
-    def read_jobs_again(self) -> None:
-        """Read how far schedules have come, and with the next `read` the jobs: for a new leader.
+    def prepare_to_lead(self) -> None:
+        """Read how far schedules have come, and which open jobs are over, for a new leader.
 
         A job of the leader before it may be over though no row says so.
         """
-        self._is_to_read_jobs = True
         self._swept_ms = self._env.now_ms()
-        self.last_scheduled = self._log.last_scheduled(self._catalog)
+        found = self._log.last_scheduled(self._catalog)
+        self.last_scheduled = {name: at for name, at in found.items() if name in self.tables}
+        self._statistics.note((), lambda job: with_effective_status(job, self._env))
 
     def check_again(self, name: TableName) -> None:
         """Let the next sweep look at a table first; for any thread."""
@@ -308,7 +306,6 @@ class CatalogView:
             jobs = self._log.newest(self._catalog, _PER_TABLE, now - _REMEMBERED_MS)
         self._statistics.note(jobs, lambda job: with_effective_status(job, self._env))
         self._read_jobs_ms = now
-        self._is_to_read_jobs = False
         # Schedules of tables that are gone are forgotten: a new one of the name has its own.
         found = {name: at for name, at in self.last_scheduled.items() if name in self.tables}
         for job in jobs:
