@@ -28,7 +28,8 @@ class Leases:
 def read(monkeypatch, tmp_path):
     """Opens a connection; returns the catalogs whose leases are read then."""
     monkeypatch.chdir(tmp_path)
-    for name in ("SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_SUBMIT_ARGS"):
+    names = ("SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+    for name in (*names, "PYSPARK_SUBMIT_ARGS"):
         monkeypatch.delenv(name, raising=False)
     spark = SimpleNamespace(newSession=SimpleNamespace)
     monkeypatch.setattr(session, "classic_spark", lambda *_: spark)

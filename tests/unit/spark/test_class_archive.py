@@ -19,11 +19,18 @@ from dbt.adapters.spark_mt.spark.class_archive import (
 )
 
 
+def java_of(home):
+    """A folder of Java."""
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").touch()
+    return home
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     """A folder for caches of its own, and no options of the user."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "java"))
+    monkeypatch.setenv("JAVA_HOME", str(java_of(tmp_path / "java")))
     monkeypatch.delenv(SUBMIT_OPTIONS, raising=False)
     return tmp_path
 
@@ -64,7 +71,7 @@ def test_the_choice_of_the_user_wins(archive, monkeypatch, own):
 def test_each_java_has_its_own(cache, monkeypatch):
     before = archive_file()
     assert before == archive_file()
-    monkeypatch.setenv("JAVA_HOME", str(cache / "newer"))
+    monkeypatch.setenv("JAVA_HOME", str(java_of(cache / "newer")))
     assert archive_file() != before
     assert archive_file().parent == before.parent == cache / "cache" / "dbt-spark-mt"
 
@@ -78,7 +85,8 @@ WRITES = f"""
 import os
 assert "-Dhttps.proxyHost=proxy" in os.environ[{SUBMIT_OPTIONS!r}]
 assert "SharedArchiveFile" not in os.environ[{SUBMIT_OPTIONS!r}]
-name = next(o for o in os.environ[{SUBMIT_OPTIONS!r}].split() if "AtExit" in o)
+import shlex
+name = next(o for o in shlex.split(os.environ[{SUBMIT_OPTIONS!r}]) if "AtExit" in o)
 open(name.partition("=")[2], "w").write("made")
 """
 
@@ -113,6 +121,8 @@ def test_a_path_with_a_space_is_one_word(monkeypatch, tmp_path):
     file.parent.mkdir(parents=True)
     file.write_bytes(b"classes")
     assert shlex.split(options() or "") == [f"-XX:SharedArchiveFile={file}"]
+    monkeypatch.setenv(SUBMIT_OPTIONS, "-Dhttps.proxyHost=proxy")
+    assert make_archive(jvm(WRITES), tmp_path / "spark.log").read_text() == "made"
 
 
 @pytest.mark.parametrize(
@@ -125,6 +135,7 @@ def test_a_path_with_a_space_is_one_word(monkeypatch, tmp_path):
     ],
 )
 def test_without_a_new_one_the_old_one_stays(archive, tmp_path, monkeypatch, script):
+    monkeypatch.setenv(SUBMIT_OPTIONS, "-Dhttps.proxyHost=proxy")
     log = tmp_path / "spark.log"
     log.write_text("first\nno space left\n", encoding="utf-8")
     monkeypatch.setattr(class_archive, "_ENDS_WITHIN_S", 1)

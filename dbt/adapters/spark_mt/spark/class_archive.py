@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.spark.jvm import end_of_log, java, launch_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +31,6 @@ _MADE_IN = "-XX:ArchiveClassesAtExit="
 _ERRORS_ONLY = ("-Xlog:cds=error", "-Xlog:cds+dynamic=error")
 """Else the JVM names each class that it cannot archive."""
 _ENDS_WITHIN_S = 180.0
-_LOG_TAIL = 12
 _BY_OTHERS = 0o022
 """Bits of the mode with which others may write."""
 
@@ -58,7 +57,7 @@ def archive_file() -> Path:
 
     chosen = Path(os.environ.get("XDG_CACHE_HOME", ""))
     home = chosen if chosen.is_absolute() else Path.home() / ".cache"
-    key = f"{_java()}\0{Path(_find_spark_home()).resolve()}"
+    key = f"{_real_java()}\0{Path(_find_spark_home()).resolve()}"
     digest = hashlib.sha256(key.encode()).hexdigest()[:16]
     return home / "dbt-spark-mt" / f"classes-{digest}.jsa"
 
@@ -78,7 +77,8 @@ def archived_classes(confs: Mapping[str, str]) -> Iterator[None]:
     if file is None:
         yield
         return
-    with _submit_options(f"{options} {shlex.quote(f'{_USED_FROM}{file}')}".strip()):
+    option = shlex.quote(f"{_USED_FROM}{file}")
+    with launch_variable(SUBMIT_OPTIONS, f"{options} {option}".strip()):
         yield
 
 
@@ -114,10 +114,10 @@ def make_archive(run: Callable[[], Popen[bytes]], log: Path) -> Path:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:
         made = Path(folder) / file.name
-        words = [
-            word for word in os.environ.get(SUBMIT_OPTIONS, "").split() if not _is_of_archives(word)
-        ]
-        with _submit_options(" ".join([*words, f"{_MADE_IN}{made}", *_ERRORS_ONLY])):
+        words = shlex.split(os.environ.get(SUBMIT_OPTIONS, ""))
+        kept = (word for word in words if not _is_of_archives(word))
+        options = shlex.join([*kept, f"{_MADE_IN}{made}", *_ERRORS_ONLY])
+        with launch_variable(SUBMIT_OPTIONS, options):
             process = run()
         try:
             is_written = process.wait(_ENDS_WITHIN_S) == 0 and made.is_file()
@@ -126,8 +126,7 @@ def make_archive(run: Callable[[], Popen[bytes]], log: Path) -> Path:
             process.wait()
             is_written = False
         if not is_written:
-            tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
-            raise ArchiveNotMadeError(file=file, log=log, violations=tail)
+            raise ArchiveNotMadeError(file=file, log=log, violations=end_of_log(log))
         made.replace(file)
     return file
 
@@ -137,21 +136,7 @@ def _is_of_archives(options: str) -> bool:
     return any(word in options for word in _OF_ARCHIVES)
 
 
-@contextmanager
-def _submit_options(options: str) -> Iterator[None]:
-    before = os.environ.get(SUBMIT_OPTIONS)
-    os.environ[SUBMIT_OPTIONS] = options
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[SUBMIT_OPTIONS]
-        else:
-            os.environ[SUBMIT_OPTIONS] = before
-
-
-def _java() -> str:
+def _real_java() -> str:
     """Return the file that `java` is, without its links; empty without one."""
-    home = os.environ.get("JAVA_HOME")
-    found = Path(home) / "bin" / "java" if home else shutil.which("java")
-    return str(Path(found).resolve()) if found else ""
+    found = java()
+    return str(found.resolve()) if found else ""

@@ -6,19 +6,18 @@ all users of a machine can read.
 
 from __future__ import annotations
 
-import os
 import secrets
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.jvm import launch_variable
 from dbt.adapters.spark_mt.spark.session import classic_spark, is_running_here
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -161,7 +160,7 @@ def start_serving(
     if is_running_here():
         raise SparkRunsAlreadyError
     token = token or secrets.token_urlsafe(_TOKEN_BYTES)
-    with _in_environment(token):
+    with launch_variable(_TOKEN_VARIABLE, token):
         spark = classic_spark(serving_confs(requested, listening), home, log)
     port = _bound_port(spark)
     return ConnectServer(spark, f"sc://localhost:{port}", listening.address, port, token)
@@ -210,19 +209,6 @@ def is_loopback(address: str) -> bool:
         return ip_address(address.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-@contextmanager
-def _in_environment(token: str) -> Iterator[None]:
-    before = os.environ.get(_TOKEN_VARIABLE)
-    os.environ[_TOKEN_VARIABLE] = token
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_TOKEN_VARIABLE]
-        else:
-            os.environ[_TOKEN_VARIABLE] = before
 
 
 def _bound_port(spark: SparkSession) -> int:

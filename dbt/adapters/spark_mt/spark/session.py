@@ -8,7 +8,6 @@ import logging
 import os
 import re
 import shlex
-import shutil
 import sys
 import time
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from dbt.adapters.spark_mt.spark.delta.format import (
     with_delta,
 )
 from dbt.adapters.spark_mt.spark.derby import check_metastore_is_free
+from dbt.adapters.spark_mt.spark.jvm import end_of_log, java
 from dbt.adapters.spark_mt.spark.private_session import is_connect
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ _OTHER_METASTORE = (
     "hive.metastore.uris",
     "spark.hadoop.hive.metastore.client.factory.class",
 )
+_OF_CLASSES = ("spark.jars", "spark.driver.memory", "spark.driver.extra")
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "WARN"}
 _WHOLE_PLANS = {"spark.sql.debug.maxToStringFields": "1000"}
 """Plans show all columns: the choice of a strategy for a wide table depends on all of them."""
@@ -140,9 +141,6 @@ def _known(requested: Mapping[str, str]) -> dict[str, str]:
     return {**_defaults_of_spark(), **_submitted(), **requested}
 
 
-_OF_CLASSES = ("spark.jars", "spark.driver.memory", "spark.driver.extra")
-
-
 def _derby(known: Mapping[str, str], home: Path) -> Path | None:
     """Return the place of the Derby metastore, when the user has no other one."""
     if known.get(_IMPLEMENTATION_KEY) == "in-memory" or any(k in known for k in _OTHER_METASTORE):
@@ -194,7 +192,6 @@ def _submitted() -> dict[str, str]:
 
 
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "pyspark.sql.connect")
-_LOG_TAIL = 12
 _CONNECT_MODULES = {
     "grpc": "grpcio",
     "grpc_status": "grpcio-status",
@@ -394,10 +391,8 @@ def _keep_what_is_loaded() -> None:
 def _start(confs: SessionConfs, log: Path) -> None:
     from pyspark import SparkConf, SparkContext
 
-    home = os.environ.get("JAVA_HOME")
-    at_home = home is not None and (Path(home) / "bin" / "java").exists()
-    if not at_home and shutil.which("java") is None:
-        raise JavaMissingError(javaHome=home or "not set")
+    if java() is None:
+        raise JavaMissingError(javaHome=os.environ.get("JAVA_HOME") or "not set")
     if confs.derby is not None:
         check_metastore_is_free(confs.derby)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -417,8 +412,7 @@ def _launch_quietly(conf: SparkConf, log: Path) -> object:
             with archived_classes(dict(conf.getAll())):
                 gateway: object = launch_gateway(conf, popen_kwargs=redirected)  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
-            tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_TAIL:]
-            raise SparkStartError(log=log, violations=tail) from error
+            raise SparkStartError(log=log, violations=end_of_log(log)) from error
     return gateway
 
 
