@@ -11,10 +11,10 @@ wins. A number that was committed is never accepted again, nor is a lower one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
@@ -190,6 +190,34 @@ class TableChanges(Protocol[RowsT_co]):
 
         Returns:
             The same rows in several ways, the cheapest first. Only the last one can always be read.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class DataFiles:
+    """Data files of the newest version of a table.
+
+    Args:
+        paths: All of them.
+        rows: The rows of those that were not known, by path: values of columns, in their order.
+    """
+
+    paths: frozenset[str]
+    rows: Mapping[str, Sequence[tuple[Any, ...]]]
+
+
+class SmallTables(Protocol):
+    """Reads small tables in the process of the caller, without a job of the engine."""
+
+    def read(
+        self, location: str, columns: Sequence[str], known: Collection[str]
+    ) -> DataFiles | None:
+        """Read a table at its newest version; None if only a job could.
+
+        Args:
+            location: The table's path.
+            columns: The columns whose values to return.
+            known: The paths of data files that need not be read: no data file ever changes.
         """
 
 

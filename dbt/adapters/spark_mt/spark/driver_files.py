@@ -64,8 +64,16 @@ class DriverFiles:
         Raises:
             py4j.protocol.Py4JJavaError: There is none, or it cannot be read.
         """
+        return _decoded(self.read_bytes(path))
+
+    def read_bytes(self, path: str) -> bytes:
+        """Return what is in a file.
+
+        Raises:
+            py4j.protocol.Py4JJavaError: There is none, or it cannot be read.
+        """
         with self._opened(path) as stream:
-            return _decoded(b"".join(_pieces(stream)))
+            return b"".join(_pieces(stream))
 
     def read_if_there(self, path: str) -> str | None:
         """Return the text of a file, or None where there is none."""

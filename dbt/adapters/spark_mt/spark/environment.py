@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
 from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
 from dbt.adapters.spark_mt.spark.commit import WriteErrors
 from dbt.adapters.spark_mt.spark.delta.log import DeltaLog, DriverLog
+from dbt.adapters.spark_mt.spark.delta.small_tables import SmallDeltaTables
 from dbt.adapters.spark_mt.spark.delta.tables import DeltaTables
 from dbt.adapters.spark_mt.spark.driver_files import DriverFiles, listed_names
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
@@ -47,7 +48,13 @@ from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
 from dbt.adapters.spark_mt.spark.streams.batches import BatchWriter, Checkpoints
 from dbt.adapters.spark_mt.spark.streams.query import StreamQueries
 from dbt.adapters.spark_mt.spark.streams.runner import SparkStreamRunner, StreamFiller, StreamParts
-from dbt.adapters.spark_mt.spark.system_table import SystemTable, at_once
+from dbt.adapters.spark_mt.spark.system_table import (
+    REGISTRY_LAYOUT,
+    Layout,
+    SmallReader,
+    SystemTable,
+    at_once,
+)
 from dbt.adapters.spark_mt.spark.table_store import SparkSourceStates, SparkTableStore
 from dbt.adapters.spark_mt.spark.writer import ContentWriter
 
@@ -105,9 +112,9 @@ class SparkEnvironment:
         sources = SparkSourceReader(tables, self.details, self.sessions)
         now_ms = partial(_now_ms, clock)
         versions = NewestVersions(TableDetails(reading, tables), tables.log)
-        registry = SystemTable(reading, tables, PrivateSessions(spark), in_background=in_background)
+        made = partial(_system_table, spark, reading, tables, files, versions)
+        registry, leases = made(REGISTRY_LAYOUT, in_background), made(LAYOUT)
         log = self.log = SparkSystemLog(spark, registry, now_ms, versions)
-        leases = SystemTable(reading, tables, PrivateSessions(spark), LAYOUT)
         self.leases = SparkLeaseLog(leases, registry, versions, _names(spark, files), files)
         settings = partial(_settings, spark)  # no method: a part must not refer to the environment
         parts: StreamParts | None = None  # none over Connect: streams run in the driver's process
@@ -195,6 +202,20 @@ def versioned_tables(spark: SparkSession, files: DriverFiles | None = None) -> D
         files: The driver's file systems, by which logs are read without jobs; None for Connect.
     """
     return DeltaTables(DeltaLog(spark) if files is None else DriverLog(spark, files))
+
+
+def _system_table(
+    spark: SparkSession,
+    reading: SparkSession,
+    tables: DeltaTables,
+    files: DriverFiles | None,
+    versions: NewestVersions,
+    layout: Layout,
+    in_background: RunInBackground = at_once,
+) -> SystemTable:
+    small = None if files is None else SmallDeltaTables(spark, files)
+    reader = None if small is None else SmallReader(small, versions, layout)
+    return SystemTable(reading, tables, PrivateSessions(spark), layout, reader, in_background)
 
 
 _READING: WeakKeyDictionary[SparkSession, SparkSession] = WeakKeyDictionary()

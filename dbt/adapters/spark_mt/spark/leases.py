@@ -14,11 +14,9 @@ from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, TABLE, Layo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyspark.sql import Row
-
     from dbt.adapters.spark_mt.spark.catalog import NewestVersions
     from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
-    from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value
+    from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value, Values
 
 
 FENCE = "materialized-table-manager"
@@ -172,7 +170,7 @@ def lease_row(lease: Lease) -> dict[str, Value]:
     }
 
 
-def lease_of(row: Row, catalog: str) -> Lease:
+def lease_of(row: Values, catalog: str) -> Lease:
     """Return the lease of a row.
 
     Its columns name the holder. What `facts` lacks has defaults, and so has all of damaged `facts`.

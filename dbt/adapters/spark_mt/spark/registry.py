@@ -13,7 +13,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, TypeVar
 
-from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
+from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
@@ -26,12 +26,12 @@ from dbt.adapters.spark_mt.spark.system_table import SCHEMA, TABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.planning.steps import Register
     from dbt.adapters.spark_mt.spark.catalog import NewestVersions
-    from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value
+    from dbt.adapters.spark_mt.spark.system_table import SystemTable, Value, Values
 
     Read = TypeVar("Read", KnownTable, Job)
 
@@ -54,13 +54,13 @@ class RowReader:
         self._named: set[tuple[str, int]] = set()
 
     def each(
-        self, rows: Iterable[Row], catalog: str, read: Callable[[Row, str], Read]
+        self, rows: Iterable[Values], catalog: str, read: Callable[[Values, str], Read]
     ) -> tuple[Read, ...]:
         """Return the values of the readable ones of `rows`."""
         found = (self._one(row, catalog, read) for row in rows)
         return tuple(each for each in found if each is not None)
 
-    def _one(self, row: Row, catalog: str, read: Callable[[Row, str], Read]) -> Read | None:
+    def _one(self, row: Values, catalog: str, read: Callable[[Values, str], Read]) -> Read | None:
         try:
             return read(row, catalog)
         except _DAMAGE as error:
@@ -76,9 +76,6 @@ class RowReader:
                     error,
                 )
         return None
-
-
-_BY_START = "ORDER BY latest.started_at_ms DESC"
 
 
 class SparkSystemLog:
@@ -124,8 +121,7 @@ class SparkSystemLog:
 
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name."""
-        order = "ORDER BY latest.schema_name, latest.table_name"
-        query = f"SELECT latest.* {_newest_tables()} AND latest.facts IS NOT NULL {order}"
+        query = f"{_NEWEST_TABLES} AND facts IS NOT NULL {_BY_NAME}"
         return self._reader.each(self._table.rows(catalog, query), catalog, known_of)
 
     def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
@@ -140,29 +136,19 @@ class SparkSystemLog:
 
     def handler(self, name: TableName) -> bytes:
         """Return the serialized refresh handler of a table; empty without one."""
-        query = (
-            "SELECT max_by(facts, recorded_at_ms) AS facts FROM {table} WHERE kind = 'HANDLER' "
-            f"AND {_is_about(name)}"
-        )
-        rows = self._table.rows(name.catalog or "", query)
+        query = _newest("kind = 'HANDLER'", _TABLE_KEY, _BY_TIME, _OF_TABLE)
+        rows = self._table.rows(name.catalog or "", query, _of(name))
         return (rows[0]["facts"] or "").encode() if rows else b""
 
     def handlers(self, catalog: str) -> Mapping[TableName, bytes]:
         """Return the refresh handlers that were written last, by table."""
-        query = (
-            "SELECT schema_name, table_name, max_by(facts, recorded_at_ms) AS facts FROM {table} "
-            "WHERE kind = 'HANDLER' GROUP BY schema_name, table_name"
-        )
-        return {
-            _name(row, catalog): row["facts"].encode()
-            for row in self._table.rows(catalog, query)
-            if row["facts"]
-        }
+        rows = self._table.rows(catalog, _newest("kind = 'HANDLER'", _TABLE_KEY, _BY_TIME))
+        return {_name(row, catalog): row["facts"].encode() for row in rows if row["facts"]}
 
     def entries(self, catalog: str, schema: str) -> tuple[RegistryEntry, ...]:
         """Return the tables of one schema that exist, ordered by name."""
-        newest = _newest_tables(f"schema_name = {_text(schema)}")
-        rows = self._table.rows(catalog, f"SELECT latest.* {newest} ORDER BY latest.table_name")
+        query = f"{_newest_tables(_OF_SCHEMA)} {_BY_NAME}"
+        rows = self._table.rows(catalog, query, {"schema": schema})
         if not rows:
             return ()
         shown = self._spark.sql(f"SHOW TABLES IN {quote(catalog)}.{quote(schema)}").collect()
@@ -171,80 +157,96 @@ class SparkSystemLog:
 
     def known(self, catalog: str) -> tuple[TableName, ...]:
         """Return every table of a catalog with a row that was not dropped, ordered by name."""
-        query = f"SELECT latest.schema_name, latest.table_name {_newest_tables()} ORDER BY 1, 2"
-        return tuple(_name(row, catalog) for row in self._table.rows(catalog, query))
+        rows = self._table.rows(catalog, f"{_NEWEST_TABLES} {_BY_NAME}")
+        return tuple(_name(row, catalog) for row in rows)
 
     def knows(self, name: TableName) -> bool:
         """Whether there is a row for `name`, also where no such table exists any more."""
-        query = f"SELECT 1 {_newest_tables(_is_about(name))}"
-        return bool(self._table.rows(name.catalog or "", query))
+        return bool(self._table.rows(name.catalog or "", _newest_tables(_OF_TABLE), _of(name)))
 
     def jobs(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs with a heartbeat since an instant, the newest start first."""
-        return self._jobs(catalog, f"recorded_at_ms >= {since_ms}")
+        return self._jobs(catalog, _SINCE, {"since": since_ms})
 
     def job(self, catalog: str, job_id: str) -> Job | None:
         """Return one job, or None if there is no such job."""
-        return next(iter(self._jobs(catalog, f"job_id = {_text(job_id)}")), None)
+        return next(iter(self._jobs(catalog, "job_id = {job}", {"job": job_id})), None)
 
     def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs of a schema's tables with a heartbeat since, which have not ended."""
-        condition = f"recorded_at_ms >= {since_ms} AND schema_name = {_text(schema)}"
-        found = self._jobs(catalog, condition)
+        condition = f"{_SINCE} AND {_OF_SCHEMA}"
+        found = self._jobs(catalog, condition, {"since": since_ms, "schema": schema})
         return tuple(job for job in found if job.status is JobStatus.RUNNING)
 
     def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
         """Return the newest jobs of each table with a heartbeat since an instant."""
-        most = (
-            "QUALIFY row_number() OVER (PARTITION BY latest.schema_name, latest.table_name "
-            f"ORDER BY latest.started_at_ms DESC) <= {per_table}"
+        placed = (
+            f"SELECT *, row_number() OVER (PARTITION BY {_TABLE_KEY} ORDER BY started_at_ms DESC) "
+            f"AS place FROM ({_newest_jobs(_SINCE)}) AS jobs"
         )
-        return self._jobs(catalog, f"recorded_at_ms >= {since_ms}", most)
+        query = f"SELECT * FROM ({placed}) AS placed WHERE place <= {{most}}"
+        rows = self._table.rows(catalog, query, {"since": since_ms, "most": per_table})
+        return self._reader.each(rows, catalog, job_of)
 
     def of_table(self, name: TableName, limit: int) -> tuple[Job, ...]:
         """Return the newest jobs of a table, the newest first."""
-        return self._jobs(name.catalog or "", _is_about(name), f"{_BY_START} LIMIT {limit}")
+        return self._jobs(name.catalog or "", _OF_TABLE, _of(name), f"LIMIT {limit}")
 
     def last_scheduled(self, catalog: str) -> dict[TableName, int]:
         """Return the newest scheduled time of each table that was run for."""
         query = (
-            "SELECT schema_name, table_name, max(scheduled_at_ms) AS at FROM {table} "
+            "SELECT schema_name, table_name, max(scheduled_at_ms) AS newest_ms FROM {table} "
             "WHERE kind = 'JOB' AND status IN ('FINISHED', 'SKIPPED') "
             "AND scheduled_at_ms IS NOT NULL GROUP BY schema_name, table_name"
         )
-        return {_name(row, catalog): row["at"] for row in self._table.rows(catalog, query)}
+        return {_name(row, catalog): row["newest_ms"] for row in self._table.rows(catalog, query)}
 
-    def _jobs(self, catalog: str, condition: str, most: str = _BY_START) -> tuple[Job, ...]:
-        query = (
-            "SELECT latest.* FROM (SELECT max_by(struct(*), struct(recorded_at_ms, "
-            "status <> 'RUNNING')) AS latest FROM {table} "
-            f"WHERE kind = 'JOB' AND {condition} GROUP BY job_id) {most}"
-        )
-        return self._reader.each(self._table.rows(catalog, query), catalog, job_of)
+    def _jobs(
+        self, catalog: str, condition: str, values: Mapping[str, Value], most: str = ""
+    ) -> tuple[Job, ...]:
+        query = f"{_newest_jobs(condition)} ORDER BY started_at_ms DESC {most}"
+        return self._reader.each(self._table.rows(catalog, query, values), catalog, job_of)
 
 
-def _newest_tables(condition: str = "true") -> str:
-    """Return FROM and WHERE for the newest rows, as `latest`, of tables that were not dropped.
+_TABLE_KEY = "schema_name, table_name"
+_BY_NAME = f"ORDER BY {_TABLE_KEY}"
+_BY_TIME = "recorded_at_ms DESC"
+_OF_SCHEMA = "schema_name = {schema}"
+_OF_TABLE = f"{_OF_SCHEMA} AND table_name = {{name}}"
+_SINCE = "recorded_at_ms >= {since}"
 
-    A row without a kind is older than the log of refreshes.
-    """
+
+def _newest(kind: str, key: str, order: str, condition: str = "true") -> str:
+    """Return the query for the first row of each key; more conditions on it may follow."""
     return (
-        "FROM (SELECT max_by(struct(*), struct(recorded_at_ms, generation, seq)) AS latest "
-        f"FROM {{table}} WHERE coalesce(kind, 'TABLE') = 'TABLE' AND {condition} "
-        "GROUP BY schema_name, table_name) WHERE NOT latest.dropped"
+        f"SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY {key} ORDER BY {order}) AS nth "
+        f"FROM {{table}} WHERE {kind} AND {condition}) AS newest WHERE nth = 1"
     )
 
 
-def _is_about(name: TableName) -> str:
-    return f"schema_name = {_text(name.schema or '')} AND table_name = {_text(name.name)}"
+def _newest_tables(condition: str = "true") -> str:
+    """Return the query for the newest rows of tables that were not dropped.
+
+    A row without a kind is older than the log of refreshes.
+    """
+    order = f"{_BY_TIME}, generation DESC, seq DESC"
+    found = _newest("coalesce(kind, 'TABLE') = 'TABLE'", _TABLE_KEY, order, condition)
+    return f"{found} AND NOT dropped"
 
 
-def _text(value: str) -> str:
-    """Return a literal inside a template of `str.format`."""
-    return quote_text(value).replace("{", "{{").replace("}", "}}")
+_NEWEST_TABLES = _newest_tables()
 
 
-def _name(row: Row, catalog: str) -> TableName:
+def _newest_jobs(condition: str) -> str:
+    """Return the query for the newest rows of jobs; of one instant, that of a job's end."""
+    return _newest("kind = 'JOB'", "job_id", f"{_BY_TIME}, status <> 'RUNNING' DESC", condition)
+
+
+def _of(name: TableName) -> dict[str, Value]:
+    return {"schema": name.schema or "", "name": name.name}
+
+
+def _name(row: Values, catalog: str) -> TableName:
     return TableName(row["table_name"], row["schema_name"], catalog)
 
 
@@ -329,7 +331,7 @@ def table_row(step: Register, now_ms: int) -> dict[str, Value]:
     }
 
 
-def known_of(row: Row, catalog: str) -> KnownTable:
+def known_of(row: Values, catalog: str) -> KnownTable:
     """Return the known table of a row, for a manager; the row must have `facts`.
 
     Raises:
@@ -358,7 +360,7 @@ def known_of(row: Row, catalog: str) -> KnownTable:
     )
 
 
-def entry_of(row: Row, catalog: str) -> RegistryEntry:
+def entry_of(row: Values, catalog: str) -> RegistryEntry:
     """Return the entry of a row, for a listing; from its columns, whatever `facts` holds."""
     return RegistryEntry(
         name=_name(row, catalog),
@@ -419,7 +421,7 @@ def _read_facts(text: str) -> tuple[dict[str, str], str]:
     return known, json.dumps(found, sort_keys=True) if found else ""
 
 
-def job_of(row: Row, catalog: str) -> Job:
+def job_of(row: Values, catalog: str) -> Job:
     """Return the job of a row.
 
     A process that ends the job of another one writes the row again, so `facts` is kept.
@@ -460,7 +462,7 @@ def owner_columns(owner: Owner) -> dict[str, Value]:
     }
 
 
-def owner_of(row: Row) -> Owner:
+def owner_of(row: Values) -> Owner:
     """Return the process that a row names."""
     return Owner(
         host=row["owner_host"],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.job import JobKind
@@ -24,12 +26,14 @@ from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import SparkSession
 
-    from dbt.adapters.spark_mt.spark.catalog import SparkTables
+    from dbt.adapters.spark_mt.execution.table_format import SmallTables
+    from dbt.adapters.spark_mt.spark.catalog import NewestVersions, SparkTables
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 
     Value = str | int | bool | None
+    Values = Mapping[str, Any]
     RunInBackground = Callable[[Callable[[], None]], object]
 
 
@@ -151,7 +155,7 @@ COMPACT_EVERY = 64
 _LOGGER = logging.getLogger(__name__)
 _VACUUM_EVERY = 4
 _ATTEMPTS = 5
-_CHEAP = {**FORMAT.confs.small_commits, **FEW_ROWS}
+_CHEAP = {**FORMAT.confs.small_commits, **FEW_ROWS, "spark.sql.leafNodeDefaultParallelism": "1"}
 """A commit of a few rows then takes half the time; no reader needs the statistics of such files."""
 _ORDER = (
     "struct(IF({of}.kind = 'MANAGER', {of}.seq, 0), {of}.recorded_at_ms, "
@@ -184,6 +188,77 @@ def at_once(action: Callable[[], None]) -> None:
 REGISTRY_LAYOUT = Layout(TABLE, COLUMNS, _superseded)
 
 
+class SmallReader:
+    """Reader of a system table that is small: SQLite answers the queries, and not Spark.
+
+    Spark needs half a second of two cores for a query over a hundred tiny files, and four seconds
+    for the first query of a process. Each data file is read once.
+
+    Args:
+        tables: Reads data files.
+        versions: Knows where tables are.
+        layout: Which table.
+    """
+
+    def __init__(self, tables: SmallTables, versions: NewestVersions, layout: Layout) -> None:
+        self._tables = tables
+        self._versions = versions
+        self._layout = layout
+        self._columns = tuple(layout.columns)
+        self._flags = frozenset(n for n, type_ in layout.columns.items() if type_ == "BOOLEAN")
+        self._databases: dict[str, sqlite3.Connection] = {}
+        self._lock = Lock()
+
+    def rows(
+        self, catalog: str, query: str, parameters: Mapping[str, Value]
+    ) -> list[Values] | None:
+        """Run a query over `{table}`; None where Spark has to run it.
+
+        Args:
+            catalog: Whose table.
+            query: In the SQL that Spark and SQLite have in common.
+            parameters: What stands for other names in braces, such as `{schema}`.
+        """
+        name = self._layout.table_name(catalog)
+        if self._versions(name) < 0:
+            return None
+        with self._lock:
+            if catalog not in self._databases:
+                self._databases[catalog] = self._made()
+            database = self._databases[catalog]
+            if not self._update(database, self._versions.location(name)):
+                return None
+            names = {name: f":{name}" for name in parameters}
+            return database.execute(query.format(table="stored", **names), parameters).fetchall()
+
+    def _made(self) -> sqlite3.Connection:
+        database = sqlite3.connect(":memory:", check_same_thread=False)  # one at a time: the lock
+        database.row_factory = self._row
+        columns = ", ".join(f'"{name}"' for name in self._columns)
+        database.execute(f"CREATE TABLE stored (data_file, {columns})")
+        return database
+
+    def _row(self, cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> Values:
+        names = (column[0] for column in cursor.description)
+        row = dict(zip(names, values, strict=True))
+        flags = self._flags & row.keys()
+        return row | {name: None if row[name] is None else bool(row[name]) for name in flags}
+
+    def _update(self, database: sqlite3.Connection, location: str) -> bool:
+        """Take in the data files of the newest version; whether that was possible."""
+        there = database.execute("SELECT DISTINCT data_file FROM stored").fetchall()
+        known = {row["data_file"] for row in there}
+        found = self._tables.read(location, self._columns, known)
+        if found is None:
+            return False
+        gone = [(path,) for path in known - found.paths]
+        database.executemany("DELETE FROM stored WHERE data_file = ?", gone)
+        marks = ", ".join("?" * (len(self._columns) + 1))
+        rows = ((path, *row) for path, rows in found.rows.items() for row in rows)
+        database.executemany(f"INSERT INTO stored VALUES ({marks})", rows)
+        return True
+
+
 class SystemTable:
     """Rows of a system table, which is made where it is missing, and completed where it is older.
 
@@ -193,9 +268,11 @@ class SystemTable:
         sessions: Private sessions of the log's own: interrupting a statement must not interrupt
             what is written about it.
         layout: Which table.
+        small: Reads the table while it is small; None where only Spark can read it.
+        in_background: Runs compactions; a manager has a thread for it, a statement does it before
+            it ends.
         compact_every: After how many commits the small files are merged, and rows that no reader
             needs are deleted.
-        in_background: Runs that; a manager has a thread for it, a statement does it before it ends.
     """
 
     def __init__(
@@ -204,10 +281,13 @@ class SystemTable:
         tables: SparkTables,
         sessions: PrivateSessions,
         layout: Layout = REGISTRY_LAYOUT,
-        compact_every: int = COMPACT_EVERY,
+        small: SmallReader | None = None,
         in_background: RunInBackground = at_once,
+        *,
+        compact_every: int = COMPACT_EVERY,
     ) -> None:
         self._spark = spark
+        self._small = small
         self._tables = tables
         self._sessions = sessions
         self._layout = layout
@@ -239,12 +319,26 @@ class SystemTable:
         """
         return self._insert(catalog, [row], number, fence) is not None
 
-    def rows(self, catalog: str, query: str) -> list[Row]:
-        """Run a query over `{table}`; without the table there are no rows."""
-        statement = query.format(table=self._layout.name(catalog))
+    def rows(
+        self, catalog: str, query: str, parameters: Mapping[str, Value] | None = None
+    ) -> Sequence[Values]:
+        """Run a query over `{table}`; without the table there are no rows.
+
+        Args:
+            catalog: Whose table.
+            query: In the SQL that Spark and SQLite have in common.
+            parameters: What stands for other names in braces, such as `{schema}`.
+        """
+        values = dict(parameters or {})
+        if self._small and (found := self._small.rows(catalog, query, values)) is not None:
+            return found
+        # Delta 4.4's parser leaves the parameters of Spark 4.2 unbound.
+        literals = {key: _literal(value) for key, value in values.items()}
+        statement = query.format(table=self._layout.name(catalog), **literals)
+        read = partial(self._spark.sql, statement)
         try:
             with unlogged():
-                return self._spark.sql(statement).collect()
+                return [row.asDict() for row in read().collect()]
         except Exception as error:
             if not is_spark_error(error):
                 raise
@@ -253,7 +347,7 @@ class SystemTable:
             with self._sessions.open() as session:
                 if not self._complete(session.spark, catalog):
                     raise
-        return self._spark.sql(statement).collect()
+        return [row.asDict() for row in read().collect()]
 
     def _insert(
         self,
