@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from typing import Any
 
@@ -184,6 +185,16 @@ def test_a_data_file_is_read_once_and_forgotten_when_it_is_gone():
     files.rows["c"] = [table_row("v", 1)]
     assert [name.name for name in log.known(CATALOG)] == ["u", "v"]
     assert files.read_paths == ["a", "b", "c"]
+
+
+def test_a_file_whose_rows_were_not_all_taken_in_is_read_again():
+    files = Files(a=[table_row("t", 1), table_row("u", 1, facts=["no value of SQLite"])])
+    log = log_over(files)
+    for _ in range(2):
+        with pytest.raises(sqlite3.Error):
+            log.known(CATALOG)
+    files.rows["a"][1]["facts"] = "{}"
+    assert [name.name for name in log.known(CATALOG)] == ["t", "u"]
 
 
 def test_spark_reads_what_is_not_small_with_the_same_query():

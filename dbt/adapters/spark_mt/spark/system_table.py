@@ -252,10 +252,11 @@ class SmallReader:
         if found is None:
             return False
         gone = [(path,) for path in known - found.paths]
-        database.executemany("DELETE FROM stored WHERE data_file = ?", gone)
         marks = ", ".join("?" * (len(self._columns) + 1))
         rows = ((path, *row) for path, rows in found.rows.items() for row in rows)
-        database.executemany(f"INSERT INTO stored VALUES ({marks})", rows)
+        with database:  # all rows of a file or none: one that has a row is not read again
+            database.executemany("DELETE FROM stored WHERE data_file = ?", gone)
+            database.executemany(f"INSERT INTO stored VALUES ({marks})", rows)
         return True
 
 

@@ -26,7 +26,10 @@ _Java: TypeAlias = Any
 """An object or a class of the JVM."""
 Values: TypeAlias = "list[tuple[Any, ...]]"
 """Rows, with the values of some columns in their order."""
-_ENGINE = "io/delta/kernel/defaults/engine/DefaultEngine.class"
+_ENGINE = "io.delta.kernel.defaults.engine.DefaultEngine"
+_LOGGING = "org.apache.logging.log4j.core.config.Configurator"
+_WARNS = "io.delta.kernel.internal.snapshot.SnapshotManager"
+"""It warns of each table that has no checkpoint yet."""
 _MAPPING = "delta.columnMapping.mode"
 _MOST_BYTES = 4 * 1024**2
 """What is read at once at most: some 40,000 rows of the registry."""
@@ -99,6 +102,9 @@ class _Kernel:
     def __init__(self, spark: SparkSession) -> None:
         context = spark.sparkContext
         jvm: _Java = context._jvm  # noqa: SLF001 - PySpark has no public way to the JVM
+        if _has(jvm, _LOGGING):
+            log: _Java = jvm.org.apache.logging.log4j
+            log.core.config.Configurator.setLevel(_WARNS, log.Level.ERROR)
         # Looked up once: each part of a class's name is a question to the JVM.
         kernel: _Java = jvm.io.delta.kernel
         conf: _Java = context._jsc.hadoopConfiguration()  # noqa: SLF001
@@ -109,9 +115,7 @@ class _Kernel:
     @staticmethod
     def is_there(spark: SparkSession) -> bool:
         """Whether the JVM has Kernel: a Delta of the user's own may be without it."""
-        jvm: _Java = spark.sparkContext._jvm  # noqa: SLF001 - as above
-        loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        return loader.getResource(_ENGINE) is not None
+        return _has(spark.sparkContext._jvm, _ENGINE)  # noqa: SLF001 - as above
 
     def data_files(self, location: str, columns: Collection[str]) -> dict[str, int] | None:
         """Return the sizes of a table's data files in bytes, by path.
@@ -145,3 +149,9 @@ class _Kernel:
                     yield rows.next()
         finally:
             batches.close()
+
+
+def _has(jvm: _Java, name: str) -> bool:
+    """Whether a class is on the class path of the JVM."""
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    return loader.getResource(f"{name.replace('.', '/')}.class") is not None
