@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -234,3 +236,16 @@ def test_of_leases_the_highest_term_counts_and_its_release_comes_last():
         leases = SystemTable(nothing, nothing, nothing, LAYOUT, reader)
         log = SparkLeaseLog(leases, leases, versions, lambda _: [], None)
         assert log.newest(CATALOG) == lease_of(released, CATALOG)
+
+
+def test_a_reader_is_released_without_a_garbage_collector():
+    versions: Any = Versions()
+    reader = SmallReader(Files(a=[table_row("t", 1)]), versions, REGISTRY_LAYOUT)  # type: ignore[arg-type]
+    assert reader.rows(CATALOG, "SELECT * FROM {table}", {})
+    released = weakref.ref(reader)
+    gc.disable()
+    try:
+        del reader
+        assert released() is None
+    finally:
+        gc.enable()

@@ -233,16 +233,10 @@ class SmallReader:
 
     def _made(self) -> sqlite3.Connection:
         database = sqlite3.connect(":memory:", check_same_thread=False)  # one at a time: the lock
-        database.row_factory = self._row
+        database.row_factory = partial(_row, self._flags)  # no method: that would be a cycle
         columns = ", ".join(f'"{name}"' for name in self._columns)
         database.execute(f"CREATE TABLE stored (data_file, {columns})")
         return database
-
-    def _row(self, cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> Values:
-        names = (column[0] for column in cursor.description)
-        row = dict(zip(names, values, strict=True))
-        flags = self._flags & row.keys()
-        return row | {name: None if row[name] is None else bool(row[name]) for name in flags}
 
     def _update(self, database: sqlite3.Connection, location: str) -> bool:
         """Take in the data files of the newest version; whether that was possible."""
@@ -258,6 +252,13 @@ class SmallReader:
             database.executemany("DELETE FROM stored WHERE data_file = ?", gone)
             database.executemany(f"INSERT INTO stored VALUES ({marks})", rows)
         return True
+
+
+def _row(flags: frozenset[str], cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
+    row = dict(zip((column[0] for column in cursor.description), values, strict=True))
+    return row | {
+        name: None if row[name] is None else bool(row[name]) for name in flags & row.keys()
+    }
 
 
 class SystemTable:

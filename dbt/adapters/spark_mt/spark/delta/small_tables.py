@@ -62,7 +62,8 @@ class SmallDeltaTables:
         """
         from pyarrow import ArrowException  # noqa: PLC0415 - as below
 
-        with suppress_spark_errors(), suppress(ArrowException):  # then Spark says what is wrong
+        # PyArrow raises these for what it cannot read. Then Spark reads it, or says what is wrong.
+        with suppress_spark_errors(), suppress(ArrowException, OSError, UnicodeDecodeError):
             sizes = self._sizes(location, columns)
             missing = [path for path in sizes or () if path not in known]
             if sizes is not None and sum(sizes[path] for path in missing) <= _MOST_BYTES:
