@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
 from dbt.adapters.spark_mt.spark.private_session import context_of
 from tests.functional.engine.live_objects import live
 
+CATALOG = "spark_catalog"
 _LISTED = "org.apache.hadoop.fs.LocatedFileStatus"
 _FILES = 20
 
@@ -47,15 +48,18 @@ def test_a_private_session_needs_no_garbage_collector(session, schema):
         assert is_released(session, used)
 
 
-def test_an_environment_needs_no_garbage_collector(session):
+def test_an_environment_needs_no_garbage_collector(session, schema):
+    MaterializedTables(session).execute("CREATE MATERIALIZED TABLE t AS SELECT 1 AS id")
     with without_collections():
         own = session.newSession()
         used = weakref.ref(own)
-        environment = SparkEnvironment(own).value
+        made = SparkEnvironment(own)
+        assert ("t", schema) in {(name.name, name.schema) for name in made.log.known(CATALOG)}
+        environment = made.value
         assert environment.settings() is not None
         own.conf.set("spark.sql.session.timeZone", "UTC")
         assert environment.confs() == {"spark.sql.session.timeZone": "UTC"}
-        del own, environment
+        del own, environment, made
         assert is_released(session, used)
 
 

@@ -31,7 +31,8 @@ DELTA = "USING delta TBLPROPERTIES"
 @pytest.fixture
 def tables(session, schema):
     assert session.catalog.currentDatabase() == schema
-    return SparkTables(session)
+    yield SparkTables(session)
+    session.sparkContext.setLocalProperty("spark.jobGroup.id", None)
 
 
 def log_by_spark(spark: SparkSession) -> SparkSystemLog:

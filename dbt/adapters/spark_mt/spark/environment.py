@@ -112,7 +112,7 @@ class SparkEnvironment:
         sources = SparkSourceReader(tables, self.details, self.sessions)
         now_ms = partial(_now_ms, clock)
         versions = NewestVersions(TableDetails(reading, tables), tables.log)
-        made = partial(_system_table, spark, reading, tables, files, versions)
+        made = partial(_system_table, spark, reading, tables, _small_tables(spark, files), versions)
         registry, leases = made(REGISTRY_LAYOUT, in_background), made(LAYOUT)
         log = self.log = SparkSystemLog(spark, registry, now_ms, versions)
         self.leases = SparkLeaseLog(leases, registry, versions, _names(spark, files), files)
@@ -204,16 +204,19 @@ def versioned_tables(spark: SparkSession, files: DriverFiles | None = None) -> D
     return DeltaTables(DeltaLog(spark) if files is None else DriverLog(spark, files))
 
 
+def _small_tables(spark: SparkSession, files: DriverFiles | None) -> SmallDeltaTables | None:
+    return None if files is None else SmallDeltaTables(spark, files)
+
+
 def _system_table(
     spark: SparkSession,
     reading: SparkSession,
     tables: DeltaTables,
-    files: DriverFiles | None,
+    small: SmallDeltaTables | None,
     versions: NewestVersions,
     layout: Layout,
     in_background: RunInBackground = at_once,
 ) -> SystemTable:
-    small = None if files is None else SmallDeltaTables(spark, files)
     reader = None if small is None else SmallReader(small, versions, layout)
     return SystemTable(reading, tables, PrivateSessions(spark), layout, reader, in_background)
 

@@ -156,7 +156,8 @@ _LOGGER = logging.getLogger(__name__)
 _VACUUM_EVERY = 4
 _ATTEMPTS = 5
 _CHEAP = {**FORMAT.confs.small_commits, **FEW_ROWS, "spark.sql.leafNodeDefaultParallelism": "1"}
-"""A commit of a few rows then takes half the time; no reader needs the statistics of such files."""
+"""A commit of a few rows then takes half the time, and writes one file. No reader needs the
+statistics of such files."""
 _ORDER = (
     "struct(IF({of}.kind = 'MANAGER', {of}.seq, 0), {of}.recorded_at_ms, "
     "coalesce({of}.status <> 'RUNNING', true), {of}.generation, {of}.seq)"
@@ -337,10 +338,13 @@ class SystemTable:
         # Delta 4.4's parser leaves the parameters of Spark 4.2 unbound.
         literals = {key: _literal(value) for key, value in values.items()}
         statement = query.format(table=self._layout.name(catalog), **literals)
-        read = partial(self._spark.sql, statement)
+
+        def read() -> list[Values]:
+            return [row.asDict() for row in self._spark.sql(statement).collect()]
+
         try:
             with unlogged():
-                return [row.asDict() for row in read().collect()]
+                return read()
         except Exception as error:
             if not is_spark_error(error):
                 raise
@@ -349,7 +353,7 @@ class SystemTable:
             with self._sessions.open() as session:
                 if not self._complete(session.spark, catalog):
                     raise
-        return [row.asDict() for row in read().collect()]
+        return read()
 
     def _insert(
         self,

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _Java: TypeAlias = Any
 """An object or a class of the JVM."""
-Values: TypeAlias = "list[tuple[Any, ...]]"
-"""Rows, with the values of some columns in their order."""
+_Rows: TypeAlias = "list[tuple[Any, ...]]"
+"""Values of some columns, in their order."""
 _ENGINE = "io.delta.kernel.defaults.engine.DefaultEngine"
 _LOGGING = "org.apache.logging.log4j.core.config.Configurator"
 _WARNS = "io.delta.kernel.internal.snapshot.SnapshotManager"
@@ -78,14 +78,14 @@ class SmallDeltaTables:
         self._kernel = self._kernel or _Kernel(self._spark)
         return self._kernel.data_files(location, columns)
 
-    def _rows(self, paths: Sequence[str], columns: Sequence[str]) -> dict[str, Values]:
+    def _rows(self, paths: Sequence[str], columns: Sequence[str]) -> dict[str, _Rows]:
         if len(paths) <= 1:
             return {path: self._rows_of(path, columns) for path in paths}
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             read = pool.map(lambda path: self._rows_of(path, columns), paths)
             return dict(zip(paths, read, strict=True))
 
-    def _rows_of(self, path: str, columns: Sequence[str]) -> Values:
+    def _rows_of(self, path: str, columns: Sequence[str]) -> _Rows:
         import pyarrow as pa  # noqa: PLC0415 - 0.2 s, which a process that reads no table saves
         import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
