@@ -71,10 +71,7 @@ class Spark:
         return self
 
     def collect(self):
-        return [self]
-
-    def asDict(self):  # noqa: N802 - PySpark's name
-        return job_row(replace(JOB, job_id="by Spark")) | dict.fromkeys(_OF_JOBS)
+        return [job_row(replace(JOB, job_id="by Spark")) | dict.fromkeys(_OF_JOBS)]
 
 
 _OF_JOBS = ("refresh_mode", "freshness", "creates", "error", "facts", "ended_at_ms", "rows")

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.job import JobKind
@@ -33,8 +33,13 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 
     Value = str | int | bool | None
-    Values = Mapping[str, Any]
     RunInBackground = Callable[[Callable[[], None]], object]
+
+    class Values(Protocol):
+        """A row of Spark or of SQLite, which has 1 and 0 for true and false."""
+
+        def __getitem__(self, column: str, /) -> Any:  # noqa: ANN401 - the columns have several types
+            """Return the value of a column."""
 
 
 SCHEMA = "materialized_table_system"
@@ -206,7 +211,6 @@ class SmallReader:
         self._versions = versions
         self._layout = layout
         self._columns = tuple(layout.columns)
-        self._flags = frozenset(n for n, type_ in layout.columns.items() if type_ == "BOOLEAN")
         self._databases: dict[str, sqlite3.Connection] = {}
         self._lock = Lock()
 
@@ -234,7 +238,7 @@ class SmallReader:
 
     def _made(self) -> sqlite3.Connection:
         database = sqlite3.connect(":memory:", check_same_thread=False)  # one at a time: the lock
-        database.row_factory = partial(_row, self._flags)  # no method: that would be a cycle
+        database.row_factory = sqlite3.Row
         columns = ", ".join(f'"{name}"' for name in self._columns)
         database.execute(f"CREATE TABLE stored (data_file, {columns})")
         return database
@@ -253,13 +257,6 @@ class SmallReader:
             database.executemany("DELETE FROM stored WHERE data_file = ?", gone)
             database.executemany(f"INSERT INTO stored VALUES ({marks})", rows)
         return True
-
-
-def _row(flags: frozenset[str], cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> dict[str, Any]:
-    row = dict(zip((column[0] for column in cursor.description), values, strict=True))
-    return row | {
-        name: None if row[name] is None else bool(row[name]) for name in flags & row.keys()
-    }
 
 
 class SystemTable:
@@ -338,13 +335,9 @@ class SystemTable:
         # Delta 4.4's parser leaves the parameters of Spark 4.2 unbound.
         literals = {key: _literal(value) for key, value in values.items()}
         statement = query.format(table=self._layout.name(catalog), **literals)
-
-        def read() -> list[Values]:
-            return [row.asDict() for row in self._spark.sql(statement).collect()]
-
         try:
             with unlogged():
-                return read()
+                return self._spark.sql(statement).collect()
         except Exception as error:
             if not is_spark_error(error):
                 raise
@@ -353,7 +346,7 @@ class SystemTable:
             with self._sessions.open() as session:
                 if not self._complete(session.spark, catalog):
                     raise
-        return read()
+        return self._spark.sql(statement).collect()
 
     def _insert(
         self,
