@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import sqlite3
+import subprocess
+import sys
 import weakref
 from dataclasses import replace
 from typing import Any
@@ -246,3 +248,24 @@ def test_a_reader_is_released_without_a_garbage_collector():
         assert released() is None
     finally:
         gc.enable()
+
+
+_AFTER_MAIN = """
+import threading, time
+from types import SimpleNamespace
+from dbt.adapters.spark_mt.spark.delta.small_tables import SmallDeltaTables
+class Tables(SmallDeltaTables):
+    def _sizes(self, location, columns): return {"a": 1, "b": 1}
+    def _rows_of(self, path, columns): return [(path,)]
+def read():
+    threading.main_thread().join()
+    print(sorted(Tables(None, None).read("", (), ()).rows.items()))
+threading.Thread(target=read).start()
+"""
+
+
+def test_a_thread_reads_after_the_main_thread_has_returned():
+    ran = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", _AFTER_MAIN], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.stdout, ran.stderr) == ("[('a', [('a',)]), ('b', [('b',)])]\n", "")

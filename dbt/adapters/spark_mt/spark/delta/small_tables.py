@@ -7,8 +7,8 @@ of a table, and PyArrow reads them. Delta for Spark brings Kernel along.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dbt.adapters.spark_mt.execution.table_format import DataFiles
@@ -81,7 +81,8 @@ class SmallDeltaTables:
     def _rows(self, paths: Sequence[str], columns: Sequence[str]) -> dict[str, _Rows]:
         if len(paths) <= 1:
             return {path: self._rows_of(path, columns) for path in paths}
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        # Executors of concurrent.futures refuse work when the main thread has returned.
+        with ThreadPool(_AT_ONCE) as pool:
             read = pool.map(lambda path: self._rows_of(path, columns), paths)
             return dict(zip(paths, read, strict=True))
 
