@@ -38,6 +38,8 @@ class Spark:
         return SimpleNamespace(collect=lambda: answer)
 
     def tableExists(self, name):  # noqa: N802 - Spark's name
+        if isinstance(self.exists, Exception):
+            raise self.exists
         return self.exists and name == NAME.sql
 
     def getTable(self, name):  # noqa: N802 - Spark's name
@@ -50,8 +52,10 @@ def test_a_table_that_is_created_between_two_questions_is_that_table():
     assert TableDetails(spark, None).of(NAME) == TableDetail("delta", "file:/t", "")
 
 
-def test_a_table_whose_files_are_gone_stays_one():
-    found = TableDetails(Spark(failed("DELTA_PATH_DOES_NOT_EXIST")), None).of(NAME)
+@pytest.mark.parametrize("exists", [True, failed("DELTA_PATH_DOES_NOT_EXIST")])
+def test_a_table_whose_files_are_gone_stays_one(exists):
+    spark = Spark(failed("DELTA_PATH_DOES_NOT_EXIST"), exists=exists)
+    found = TableDetails(spark, None).of(NAME)
     assert isinstance(found, NoTable)
     assert found.kind == "table whose files are gone"
 

@@ -136,9 +136,11 @@ class TableDetails:
         except Exception as error:
             if not is_spark_error(error):
                 raise
-            # Where nothing has the name, its reasons cost twenty times as much as this check.
-            if not self._spark.catalog.tableExists(name.sql):
-                return NoTable()
+            # Where nothing has the name, its reasons cost twenty times as much as this check. It
+            # fails itself where a table's files are gone.
+            with suppress_spark_errors():
+                if not self._spark.catalog.tableExists(name.sql):
+                    return NoTable()
             return self._why_not(name, error)
         facts = _detailed(rows)
         if facts.get("Type") == "VIEW":
