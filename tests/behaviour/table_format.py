@@ -296,6 +296,17 @@ class TableFormatContract:
             assert (after[0] > before[0], after[1] > before[1]) == (True, True)
         assert log.size(f"{where}_nowhere", 0) is None
 
+    def test_a_table_is_described_where_the_log_has_its_properties(self, world):
+        t, log = world.table(), world.tables.log
+        where, first = world.location(t), world.newest(t)
+        world.run(world.tables.set_properties, t, {"note": "x"})
+        found = log.description(where, world.newest(t))
+        if found is not None:
+            assert found.properties == world.properties(t)
+            assert found.properties["note"] == "x"
+            assert "note" not in log.description(where, first).properties
+        assert log.description(f"{where}_nowhere", 0) is None
+
     def test_rows_are_counted_where_the_log_has_their_number(self, world):
         t, log = world.table(), world.tables.log
         where = world.location(t)

@@ -11,7 +11,11 @@ from dbt.adapters.spark_mt.definition.commit_metadata import decode_commit
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
-from dbt.adapters.spark_mt.execution.table_format import FENCE, RowsNotThereError
+from dbt.adapters.spark_mt.execution.table_format import (
+    FENCE,
+    RowsNotThereError,
+    TableDescription,
+)
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from tests.support.memory.table_format import FORMAT
 from tests.support.memory.tables import Change, NamedRows, Snapshot
@@ -133,15 +137,24 @@ class MemoryLog:
         found = {(s.columns, s.properties) for s in table.snapshots[after : upto + 1]}
         return len(found) == 1
 
+    def description(self, location: str, version: int) -> TableDescription | None:
+        """Return comment and properties of a snapshot."""
+        snapshot = self._snapshot(location, version)
+        return snapshot and TableDescription(snapshot.comment, dict(snapshot.properties))
+
     def size(self, location: str, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - no files
         """Return nothing: rows are in memory."""
         return None
 
     def rows(self, location: str, version: int) -> int | None:
         """Return how many rows a snapshot has."""
+        snapshot = self._snapshot(location, version)
+        return None if snapshot is None else len(snapshot.rows)
+
+    def _snapshot(self, location: str, version: int) -> Snapshot | None:
         table = self._table(location)
         is_there = table is not None and 0 <= version < len(table.snapshots)
-        return len(table.snapshots[version].rows) if table is not None and is_there else None
+        return table.snapshots[version] if table is not None and is_there else None
 
     def _table(self, location: str) -> VersionedTable | None:
         return self._catalog.table(TableName.of(*location.split(".")))

@@ -88,6 +88,19 @@ class VersionRange:
         return self.after == self.upto
 
 
+@dataclass(frozen=True, slots=True)
+class TableDescription:
+    """Comment and properties of a table at one of its versions.
+
+    Args:
+        comment: Empty without one.
+        properties: As the engine shows them, with those that the format sets, and none redacted.
+    """
+
+    comment: str
+    properties: Mapping[str, str]
+
+
 class TableLog(Protocol):
     """Reads the commits of tables, each table given by its path.
 
@@ -135,6 +148,10 @@ class TableLog(Protocol):
 
         False where the log does not have all of these commits.
         """
+
+    def description(self, location: str, version: int) -> TableDescription | None:
+        """Return comment and properties of a table at a version; None if only a job could."""
+        ...
 
     def size(self, location: str, version: int) -> tuple[int, int] | None:
         """Return the number of a table's data files and their bytes at a version.

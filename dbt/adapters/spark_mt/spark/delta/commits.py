@@ -1,4 +1,4 @@
-"""Lines of Delta's commit files: what one says of a commit, and of a data file."""
+"""Lines of Delta's commit files, and checksum files: what they say of commits, files and tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableMetadataError, decode_commit
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
@@ -128,3 +129,44 @@ def _changed(metrics: dict[str, str]) -> int | None:
 def changes_rows(line: str) -> bool:
     """Whether a line of a commit adds or removes a file, and does not say that no row changes."""
     return line.startswith((ADD, REMOVE)) and _SAME_ROWS.search(line) is None
+
+
+_CLUSTERING = "clustering"
+_CLUSTERING_DOMAIN = "delta.clustering"
+_MAPPING = "delta.columnMapping.mode"
+_UNMAPPED = (None, "none")
+_NO_PROPERTY = "path"
+"""The one key of a table's configuration that is none of its properties."""
+
+
+def checksum_description(checksum: Mapping[str, Any]) -> TableDescription | None:
+    """Return the description of a table whose checksum file has these fields.
+
+    The properties are those of `Snapshot.getProperties` and `DeltaTableV2.properties` of Delta 4.4.
+    The files are specified in PROTOCOL.md, under Version Checksum File.
+
+    Returns:
+        None where fields are missing, and where clustering columns have other names in the files.
+    """
+    try:
+        metadata, protocol = checksum["metadata"], checksum["protocol"]
+        properties = {k: v for k, v in metadata["configuration"].items() if k != _NO_PROPERTY}
+        properties["delta.minReaderVersion"] = str(protocol["minReaderVersion"])
+        properties["delta.minWriterVersion"] = str(protocol["minWriterVersion"])
+        features = {*protocol.get("readerFeatures", ()), *protocol.get("writerFeatures", ())}
+        properties |= {f"delta.feature.{feature}": "supported" for feature in features}
+        if _CLUSTERING in features:
+            if properties.get(_MAPPING) not in _UNMAPPED:
+                return None
+            columns = _clustering_columns(checksum["domainMetadata"])
+            properties["clusteringColumns"] = json.dumps(columns, separators=(",", ":"))
+    except KeyError:
+        return None
+    return TableDescription(metadata.get("description") or "", properties)
+
+
+def _clustering_columns(domains: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    for each in domains:
+        if each["domain"] == _CLUSTERING_DOMAIN and not each["removed"]:
+            return list(json.loads(each["configuration"])["clusteringColumns"])
+    return []

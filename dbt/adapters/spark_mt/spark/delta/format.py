@@ -292,6 +292,11 @@ def check_session(spark: SparkSession) -> None:
     check_storage(spark)
 
 
+def has_own_catalog(spark: SparkSession) -> bool:
+    """Whether Spark's own catalog is read by Delta's class, and not by one that adds to it."""
+    return spark.conf.get(_CATALOG_KEY, None) == _CATALOG
+
+
 def check_log_store(location: str, conf: Callable[[str], str | None]) -> None:
     """Refuse a location where commits of two drivers are not serialized, unless there is one.
 

@@ -25,6 +25,7 @@ from dbt.adapters.spark_mt.spark.delta.commits import (
     REMOVE,
     FileAction,
     changes_rows,
+    checksum_description,
     file_action,
     parse_commit,
     rows_of_files,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from dbt.adapters.spark_mt.execution.table_format import TableDescription
     from dbt.adapters.spark_mt.spark.driver_files import DriverFiles
 
 
@@ -161,6 +163,10 @@ class DeltaLog:
         lines = self._between(location, first, last).where(_starts_with(METADATA))
         found = lines.orderBy("_metadata.file_path", ascending=False).limit(1).collect()
         return dict(json.loads(found[0]["value"])["metaData"]) if found else {}
+
+    def description(self, location: str, version: int) -> TableDescription | None:  # noqa: ARG002 - a job
+        """As `TableLog.description`."""
+        return None
 
     def size(self, location: str, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - a job
         """As `TableLog.size`."""
@@ -406,6 +412,15 @@ class DriverLog(DeltaLog):
             if self._has(location, version + stride):
                 version += stride
         return version
+
+    def description(self, location: str, version: int) -> TableDescription | None:
+        """As `TableLog.description`; most writers add a checksum file to each commit."""
+        return checksum_description(self._checksum(location, version))
+
+    def table_id(self, location: str) -> str:
+        """As `DeltaLog.table_id`; the checksum file of the newest version has it."""
+        metadata = self._checksum(location, self.newest(location)).get("metadata", {})
+        return str(metadata.get("id", "")) or super().table_id(location)
 
     def size(self, location: str, version: int) -> tuple[int, int] | None:
         """As `TableLog.size`."""
