@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.manager import serve as manager
 from dbt.adapters.spark_mt.manager.serve import ServeOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "flights"
 NOT_COPIED = ("__pycache__", "target", "logs", "spark-warehouse", "metastore_db")
@@ -42,7 +42,7 @@ def measure(folder: Path, samples: int) -> list[Measurement]:
     alone, served = prepare(folder / "alone"), prepare(folder / "served")
     with serving(served):
         for _ in range(WARM_UPS):
-            _dbt(served, "run", *BATCH_ONLY)
+            dbt_seconds(served, "run", *BATCH_ONLY)
         rounds = [_round(alone, served, number) for number in range(samples)]
     own, ours, parse = zip(*rounds, strict=True)
     least = median(parse)
@@ -67,7 +67,7 @@ def prepare(project: Path) -> Path:
     progress(f"building the demo project in {project.name} …")
     shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns(*NOT_COPIED))
     _seconds(project, sys.executable, "land.py", "1")
-    _dbt(project, "run", *BATCH_ONLY)
+    dbt_seconds(project, "run", *BATCH_ONLY)
     return project
 
 
@@ -103,20 +103,22 @@ def serving(project: Path) -> Iterator[None]:
 
 
 def _round(alone: Path, served: Path, number: int) -> tuple[float, float, float]:
-    own, ours = _dbt(alone, "run", *BATCH_ONLY), _dbt(served, "run", *BATCH_ONLY)
-    seconds = own, ours, _dbt(served, "parse")
+    own, ours = dbt_seconds(alone, "run", *BATCH_ONLY), dbt_seconds(served, "run", *BATCH_ONLY)
+    seconds = own, ours, dbt_seconds(served, "parse")
     progress(f"round {number}: " + " ".join(f"{each:.2f}" for each in seconds))
     return seconds
 
 
-def _dbt(project: Path, *arguments: str) -> float:
+def dbt_seconds(project: Path, *arguments: str, more: Mapping[str, str] | None = None) -> float:
+    """Run dbt in a process of its own and return its seconds; `more` are variables for it."""
     dbt = Path(sys.executable).with_name("dbt")
-    return _seconds(project, str(dbt), "--quiet", *arguments)
+    return _seconds(project, str(dbt), "--quiet", *arguments, more=more)
 
 
-def _seconds(project: Path, *command: str) -> float:
+def _seconds(project: Path, *command: str, more: Mapping[str, str] | None = None) -> float:
+    variables = {**os.environ, **(more or {})}
     start = time.perf_counter()
-    subprocess.run(command, cwd=project, check=True, stdin=subprocess.DEVNULL)  # noqa: S603 - our own commands
+    subprocess.run(command, cwd=project, check=True, stdin=subprocess.DEVNULL, env=variables)  # noqa: S603 - our own commands
     return time.perf_counter() - start
 
 

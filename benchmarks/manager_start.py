@@ -1,4 +1,4 @@
-"""Time until `spark-mt serve` is ready and answers `dbt run`, against a bare start of Spark.
+"""Time of `spark-mt serve` until it is ready, and of `dbt run`, against a bare start of Spark.
 
 `python -m benchmarks.manager_start <folder>` starts Spark in the folder of a project, and ends.
 """
@@ -27,35 +27,57 @@ if TYPE_CHECKING:
 
 _MOST_S = 5.0
 _PATIENCE_S = 300
-_LABEL = "spark-mt serve"
+_RUN = ("run", *connect.BATCH_ONLY)
+_ARCHIVE = ", with an archive"
 
 
 def measure(folder: Path, samples: int) -> list[Measurement]:
-    """Start Spark, and a manager of the demo project's tables, in turn.
+    """Start Spark, a manager of the demo project's tables, and dbt without a manager, in turn.
 
-    Each is a process of its own, from its start until Spark has run a job, or until the manager
-    says that it is ready, and then that it keeps tables fresh. Both start with an archive of
-    classes, too, as `spark-mt archive` makes it.
+    Each is a process of its own. A start of Spark ends when a job has run, one of a manager when it
+    says that it is ready, and then that it keeps tables fresh. The project's five models are
+    unchanged. All of them start with an archive of classes, too, as `spark-mt archive` makes it.
     """
     project = connect.prepare(folder / "started")
+    models = project / "models"
+    (models / "departures_again.sql").write_bytes((models / "hourly_departures.sql").read_bytes())
+    connect.dbt_seconds(project, *_RUN)
     without, archived = ({"XDG_CACHE_HOME": str(folder / name)} for name in ("empty", "cache"))
     program = Path(sys.executable).with_name("spark-mt")
     subprocess.run(  # noqa: S603 - our own command
         [program, "archive"], check=True, cwd=project, env={**os.environ, **archived}
     )
-    measurements: list[Measurement] = []
-    for label, variables in ((_LABEL, without), (f"{_LABEL}, with an archive", archived)):
-        rounds = [
-            (_spark(project, variables), *_manager(project, variables)) for _ in range(samples)
-        ]
-        floor, ready, active = zip(*rounds, strict=True)
-        over = tuple(mine - bare for bare, mine, _ in rounds)
-        measurements += [
-            Measurement(f"{label}: ready", ready, floor),
-            Measurement("… without the start of Spark", over, most_seconds=_MOST_S),
-            Measurement("… until it keeps tables fresh", active, floor),
-        ]
-    return measurements
+    return [
+        measured
+        for suffix, variables in (("", without), (_ARCHIVE, archived))
+        for measured in _measure(project, suffix, variables, samples)
+    ]
+
+
+def _measure(
+    project: Path, suffix: str, variables: Mapping[str, str], samples: int
+) -> list[Measurement]:
+    rounds = [_round(project, variables) for _ in range(samples)]
+    floor, ready, active, run, parse = zip(*rounds, strict=True)
+    over = tuple(mine - bare for bare, mine, *_ in rounds)
+    more = tuple(seconds - bare - least for bare, _, _, seconds, least in rounds)
+    return [
+        Measurement(f"spark-mt serve{suffix}: ready", ready, floor),
+        Measurement("… without the start of Spark", over, most_seconds=_MOST_S),
+        Measurement("… until it keeps tables fresh", active, floor),
+        Measurement(f"dbt run, 5 unchanged models{suffix}", run, parse),
+        Measurement("… without the start of Spark and dbt parse", more, most_seconds=_MOST_S),
+    ]
+
+
+def _round(project: Path, variables: Mapping[str, str]) -> tuple[float, float, float, float, float]:
+    bare = _spark(project, variables)
+    ready, active = _manager(project, variables)
+    run, parse = (
+        connect.dbt_seconds(project, *words, more=variables) for words in (_RUN, ("parse",))
+    )
+    progress(f"Spark {bare:.1f} s; dbt run {run:.1f} s, parse {parse:.1f} s")
+    return bare, ready, active, run, parse
 
 
 def _spark(project: Path, variables: Mapping[str, str]) -> float:

@@ -140,7 +140,9 @@ class MemoryLog:
     def description(self, location: str, version: int) -> TableDescription | None:
         """Return comment and properties of a snapshot."""
         snapshot = self._snapshot(location, version)
-        return snapshot and TableDescription(snapshot.comment, dict(snapshot.properties))
+        if snapshot is None:
+            return None
+        return TableDescription(snapshot.comment, dict(snapshot.properties))
 
     def size(self, location: str, version: int) -> tuple[int, int] | None:  # noqa: ARG002 - no files
         """Return nothing: rows are in memory."""
