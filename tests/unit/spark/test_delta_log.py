@@ -11,8 +11,9 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
     encode_commit,
 )
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
+from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.execution.table_history import Commit
-from dbt.adapters.spark_mt.spark.delta.commits import parse_commit
+from dbt.adapters.spark_mt.spark.delta.commits import checksum_description, parse_commit
 from dbt.adapters.spark_mt.spark.delta.log import (
     DriverLog,
     _tail,
@@ -157,3 +158,49 @@ def test_line_separators_in_values_end_no_line_of_a_commit(separator):
     (action,) = log.file_actions("/t", 4, 4)
     assert (action.path, action.rows, action.adds) == ("a", 7, True)
     assert log.commit("/t", 4).timestamp_ms == 1000
+
+
+CHECKSUM = {
+    "metadata": {"id": "i", "description": "c", "configuration": {"note": "x", "path": "/t"}},
+    "protocol": {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["clustering"]},
+    "domainMetadata": [
+        {"domain": "other", "configuration": "{}", "removed": False},
+        {
+            "domain": "delta.clustering",
+            "configuration": json.dumps({"clusteringColumns": [["a", "b"], ["c"]]}),
+            "removed": False,
+        },
+    ],
+}
+DESCRIBED = {
+    "note": "x",
+    "delta.minReaderVersion": "1",
+    "delta.minWriterVersion": "7",
+    "delta.feature.clustering": "supported",
+    "clusteringColumns": '[["a","b"],["c"]]',
+}
+
+
+def test_a_checksum_file_describes_its_table():
+    assert checksum_description(CHECKSUM) == TableDescription("c", DESCRIBED)
+    removed = [{**CHECKSUM["domainMetadata"][1], "removed": True}]
+    found = checksum_description({**CHECKSUM, "domainMetadata": removed})
+    assert found.properties["clusteringColumns"] == "[]"
+    old = {"minReaderVersion": 1, "minWriterVersion": 2, "readerFeatures": None}
+    metadata = {"configuration": {}, "description": None}
+    found = checksum_description({"metadata": metadata, "protocol": old})
+    versions = {"delta.minReaderVersion": "1", "delta.minWriterVersion": "2"}
+    assert found == TableDescription("", versions)
+
+
+@pytest.mark.parametrize("key", CHECKSUM)
+def test_a_checksum_file_that_lacks_a_field_describes_nothing(key):
+    without = {other: value for other, value in CHECKSUM.items() if other != key}
+    assert checksum_description(without) is None
+    assert checksum_description({**CHECKSUM, key: None}) is None
+
+
+@pytest.mark.parametrize(("mode", "is_known"), [("name", False), ("id", False), ("none", True)])
+def test_clustering_columns_with_other_names_in_files_are_not_known(mode, is_known):
+    metadata = {"configuration": {"delta.columnMapping.mode": mode}}
+    assert (checksum_description({**CHECKSUM, "metadata": metadata}) is not None) == is_known

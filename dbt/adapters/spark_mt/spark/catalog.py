@@ -82,7 +82,7 @@ class TableDetails:
     def __init__(self, spark: SparkSession, tables: SparkTables) -> None:
         self._spark = spark
         self._tables = tables
-        self._catalog = None if is_connect(spark) else _DriverCatalog(spark)
+        self._catalog = _DriverCatalog(spark)
         self._known: dict[TableName, TableDetail | NoTable] = {}
 
     def forget(self, name: TableName | None = None) -> None:
@@ -110,7 +110,7 @@ class TableDetails:
     def properties(self, name: TableName) -> dict[str, str]:
         """Return a table's properties; Spark redacts values that look like secrets."""
         _, description = self._described(name)
-        if description is not None and self._shows_all(description.properties):
+        if description is not None and self._catalog.shows_all(description.properties):
             return dict(description.properties)
         rows = self._spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
         return {row["key"]: row["value"] for row in rows}
@@ -146,14 +146,11 @@ class TableDetails:
 
     def _described(self, name: TableName) -> tuple[str, TableDescription | None]:
         """Return location and description of a table, as far as the driver can read them."""
-        location = self._catalog.location(name) if self._catalog is not None else None
-        if location is None:
+        location = self._catalog.location(name)
+        if not location:
             return "", None
         log = self._tables.log
         return location, log.description(location, log.newest(location))
-
-    def _shows_all(self, properties: Mapping[str, str]) -> bool:
-        return self._catalog is not None and self._catalog.shows_all(properties)
 
     def _asked(self, name: TableName) -> TableDetail | NoTable:
         try:
@@ -194,24 +191,24 @@ class TableDetails:
 
 
 class _DriverCatalog:
-    """Tables of Spark's own catalog, looked up in the driver without opening them."""
+    """Tables of Spark's own catalog, looked up without opening them where the driver runs here."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def location(self, name: TableName) -> str | None:
+    def location(self, name: TableName) -> str:
         """Return where a table of the format lives, spelled as in DESCRIBE.
 
         Returns:
-            None for anything else, and for a table that the catalog gives options besides.
+            Empty for anything else, and for a table to which the catalog adds options.
         """
-        if name.catalog != _SPARK_CATALOG or not has_own_catalog(self._spark):
-            return None
-        with suppress_spark_errors():  # there is none, or the statement for it says what is wrong
-            return self._location(name)
-        return None
+        is_known = name.catalog == _SPARK_CATALOG and not is_connect(self._spark)
+        if is_known and has_own_catalog(self._spark):
+            with suppress_spark_errors():  # the statements say why there is none
+                return self._location(name)
+        return ""
 
-    def _location(self, name: TableName) -> str | None:
+    def _location(self, name: TableName) -> str:
         java, jvm = self._java()
         tables = jvm.org.apache.spark.sql.catalyst
         none = jvm.scala.Option.apply(None)
@@ -219,8 +216,8 @@ class _DriverCatalog:
         entry = java.sessionState().catalog().getTableMetadata(identifier)
         provider, storage = entry.provider(), entry.storage()
         is_ours = provider.isDefined() and provider.get().lower() == FORMAT.name
-        if not is_ours or not storage.properties().isEmpty() or entry.tableType().name() == "VIEW":
-            return None
+        if not is_ours or not storage.properties().isEmpty():
+            return ""
         return str(jvm.org.apache.hadoop.fs.Path(entry.location()).toString())
 
     def shows_all(self, properties: Mapping[str, str]) -> bool:

@@ -150,17 +150,19 @@ def checksum_description(checksum: Mapping[str, Any]) -> TableDescription | None
     """
     try:
         metadata, protocol = checksum["metadata"], checksum["protocol"]
-        properties = {k: v for k, v in metadata["configuration"].items() if k != _NO_PROPERTY}
+        properties = dict(metadata["configuration"])
+        properties.pop(_NO_PROPERTY, None)
         properties["delta.minReaderVersion"] = str(protocol["minReaderVersion"])
         properties["delta.minWriterVersion"] = str(protocol["minWriterVersion"])
-        features = {*protocol.get("readerFeatures", ()), *protocol.get("writerFeatures", ())}
+        named = (protocol.get(key) or () for key in ("readerFeatures", "writerFeatures"))
+        features = {feature for each in named for feature in each}
         properties |= {f"delta.feature.{feature}": "supported" for feature in features}
         if _CLUSTERING in features:
             if properties.get(_MAPPING) not in _UNMAPPED:
                 return None
             columns = _clustering_columns(checksum["domainMetadata"])
             properties["clusteringColumns"] = json.dumps(columns, separators=(",", ":"))
-    except KeyError:
+    except (KeyError, TypeError):  # some writers leave fields out, others write them as null
         return None
     return TableDescription(metadata.get("description") or "", properties)
 

@@ -419,7 +419,7 @@ class DriverLog(DeltaLog):
 
     def table_id(self, location: str) -> str:
         """As `DeltaLog.table_id`; the checksum file of the newest version has it."""
-        metadata = self._checksum(location, self.newest(location)).get("metadata", {})
+        metadata = self._checksum(location, self.newest(location)).get("metadata") or {}
         return str(metadata.get("id", "")) or super().table_id(location)
 
     def size(self, location: str, version: int) -> tuple[int, int] | None:
