@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
+from pyspark.errors import AnalysisException
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.spark.catalog import NoTable, TableDetail, TableDetails
@@ -88,13 +89,15 @@ def test_the_driver_reads_what_spark_shows(
     assert found == by_spark.of(named)
     if isinstance(found, TableDetail):
         assert by_files.properties(named) == by_spark.properties(named)
+        assert by_files.description(named) == by_spark.description(named)
 
 
 def test_a_table_with_clustering_columns_needs_no_job(by_files, by_spark, session, named):
     session.sql("CREATE TABLE t (a INT, b INT) USING delta COMMENT 'c' CLUSTER BY (b, a)")
     session.sql("INSERT INTO t VALUES (1, 2)")
     session.sparkContext.setJobGroup("by file", "")
-    assert by_files.of(named).comment == "c"
+    assert by_files.of(named).is_versioned
+    assert by_files.description(named).comment == "c"
     assert by_files.properties(named)["clusteringColumns"] == '[["b"],["a"]]'
     assert by_files.identity(named)
     assert not jobs_of(session, "by file")
@@ -126,6 +129,7 @@ def test_spark_describes_a_table_without_a_checksum(by_files, by_spark, session,
         by_files.forget()
         assert by_files.of(named) == by_spark.of(named)
         assert by_files.properties(named) == by_spark.properties(named)
+        assert by_files.description(named) == by_spark.description(named)
         assert by_files.identity(named) == by_spark.identity(named)
 
 
@@ -138,9 +142,12 @@ def test_a_session_may_hide_more(by_files, by_spark, session, named):
 
 
 def test_a_table_whose_files_are_gone_is_reported(by_files, session, named):
+    """At the latest after a search for its newest version, which finds nothing."""
     session.sql("CREATE TABLE t (a INT) USING delta")
     location = by_files.of(named).location
     shutil.rmtree(unquote(urlparse(location).path))
+    with pytest.raises(AnalysisException, match="DELTA_PATH_DOES_NOT_EXIST"):
+        by_files.properties(named)
     by_files.forget()
     assert by_files.of(named).kind == "table whose files are gone"
     session.sql("DROP TABLE t")

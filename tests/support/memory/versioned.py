@@ -90,6 +90,10 @@ class MemoryLog:
         """Whether a version is the newest one."""
         return version >= 0 and self.newest(location) == version
 
+    def is_there(self, location: str) -> bool:
+        """Whether there is a table."""
+        return self._table(location) is not None
+
     def next_after(self, location: str, version: int) -> int | None:
         """Return the first version after one that the log has."""
         return next((each for each in self.versions(location) if each > version), None)

@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.planning.properties import properties_of
 from dbt.adapters.spark_mt.planning.steps import (
     PrepareStorage,
@@ -76,8 +77,9 @@ def run(table, step):
 def runner(table):
     details = SimpleNamespace(
         forget=lambda: None,
-        of=lambda _: SimpleNamespace(comment=""),
+        of=lambda _: SimpleNamespace(),
         properties=lambda _: table.properties,
+        description=lambda _: TableDescription("", table.properties),
         identity=lambda _: "delta",
     )
     return SparkStepRunner(table.tables, table, SimpleNamespace(), SimpleNamespace(), details)

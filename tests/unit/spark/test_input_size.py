@@ -58,7 +58,7 @@ def writing(session, sizes=None):
     log = SimpleNamespace(
         newest=lambda _: 9, size=lambda where, version: (sizes or {}).get((where, version))
     )
-    details = SimpleNamespace(of=lambda name: TableDetail("delta", f"/{name.name}", ""))
+    details = SimpleNamespace(of=lambda name: TableDetail("delta", f"/{name.name}"))
     return ContentWriter(session, None, SimpleNamespace(log=log), details, None)
 
 

@@ -78,7 +78,7 @@ class World:
     def of(self, name):
         if name != EVENTS or not self.location:
             return NoTable()
-        return TableDetail("delta", self.location, "")
+        return TableDetail("delta", self.location)
 
     def newest(self, location):
         assert location == self.location

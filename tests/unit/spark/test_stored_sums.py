@@ -55,7 +55,7 @@ class MovingLog:
 def test_rows_and_positions_of_stored_sums_are_those_of_one_version():
     from pyspark.sql.types import LongType, StructField, StructType
 
-    detail = TableDetail("delta", "/sums", "")
+    detail = TableDetail("delta", "/sums")
     details = SimpleNamespace(forget=lambda name: None, of=lambda name: detail)  # noqa: ARG005
     schema = StructType([StructField(name, LongType()) for name in SUMS.sums.columns])
     spark = SimpleNamespace(table=lambda name: SimpleNamespace(schema=schema))  # noqa: ARG005
@@ -77,7 +77,7 @@ def test_rows_that_another_refresh_has_replaced_are_a_conflict(newest, error):
 
     log = SimpleNamespace(newest=lambda where: newest)  # noqa: ARG005
     tables = SimpleNamespace(log=log, commit=commit_, append=print)
-    detail = TableDetail("delta", "/sums", "")
+    detail = TableDetail("delta", "/sums")
     details = SimpleNamespace(forget=lambda name: None, of=lambda name: detail)  # noqa: ARG005
     name = TableName.of("c", "s", "m")
     definition = SimpleNamespace(name=name, table_id="id", generation=1)

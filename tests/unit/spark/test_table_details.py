@@ -49,7 +49,7 @@ class Spark:
 
 def test_a_table_that_is_created_between_two_questions_is_that_table():
     spark = Spark(failed("TABLE_OR_VIEW_NOT_FOUND"), DESCRIBED)
-    assert TableDetails(spark, None).of(NAME) == TableDetail("delta", "file:/t", "")
+    assert TableDetails(spark, None).of(NAME) == TableDetail("delta", "file:/t")
 
 
 @pytest.mark.parametrize("exists", [True, failed("DELTA_PATH_DOES_NOT_EXIST")])

@@ -96,7 +96,7 @@ class Details:
         if name not in self._known:
             self.requested[name.name] += 1
             location = self.catalog.get(name)
-            known = TableDetail("delta", location, "") if location else NoTable()
+            known = TableDetail("delta", location) if location else NoTable()
             self._known[name] = known
         return self._known[name]
 

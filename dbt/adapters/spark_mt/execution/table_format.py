@@ -110,6 +110,9 @@ class TableLog(Protocol):
     def versions(self, location: str) -> list[int]:
         """Return the versions whose commits still exist, oldest first; none without a log."""
 
+    def is_there(self, location: str) -> bool:
+        """Whether there is a log, or was one when its newest version was read before."""
+
     def newest(self, location: str) -> int:
         """Return the newest version of a table; -1 without a log."""
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT, has_own_catalog
 from dbt.adapters.spark_mt.spark.errors import (
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
     from dbt.adapters.spark_mt.definition.columns import TableName
-    from dbt.adapters.spark_mt.execution.table_format import (
-        TableDescription,
-        TableLog,
-        VersionedTables,
-    )
+    from dbt.adapters.spark_mt.execution.table_format import TableLog, VersionedTables
 
     SparkTables: TypeAlias = VersionedTables[SparkSession, str]
 
@@ -45,12 +42,10 @@ class TableDetail:
     Args:
         format: The name of its provider, in lower case.
         location: Where the table lives, as a path that Spark reads.
-        comment: The table's comment, empty without one.
     """
 
     format: str
     location: str
-    comment: str
 
     @property
     def is_versioned(self) -> bool:
@@ -107,11 +102,29 @@ class TableDetails:
             found = self.of(name)
         return found
 
-    def properties(self, name: TableName) -> dict[str, str]:
+    def description(self, name: TableName) -> TableDescription:
+        """Return a table's comment and its properties, redacted as `properties`."""
+        _, found = self._described(name)
+        if found is not None and self._catalog.shows_all(found.properties):
+            return found
+        return TableDescription(self._facts(name).get("Comment", ""), self._shown(name))
+
+    def properties(self, name: TableName) -> Mapping[str, str]:
         """Return a table's properties; Spark redacts values that look like secrets."""
-        _, description = self._described(name)
-        if description is not None and self._catalog.shows_all(description.properties):
-            return dict(description.properties)
+        return self.properties_at(name)[1]
+
+    def properties_at(self, name: TableName) -> tuple[int | None, Mapping[str, str]]:
+        """Return a table's newest version and its properties.
+
+        Returns:
+            None for the version where Spark was asked, of whose answer it is not known.
+        """
+        version, found = self._described(name)
+        if found is not None and self._catalog.shows_all(found.properties):
+            return version, found.properties
+        return None, self._shown(name)
+
+    def _shown(self, name: TableName) -> Mapping[str, str]:
         rows = self._spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
         return {row["key"]: row["value"] for row in rows}
 
@@ -135,27 +148,30 @@ class TableDetails:
         return self._tables.partition_columns(self._spark, name)
 
     def _ask(self, name: TableName) -> TableDetail | NoTable:
-        location, description = self._described(name)
-        if description is not None:
-            return TableDetail(FORMAT.name, location, description.comment)
+        location = self._catalog.location(name)
+        if location and self._tables.log.is_there(location):
+            return TableDetail(FORMAT.name, location)
         found = self._asked(name)
         if isinstance(found, NoTable) and found.kind == _FILES_GONE:
             # Another session may create the table between two of the questions.
             found = self._asked(name)
         return found
 
-    def _described(self, name: TableName) -> tuple[str, TableDescription | None]:
-        """Return location and description of a table, as far as the driver can read them."""
+    def _described(self, name: TableName) -> tuple[int, TableDescription | None]:
+        """Return newest version and description of a table, as far as the driver can read them."""
         location = self._catalog.location(name)
         if not location:
-            return "", None
-        log = self._tables.log
-        return location, log.description(location, log.newest(location))
+            return -1, None
+        newest = self._tables.log.newest(location)
+        return newest, self._tables.log.description(location, newest)
+
+    def _facts(self, name: TableName) -> dict[str, str]:
+        return _detailed(self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect())
 
     def _asked(self, name: TableName) -> TableDetail | NoTable:
         try:
             with unlogged():
-                rows = self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
+                facts = self._facts(name)
         except Exception as error:
             if not is_spark_error(error):
                 raise
@@ -165,13 +181,11 @@ class TableDetails:
                 if not self._spark.catalog.tableExists(name.sql):
                     return NoTable()
             return self._why_not(name, error)
-        facts = _detailed(rows)
         if facts.get("Type") == "VIEW":
             return NoTable("view")
         return TableDetail(
             format=facts.get("Provider", "").lower(),
             location=facts.get("Location", ""),
-            comment=facts.get("Comment", ""),
         )
 
     def _why_not(self, name: TableName, error: Exception) -> NoTable:

@@ -54,15 +54,14 @@ class SparkTableObserver:
 
     def catalog_entry(self, name: TableName) -> CatalogEntry:
         """Return comments, properties and clustering of a table that is there."""
-        detail = self._details.of(name)
-        properties = self._details.properties(name)
+        found = self._details.description(name)
         columns = columns_of(self._spark.table(name.sql).schema)
         return CatalogEntry(
-            comment="" if isinstance(detail, NoTable) else detail.comment,
+            comment=found.comment,
             column_comments={c.name: c.comment for c in columns if c.comment},
-            properties=properties,
-            clustered_by=clustering_columns(properties),
-            maintained=frozenset(key for key in properties if _is_maintained(key)),
+            properties=found.properties,
+            clustered_by=clustering_columns(found.properties),
+            maintained=frozenset(key for key in found.properties if _is_maintained(key)),
         )
 
     def is_partly_refreshed(self, table: StoredTable) -> bool:

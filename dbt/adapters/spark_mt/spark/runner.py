@@ -299,12 +299,11 @@ class SparkStepRunner:
         detail = self._details.of(name)
         if isinstance(detail, NoTable):
             raise RefreshFailedError(table=name, problem=detail.problem or "it is gone")
-        properties = self._details.properties(name)
-        known = properties.get(self._tables.format.identity_property)
+        found = self._details.description(name)
+        known = found.properties.get(self._tables.format.identity_property)
         identity = (not step.is_of_another_table and known) or self._details.identity(name)
-        return Published(
-            detail.comment, properties, identity, readable_definition(properties, name)
-        )
+        stored = readable_definition(found.properties, name)
+        return Published(found.comment, found.properties, identity, stored)
 
     @_run.register
     def _(self, step: RemoveProperties) -> StepResult:

@@ -321,14 +321,14 @@ class SparkTableStore:
         return plain_table(seen, self._details.partition_columns(name))
 
     def _seen(self, name: TableName, detail: TableDetail) -> Table:
-        properties = self._details.properties(name)
+        version, properties = self._details.properties_at(name)
         return Table(
             name=name,
             format=FORMAT,
             identity=lambda: self._details.identity(name),
             properties=properties,
             clustered_by=clustering_columns(properties),
-            commits=lambda: self._log.backwards(detail.location),
+            commits=lambda: self._log.backwards(detail.location, version),
             columns=lambda: columns_of(self._spark.table(name.sql).schema),
         )
 

@@ -68,6 +68,10 @@ class DeltaLog:
             return versions_in("\n".join(self._directory(location).inputFiles()))
         return []
 
+    def is_there(self, location: str) -> bool:
+        """Whether a table has a log."""
+        return self.newest(location) >= 0
+
     def newest(self, location: str) -> int:
         """Return the newest version of a table; -1 where there is no log."""
         return max(self.versions(location), default=-1)
@@ -290,6 +294,10 @@ class DriverLog(DeltaLog):
     def versions(self, location: str) -> list[int]:
         """As `DeltaLog.versions`."""
         return versions_in(self._files.listing(f"{location}/_delta_log"))
+
+    def is_there(self, location: str) -> bool:
+        """As `DeltaLog.is_there`; one that was found is there until a search finds nothing."""
+        return self._known.get(location, -1) >= 0 or self.newest(location) >= 0
 
     def newest(self, location: str) -> int:
         """As `DeltaLog.newest`; the search begins at the version that it found before."""
