@@ -38,7 +38,6 @@ def test_both_ways_tell_the_same(session, location):
         "actions": lambda log: sorted(map(str, log.file_actions(location, 1, last) or ())),
         "few actions": lambda log: sorted(map(str, log.file_actions(location, 9, 12) or ())),
         "no actions": lambda log: log.file_actions(location, 9, COMMITS),
-        "table": lambda log: log.table_id(location),
         "nothing": lambda log: (log.newest(f"{location}-not"), log.versions(f"{location}-not")),
     }
     recorded = {what: (ask(by_jobs), ask(by_files)) for what, ask in requested.items()}
@@ -48,6 +47,9 @@ def test_both_ways_tell_the_same(session, location):
     assert recorded["versions"][0] == [*range(COMMITS)]
     assert len(recorded["actions"][0]) == last
     assert [commit.version for commit in recorded["back"][0]] == [*range(last, -1, -1)]
+    assert by_jobs.table_id(location) == "", "the newest commits do not have it"
+    detail = session.sql("DESCRIBE DETAIL many").collect()[0]
+    assert by_files.table_id(location) == detail["id"]
     assert_no_hint_is_needed(session, location)
     assert_cleaned_up(by_jobs, by_files, location)
 
