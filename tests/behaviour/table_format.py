@@ -274,6 +274,8 @@ class TableFormatContract:
         ]
         assert next(iter(log.backwards(where, 1))).version == 1
         newest = commits[0].version
+        assert log.is_there(where)
+        assert not log.is_there(f"{where}_nowhere")
         assert log.is_newest(where, newest)
         assert not log.is_newest(where, newest - 1)
         assert log.next_after(where, newest - 1) == newest

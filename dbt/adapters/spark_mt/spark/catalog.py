@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 _FILES_GONE = "table whose files are gone"
 _DETAILED = "# Detailed Table Information"
 _CLUSTERING = "clusteringColumns"
-_SPARK_CATALOG = "spark_catalog"
+SPARK_CATALOG = "spark_catalog"
+"""Spark's own catalog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class TableDetails:
     def description(self, name: TableName) -> TableDescription:
         """Return a table's comment and its properties, redacted as `properties`."""
         _, found = self._described(name)
-        if found is not None and self._catalog.shows_all(found.properties):
+        if found is not None:
             return found
         return TableDescription(self._facts(name).get("Comment", ""), self._shown(name))
 
@@ -120,9 +121,7 @@ class TableDetails:
             None for the version where Spark was asked, of whose answer it is not known.
         """
         version, found = self._described(name)
-        if found is not None and self._catalog.shows_all(found.properties):
-            return version, found.properties
-        return None, self._shown(name)
+        return (None, self._shown(name)) if found is None else (version, found.properties)
 
     def _shown(self, name: TableName) -> Mapping[str, str]:
         rows = self._spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
@@ -158,12 +157,16 @@ class TableDetails:
         return found
 
     def _described(self, name: TableName) -> tuple[int, TableDescription | None]:
-        """Return newest version and description of a table, as far as the driver can read them."""
+        """Return newest version and description of a table.
+
+        Returns:
+            None for the description where Spark has to be asked for it.
+        """
         location = self._catalog.location(name)
-        if not location:
-            return -1, None
-        newest = self._tables.log.newest(location)
-        return newest, self._tables.log.description(location, newest)
+        newest = self._tables.log.newest(location) if location else -1
+        found = self._tables.log.description(location, newest) if newest >= 0 else None
+        is_shown = found is not None and self._catalog.shows_all(found.properties)
+        return newest, found if is_shown else None
 
     def _facts(self, name: TableName) -> dict[str, str]:
         return _detailed(self._spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect())
@@ -216,7 +219,7 @@ class _DriverCatalog:
         Returns:
             Empty for anything else, and for a table to which the catalog adds options.
         """
-        is_known = name.catalog == _SPARK_CATALOG and not is_connect(self._spark)
+        is_known = name.catalog == SPARK_CATALOG and not is_connect(self._spark)
         if is_known and has_own_catalog(self._spark):
             with suppress_spark_errors():  # the statements say why there is none
                 return self._location(name)

@@ -14,6 +14,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_tex
 from dbt.adapters.spark_mt.definition.job import JobKind
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, SILENCE_MS
+from dbt.adapters.spark_mt.spark.catalog import SPARK_CATALOG
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import (
     failure_of,
@@ -108,7 +109,7 @@ def _make_jobs_view(spark: SparkSession, catalog: str) -> None:
 
     A catalog has the table of leases once it had a manager.
     """
-    if catalog != "spark_catalog":
+    if catalog != SPARK_CATALOG:
         return
     schema = f"{quote(catalog)}.{SCHEMA}"
     if not spark.catalog.tableExists(f"{schema}.{TABLE}"):

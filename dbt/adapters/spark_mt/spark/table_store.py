@@ -26,6 +26,7 @@ from dbt.adapters.spark_mt.execution.table_loader import (
     state_of,
 )
 from dbt.adapters.spark_mt.spark.catalog import (
+    SPARK_CATALOG,
     NoTable,
     TableDetail,
     TableDetails,
@@ -253,7 +254,6 @@ class SparkSourceStates:
         return location
 
 
-_SPARK_CATALOG = "spark_catalog"
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 
 
@@ -272,11 +272,11 @@ class SparkTableStore:
         """
         catalog = name.catalog or self._spark.catalog.currentCatalog()
         schema = name.schema or self._spark.catalog.currentDatabase()
-        if catalog.lower() != _SPARK_CATALOG:
+        if catalog.lower() != SPARK_CATALOG:
             return TableName(name.name, schema, catalog)
         if self._spark.conf.get(_CASE_SENSITIVE) == "true":
-            return TableName(name.name, schema, _SPARK_CATALOG)
-        return TableName(name.name.lower(), schema.lower(), _SPARK_CATALOG)
+            return TableName(name.name, schema, SPARK_CATALOG)
+        return TableName(name.name.lower(), schema.lower(), SPARK_CATALOG)
 
     def find(self, name: TableName) -> FoundTable:
         """Return what the catalog has under the full name `name`."""

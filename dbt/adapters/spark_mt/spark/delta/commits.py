@@ -11,7 +11,7 @@ from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableMetadataE
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.execution.table_history import Commit
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT, is_mapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -133,8 +133,6 @@ def changes_rows(line: str) -> bool:
 
 _CLUSTERING = "clustering"
 _CLUSTERING_DOMAIN = "delta.clustering"
-_MAPPING = "delta.columnMapping.mode"
-_UNMAPPED = (None, "none")
 _NO_PROPERTY = "path"
 """The one key of a table's configuration that is none of its properties."""
 
@@ -158,7 +156,7 @@ def checksum_description(checksum: Mapping[str, Any]) -> TableDescription | None
         features = {feature for each in named for feature in each}
         properties |= {f"delta.feature.{feature}": "supported" for feature in features}
         if _CLUSTERING in features:
-            if properties.get(_MAPPING) not in _UNMAPPED:
+            if is_mapped(properties):
                 return None
             columns = _clustering_columns(checksum["domainMetadata"])
             properties["clusteringColumns"] = json.dumps(columns, separators=(",", ":"))

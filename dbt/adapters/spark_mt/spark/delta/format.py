@@ -34,6 +34,7 @@ COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 LAST_COMMIT = "spark.databricks.delta.lastCommitVersionInSession"
 ADD_COLUMNS = "spark.databricks.delta.schema.autoMerge.enabled"
 DELETION_VECTORS = "delta.enableDeletionVectors"
+COLUMN_MAPPING = "delta.columnMapping.mode"
 TIME_TRAVEL_LIMIT = (
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 )
@@ -157,7 +158,7 @@ FORMAT = TableFormat(
         "delta.minWriterVersion",
         "delta.rowTracking",
     ),
-    name_mapping={"delta.columnMapping.mode": "name"},
+    name_mapping={COLUMN_MAPPING: "name"},
     # Delta removes commits that are older than the retention by whole days, with each checkpoint:
     # between 1 and 25 hours of them stay.
     system_properties={
@@ -290,6 +291,11 @@ def check_session(spark: SparkSession) -> None:
         package = _PACKAGES.get(_minor_of(spark.version), "io.delta:delta-spark")
         raise DeltaMissingError(version=spark.version, package=package, violations=lacking)
     check_storage(spark)
+
+
+def is_mapped(properties: Mapping[str, str | None]) -> bool:
+    """Whether columns have other names in the files of a table with these properties."""
+    return (properties.get(COLUMN_MAPPING) or "none") != "none"
 
 
 def has_own_catalog(spark: SparkSession) -> bool:

@@ -12,6 +12,7 @@ from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dbt.adapters.spark_mt.execution.table_format import DataFiles
+from dbt.adapters.spark_mt.spark.delta.format import is_mapped
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _ENGINE = "io.delta.kernel.defaults.engine.DefaultEngine"
 _LOGGING = "org.apache.logging.log4j.core.config.Configurator"
 _WARNS = "io.delta.kernel.internal.snapshot.SnapshotManager"
 """It warns of each table that has no checkpoint yet."""
-_MAPPING = "delta.columnMapping.mode"
 _MOST_BYTES = 4 * 1024**2
 """What is read at once at most: some 40,000 rows of the registry."""
 _AT_ONCE = 8
@@ -129,8 +129,10 @@ class _Kernel:
             py4j.protocol.Py4JJavaError: There is no table, or Kernel cannot read it.
         """
         snapshot = self._table(self._engine, location).getLatestSnapshot(self._engine)
-        is_mapped = (snapshot.getTableProperties().get(_MAPPING) or "none") != "none"
-        if is_mapped or not snapshot.getPartitionColumnNames().isEmpty():
+        if (
+            is_mapped(snapshot.getTableProperties())
+            or not snapshot.getPartitionColumnNames().isEmpty()
+        ):
             return None
         if not set(columns) <= set(snapshot.getSchema().fieldNames()):
             return None
