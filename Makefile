@@ -3,8 +3,10 @@
 .PHONY: help setup lint format types test unit incremental functional conformance airflow lake browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
-# Suites of tests/functional; each runs in a process (and a JVM) of its own.
-functional_suites = $(filter-out %/__pycache__/,$(sort $(wildcard tests/functional/*/)))
+# Suites of tests/functional; each runs in a process (and a JVM) of its own. The longest come first,
+# so that no lane waits for one of them at the end.
+longest = tests/functional/engine/ tests/functional/streams/ tests/functional/adapter/
+functional_suites = $(longest) $(filter-out %/__pycache__/ $(longest),$(sort $(wildcard tests/functional/*/)))
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1: /p' $(MAKEFILE_LIST) | column -t -s: 2>/dev/null || true
@@ -24,19 +26,19 @@ types: setup ## mypy --strict
 	$(python) -m mypy
 
 test: setup ## all tests that CI runs
-	@tools/test.sh -m "not conformance" -- tests/unit $(functional_suites)
+	@$(python) tools/run_suites.py --lanes 2 -m "not conformance" -- $(functional_suites) tests/unit
 
 unit: setup ## the fast tests, no JVM
-	@tools/test.sh -- tests/unit
+	@$(python) tools/run_suites.py -- tests/unit
 
 incremental: setup ## changes of query results against a recompute, in DuckDB and on Spark; INCREMENTAL_CASES, INCREMENTAL_SEED=…
-	@tools/test.sh -- $(sort $(wildcard tests/incremental/test_*.py)) tests/incremental/spark/
+	@$(python) tools/run_suites.py -- $(sort $(wildcard tests/incremental/test_*.py)) tests/incremental/spark/
 
 functional: setup ## the tests on real Spark and Delta
-	@tools/test.sh -m "not conformance" -- $(functional_suites)
+	@$(python) tools/run_suites.py --lanes 2 -m "not conformance" -- $(functional_suites)
 
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
-	@tools/test.sh -- $(addprefix tests/functional/,adapter/ engine/ manager/ processes/ streams/)
+	@$(python) tools/run_suites.py -- $(addprefix tests/functional/,adapter/ engine/ manager/ processes/ streams/)
 
 airflow: setup ## the DAGs of materialized tables in Airflow itself, in an environment of its own; 2 minutes
 	@tests/airflow/setup.sh
@@ -44,16 +46,16 @@ airflow: setup ## the DAGs of materialized tables in Airflow itself, in an envir
 
 lake: setup ## tables on S3, on a standalone cluster and in a Hive Metastore, with workers and drivers killed; an S3 server in an environment of its own; LAKE_KILLS, LAKE_SOAK_SECONDS=…
 	@tests/lake/setup.sh
-	@tools/test.sh -- tests/lake/s3/ tests/lake/cluster/ tests/lake/catalogs/ tests/lake/metastore/ tests/lake/together/
+	@$(python) tools/run_suites.py -- tests/lake/s3/ tests/lake/cluster/ tests/lake/catalogs/ tests/lake/metastore/ tests/lake/together/
 
 browser: setup ## the tests of the status page in a real Chromium, which is installed if need be
-	@tools/test.sh -- tests/functional/pages/
+	@$(python) tools/run_suites.py -- tests/functional/pages/
 
 faults: setup ## kill processes, fill disks, drop tables; seed: FAULTS_SEED=…; some 50 minutes
-	@tools/test.sh -- tests/faults/
+	@$(python) tools/run_suites.py -- tests/faults/
 
 soak: setup ## a hosted table while everything happens to it, and what a manager uses; 45 minutes; SOAK_SECONDS, SOAK_BUSY_SECONDS, SOAK_REST_SECONDS=…
-	@tools/test.sh -s -- tests/soak/
+	@$(python) tools/run_suites.py -s -- tests/soak/
 
 demo: setup ## the flights example on real data, from start to end
 	@$(python) examples/flights/demo.py

@@ -1,0 +1,99 @@
+"""What the runner of suites runs in parallel, shows and returns."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import run_suites
+from tools.run_suites import Ended, Lanes
+
+ROOT = Path(__file__).parents[3]
+SUITE = """
+import os, pathlib, sys, time
+kind, folder = sys.argv[2], pathlib.Path(sys.argv[1])
+print(f"output of {kind}", flush=True)
+if kind.startswith("meet"):
+    (folder / kind).touch()
+    other = folder / ("meet2" if kind == "meet1" else "meet1")
+    ends = time.monotonic() + 60
+    while not other.exists():
+        if time.monotonic() > ends:
+            sys.exit(9)
+        time.sleep(0.01)
+if kind == "alone":
+    others = list(folder.glob("running*"))
+    (folder / "running").touch()
+    time.sleep(0.05)
+    (folder / "running").unlink()
+    sys.exit(9 if others else 0)
+if kind == "waits":
+    (folder / "waits").touch()
+    time.sleep(60)
+print(f"closing line of {kind}")
+print()
+sys.exit({"fails": 1, "empty": 5}.get(kind, 0))
+"""
+"""A suite that ends with 9 where it did not find what it expected."""
+
+
+@pytest.fixture
+def lanes(tmp_path):
+    command = (sys.executable, "-c", SUITE, str(tmp_path))
+    return lambda count: Lanes(count, command, tmp_path / "outputs")
+
+
+def test_suites_of_two_lanes_run_in_parallel(lanes):
+    assert [each.code for each in lanes(2).run(["meet1", "meet2"])] == [0, 0]
+
+
+def test_suites_of_one_lane_run_one_after_another(lanes):
+    assert [each.code for each in lanes(1).run(["alone", "alone"])] == [0, 0]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_failure_ends_no_other_suite(lanes, count, capfdbinary):
+    fails, passes, empty = lanes(count).run(["fails", "passes", "empty"])
+    assert [fails.failed, passes.failed, empty.failed] == [True, False, False]
+    assert [fails.closing, passes.closing] == ["closing line of fails", "closing line of passes"]
+    shown = capfdbinary.readouterr().out.decode()
+    for suite in ("fails", "passes", "empty"):
+        assert f"== {suite}\noutput of {suite}\nclosing line of {suite}\n" in shown
+
+
+def test_the_last_lines_name_each_suite_with_its_duration():
+    line = str(Ended("tests/unit", 0, "3 passed", 61.4))
+    assert line.split() == ["tests/unit", "61", "s", "3", "passed"]
+
+
+def test_the_exit_code_tells_of_a_failure(monkeypatch, tmp_path):
+    monkeypatch.setattr(run_suites, "PYTEST", (sys.executable, "-c", SUITE, str(tmp_path)))
+    monkeypatch.setattr(run_suites, "OUTPUTS", tmp_path / "outputs")
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    assert run_suites.main(["--lanes", "2", "--", "passes", "empty"]) == 0
+    assert run_suites.main(["--", "passes", "fails"]) == 1
+
+
+def test_a_signal_ends_the_suites_and_shows_what_they_wrote(tmp_path):
+    code = f"""
+import signal
+from pathlib import Path
+from tools.run_suites import Lanes
+command = {(sys.executable, "-c", SUITE, str(tmp_path))!r}
+lanes = Lanes(2, command, Path({str(tmp_path)!r}))
+signal.signal(signal.SIGTERM, lambda number, _: lanes.stop(number))
+lanes.run(["waits"])
+"""
+    command = [sys.executable, "-c", code]
+    runner = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)  # noqa: S603 - as above
+    while not (tmp_path / "waits").exists():
+        assert runner.poll() is None
+    os.kill(runner.pid, signal.SIGTERM)
+    shown, _ = runner.communicate(timeout=30)
+    assert runner.returncode == -signal.SIGTERM
+    assert shown == b"== waits\noutput of waits\n"
