@@ -1,6 +1,6 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test package unit incremental functional conformance airflow lake browser faults soak demo serve bench docs clean
+.PHONY: help setup lint format types test package site unit incremental functional conformance airflow lake browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own. The longest come first,
@@ -65,6 +65,9 @@ serve: setup ## keep the tables of the demo fresh, with its page at http://127.0
 
 package: setup ## build wheel and sdist, check them, install the wheel in an empty environment and build a small project there
 	@tools/package.sh
+
+site: setup ## build the documentation site into .work/site/html; broken links are errors
+	@tools/site.sh
 
 bench: setup ## measure against dbt-spark's own tables and hand-written streams; an hour and more
 	@$(python) -m benchmarks
