@@ -143,6 +143,10 @@ class RandomQueries:
             f"SELECT * FROM u NATURAL {kind} w",
             f"SELECT u.*, z FROM t {kind} u USING (a, c) JOIN w USING (k)",
             f"SELECT a, count(*) AS n FROM t {kind} u USING (a) GROUP BY a",
+            f"SELECT * FROM t x {kind} t y ON x.a = y.b NATURAL {kind} (SELECT a, v AS z FROM u)",
+            f"SELECT x.*, y.*, z.* FROM t x {kind} u y USING (c, a) {kind} u z USING (a)",
+            f"SELECT x.a, y.a, name FROM t x {kind} u y USING (a) {kind} w USING (k)",
+            f"SELECT * FROM t LEFT {self._one_of('SEMI', 'ANTI')} JOIN u USING (c, a)",
         )
 
     def _aggregate(self, table: str, alias: str) -> str:

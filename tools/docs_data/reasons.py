@@ -25,6 +25,7 @@ class About(Enum):
     OPERATOR = "What an operator of a stream keeps and emits"
     NO_STREAM = "Why a query is no stream"
     NOT_ROW_WISE = "Why rows of the result are not made of one row of a source each"
+    NOT_UNDERSTOOD = "Why the operators of a query are not known, so that all rows are computed"
     NOT_DERIVED = "Why the change of a result is not derived from the changes of the sources"
     REFRESH = "Why a strategy is not used for a table with a baseline, or by one refresh"
 
@@ -225,11 +226,32 @@ _NOT_ROW_WISE = {
     "UNREADABLE": "The text cannot be parsed.",
     "VERSION_IN_VIEW": "A view reads a fixed version of a table.",
 }
+_NOT_UNDERSTOOD = {
+    "ALIAS": "A column of the same SELECT is used again, whose value is random or a subquery.",
+    "AMBIGUOUS_COLUMN": "A name means several columns.",
+    "ARGUMENT_NAMES": "A function names the fields of its result by its arguments (`arrays_zip`).",
+    "COLUMNS": "Spark's result has other columns than the text shows.",
+    "CONF": "A SQL conf without its default, by which Spark may read the text otherwise. The "
+    "reason names it.",
+    "ORDER": "SELECT DISTINCT is sorted by a column that it does not select.",
+    "SET_OPERATION": "The sides of a set operation have different numbers of columns.",
+    "STAR": "`*` stands for columns that are not known, or for the fields of a column.",
+    "SYNTAX": "The text has syntax that the operators do not hold, so that they cannot be trusted.",
+    "UNBOUND": "An expression uses a column that its input does not have.",
+    "UNEXPECTED": "The analysis of the query failed. The log has the error, and asks for a report.",
+    "UNKNOWN_COLUMNS": "The columns of a relation are not known.",
+    "UNRESOLVED_COLUMN": "A name means no column that is known here.",
+    "USING": "USING names a column twice.",
+    "VIEW_COLUMNS": "The columns of a view are not known.",
+    "VIEW_CONFS": "A view has SQL confs of its own that differ from those of the query.",
+}
 
 _NOT_DERIVED = {
     "SWITCHED_OFF": "The option `incremental` is `off`.",
     "TOP_OF_COMPUTED_VALUES": "The first rows of a sorted result whose values sums or window "
     "functions below another operator compute again.",
+    "TOP_ROWS_LEFT": "Rows left the first ones of a sorted result, and rows that are not stored "
+    "may follow them.",
     "TOP_OF_OTHER_TYPES": "The first rows of a sorted result, with declared types that are not "
     "those of the query.",
     "GLOBAL_LIMIT": "OFFSET, or a LIMIT: without ORDER BY columns of the result, above 10,000, or "
@@ -283,6 +305,7 @@ REASONS = (
     *_docs(About.OPERATOR, _OPERATOR),
     *_docs(About.NO_STREAM, _NO_STREAM),
     *_docs(About.NOT_ROW_WISE, _NOT_ROW_WISE),
+    *_docs(About.NOT_UNDERSTOOD, _NOT_UNDERSTOOD),
     *_docs(About.NOT_DERIVED, _NOT_DERIVED),
     *_docs(About.REFRESH, _REFRESH),
 )

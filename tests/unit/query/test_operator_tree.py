@@ -155,6 +155,38 @@ def test_using_and_natural_are_resolved():
     assert natural.columns == ("k", "a", "v", "c", "z", "name")
 
 
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT * FROM t x LEFT JOIN u y ON x.a = y.a NATURAL JOIN (SELECT a, 1 AS z FROM t) w",
+         "a b c d ys s ts a k v c z"),
+        ("SELECT * FROM t LEFT SEMI JOIN u USING (c, a)", "c a b d ys s ts"),
+        ("SELECT * FROM u NATURAL JOIN w NATURAL JOIN w x", "k z name a v c"),
+        ("SELECT x.* FROM u x FULL JOIN t y USING (c, a)", "c a k v"),
+        ("SELECT y.* FROM t x JOIN u y USING (a)", "a k v c"),
+        ("SELECT * FROM u CROSS JOIN w USING (k)", "k a v c z name"),
+    ],
+)  # fmt: skip
+def test_using_hides_only_the_columns_that_it_compares(query, columns):
+    tree = tree_of(query)
+    assert codes(tree) == []
+    assert " ".join(tree.columns) == columns
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("SELECT 1 AS x FROM t JOIN u USING (a, A)", "USING"),
+        ("SELECT 1 AS x FROM t x JOIN t y ON true NATURAL JOIN (t p CROSS JOIN t q)", "NATURAL"),
+        ("SELECT a FROM t x LEFT JOIN t y ON x.a = y.a NATURAL JOIN u", "AMBIGUOUS_COLUMN"),
+        ("SELECT 1 AS x FROM t JOIN u USING (v)", "UNRESOLVED_COLUMN"),
+        ("SELECT 1 AS x FROM t NATURAL JOIN range(3)", "NATURAL"),
+    ],
+)
+def test_what_using_does_not_know_is_a_reason(query, code):
+    assert code in codes(tree_of(query))
+
+
 def test_exists_and_in_are_semi_and_anti_joins():
     tree = tree_of(
         "SELECT a FROM t WHERE b IN (SELECT v FROM u WHERE u.k = t.a AND u.c > 1) "

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.differential_changes import (
     MOST_FIRST,
     TABLE,
@@ -115,6 +116,11 @@ class ResultChange:
         return tuple(reversed(found))
 
 
+def _unexpected(problem: str) -> tuple[NotIncremental, ...]:
+    return (NotIncremental(UNEXPECTED, problem),)
+
+
+@guarded(_unexpected)
 def obstacles(tree: Tree) -> tuple[NotIncremental, ...]:
     """Return why a query cannot be refreshed incrementally; empty where it can."""
     found = [NotIncremental(code, problem) for code, problem in tree.gaps]
@@ -195,6 +201,11 @@ def _window_obstacles(node: Window) -> Iterator[NotIncremental]:
             yield NotIncremental("WINDOWS_WITHOUT_COMMON_PARTITION", problem, remedy)
 
 
+def _no_change(problem: str) -> ResultChange:
+    raise ChangeNotSupportedError(NotIncremental(UNEXPECTED, problem))
+
+
+@guarded(_no_change, ChangeNotSupportedError)
 def result_change(
     tree: Tree, states: Mapping[str, RelationStates], table: str, types: Sequence[str] = ()
 ) -> ResultChange:
@@ -210,17 +221,21 @@ def result_change(
             stored ones only where they are known.
 
     Raises:
-        ValueError: The query has obstacles, or a relation has no states.
-        ChangeNotSupported: This change needs a recompute.
+        ChangeNotSupported: This change needs a recompute, or the query has obstacles.
     """
     if found := obstacles(tree):
-        raise ValueError("; ".join(each.problem for each in found))
+        raise ChangeNotSupportedError(found[0])
     missing = {str(scan.relation) for scan in scans(tree.root)} - states.keys()
     if missing:
         raise ValueError(f"no states of {', '.join(sorted(missing))}")  # noqa: TRY003, EM102
     return _Root(tree, states, table, tuple(types)).change()
 
 
+def _no_sums(_: str) -> PartialSums | None:
+    return None
+
+
+@guarded(_no_sums)
 def added_sums(tree: Tree, states: Mapping[str, RelationStates]) -> PartialSums | None:
     """Return the partial sums of a query to which the changes of its sources can be added.
 
@@ -234,7 +249,11 @@ def added_sums(tree: Tree, states: Mapping[str, RelationStates]) -> PartialSums 
     if sums is None:
         return None
     types = ["BIGINT"] * len(sums.sums.columns)
-    return sums if "D3" in result_change(sums.sums, states, "stored", types).rules else None
+    try:
+        rules = result_change(sums.sums, states, "stored", types).rules
+    except ChangeNotSupportedError:
+        return None
+    return sums if "D3" in rules else None
 
 
 class _Root:

@@ -331,7 +331,16 @@ class Scope:
             return tuple(column for column in self.columns if not column.hidden)
         folded = [self.fold(part) for part in qualifier]
         found = [column for column in self.columns if self._is_qualified(column, folded)]
-        return tuple(sorted(found, key=lambda column: column.hidden))
+        return tuple(sorted(found, key=lambda column: not column.hidden))
+
+    def first(self, name: str) -> ScopeColumn | None:
+        """Return the first column of `*` with a name."""
+        folded = self.fold(name)
+        return next((c for c in self.star() if self.fold(c.name) == folded), None)
+
+    def with_first(self, columns: Sequence[ScopeColumn]) -> Scope:
+        """Return the scope in which `*` lists some of its columns first."""
+        return replace(self, columns=(*columns, *(c for c in self.columns if c not in columns)))
 
     def renamed(self, alias: str, names: Sequence[str]) -> Scope:
         """Return the scope under an alias, with other names where there is one for each column."""
@@ -343,27 +352,30 @@ class Scope:
         )
         return replace(self, columns=tuple(columns))
 
-    def joined(self, other: Scope, using: Iterable[tuple[str, Attribute]] = ()) -> Scope:
-        """Return the scope of a join.
+    def joined(self, other: Scope) -> Scope:
+        """Return the scope of a join with another relation."""
+        return replace(self, columns=(*self.columns, *other.columns))
+
+    def using(
+        self,
+        other: Scope,
+        pairs: Sequence[tuple[ScopeColumn, ScopeColumn]],
+        keys: Sequence[ScopeColumn],
+    ) -> Scope:
+        """Return the scope of a join by USING or NATURAL.
 
         Args:
             other: The scope of the right side.
-            using: The columns of USING or NATURAL, and what each is in the result.
+            pairs: The columns of both sides that are compared.
+            keys: What they are in the result. `*` lists these first, and hides the others.
         """
-        merged = {self.fold(name): (name, attribute) for name, attribute in using}
+        compared = {column.attribute for pair in pairs for column in pair}
+        shown = {column.attribute for column in keys}
         both = (*self.columns, *other.columns)
-        kept: list[ScopeColumn] = []
-        first: dict[str, ScopeColumn] = {}
-        for column in both:
-            name = self.fold(column.name)
-            if name not in merged or column.hidden:
-                kept.append(column)
-            elif column.attribute == merged[name][1]:
-                first[name] = column
-            else:
-                kept.append(replace(column, hidden=True))
-        keys = [first.get(n, ScopeColumn(name, a)) for n, (name, a) in merged.items()]
-        return replace(self, columns=(*keys, *kept))
+        sides = (*(a for a, _ in pairs), *(b for _, b in pairs))
+        hidden = [replace(c, hidden=True) for c in sides if c.attribute not in shown]
+        rest = [c for c in both if c.hidden or c.attribute not in compared]
+        return replace(self, columns=(*hidden, *keys, *rest))
 
     def _is_qualified(self, column: ScopeColumn, folded: Sequence[str]) -> bool:
         ours = [self.fold(part) for part in column.qualifier]

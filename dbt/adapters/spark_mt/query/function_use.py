@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.query.functions import (
     ORDER_DEPENDENT,
     ORDER_FREE,
@@ -48,6 +49,11 @@ class FunctionUse:
     calls: tuple[tuple[str, ...], ...] = ()
 
 
+def _unknown(_: str) -> FunctionUse:
+    return FunctionUse(time_dependent=("functions that could not be found in its text",))
+
+
+@guarded(_unknown)
 def functions_of(query: str) -> FunctionUse:
     """Find the functions that `query` calls."""
     tokens = tokens_of(query)

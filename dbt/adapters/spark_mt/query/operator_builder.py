@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.query.binder import (
     name_of,
     stars_in,
 )
+from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.computation import Computation, unknown_function
 from dbt.adapters.spark_mt.query.expressions import (
     Attribute,
@@ -28,6 +29,7 @@ from dbt.adapters.spark_mt.query.expressions import (
     ScopeColumn,
     passed_on,
 )
+from dbt.adapters.spark_mt.query.operator_sql import table_sql
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
     Distinct,
@@ -43,6 +45,7 @@ from dbt.adapters.spark_mt.query.operators import (
     Union,
     Window,
     opaque_parts,
+    scans,
 )
 from dbt.adapters.spark_mt.query.relations import (
     Cte,
@@ -79,6 +82,12 @@ _SPARK_READS_OTHERWISE = (
 """Confs under which a text has another tree."""
 
 
+def _not_understood(problem: str) -> Tree:
+    """Return the tree of a query of which nothing is understood."""
+    return Tree(Opaque(UNEXPECTED, problem), (), ((UNEXPECTED, problem),))
+
+
+@guarded(_not_understood)
 def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> Tree:
     """Return the operator tree of a definition's query, over its recorded columns."""
     recorded = {each.source.lower() for each in definition.source_columns}
@@ -95,6 +104,7 @@ def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> 
     )
 
 
+@guarded(_not_understood)
 def operator_tree(
     query: str,
     context: QueryContext,
@@ -125,15 +135,29 @@ def operator_tree(
         if confs.get(conf, "false") == "true":
             facts.gaps.add("CONF", f"it is read with {conf}")
     builder = _Builder(facts)
-    try:
-        result = builder.text(query, Text(context.catalog, context.schema, {}))
-    except RecursionError:
-        result = Result(Opaque("UNREADABLE", "its text is nested too deeply"), ())
+    result = builder.text(query, Text(context.catalog, context.schema, {}))
     return builder.tree(result, columns)
 
 
 _tree = lru_cache(maxsize=32)(operator_tree)
 """Trees are values, and a statement needs the tree of one query several times."""
+
+
+def _none_listed(_: str) -> dict[str, str]:
+    return {}
+
+
+@guarded(_none_listed)
+def relations_to_list(tree: Tree) -> dict[str, str]:
+    """Return the relations whose columns a tree lacks, as text after FROM.
+
+    They are by their names, those at a version by the name and the version.
+    """
+    return {
+        f"{scan.relation} {scan.version}".strip(): table_sql(replace(scan, stream=False))
+        for scan in scans(tree.root)
+        if not scan.output
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import singledispatchmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.query.expressions import Expression, SubqueryKind, substituted
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
@@ -57,6 +58,12 @@ def render(node: Operator, inputs: Mapping[int, str] | None = None) -> str:
     return _Renderer(inputs or {}).rendered(node)
 
 
+def not_rendered(problem: str) -> NoReturn:
+    """Refuse to render what could not be understood."""
+    raise NotRenderedError(problem)
+
+
+@guarded(not_rendered, NotRenderedError)
 def render_query(tree: Tree, inputs: Mapping[int, str] | None = None) -> str:
     """Return the SQL of a whole query, with the names of its result.
 

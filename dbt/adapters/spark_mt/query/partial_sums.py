@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.query.expressions import (
     AggregateCall,
     Attribute,
@@ -22,6 +23,7 @@ from dbt.adapters.spark_mt.query.expressions import (
     call_of,
     passed_on,
 )
+from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError, not_rendered
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
     Distinct,
@@ -54,6 +56,14 @@ _EXTREMES |= {"bool_and": "min", "every": "min"}
 _ANSI = "spark.sql.ansi.enabled"
 _WIDEST = frozenset(DataType("DECIMAL", (38, scale)) for scale in range(39))
 _EXACT = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL"})
+
+
+def _none(_: str) -> tuple[str, ...]:
+    return ()
+
+
+def _no(_: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +219,7 @@ def _counts_rows(call: AggregateCall) -> bool:
     return all(_is_never_null(argument.tree) for argument in call.arguments)
 
 
+@guarded(_none)
 def summable_types(types: Iterable[str], context: QueryContext) -> tuple[str, ...]:
     """Return types, empty for those whose sum does not show whether it was too large.
 
@@ -254,12 +265,14 @@ class PartialSums:
     columns: tuple[str, ...]
 
     @property
+    @guarded(not_rendered, NotRenderedError)
     def relations(self) -> dict[int, str]:
         """The relations of the partial sums, by the occurrence of their scans."""
         found = scans(self.sums.root)
         return {scan.occurrence: str(scan.relation) for scan in found if not scan.version}
 
     @property
+    @guarded(_none)
     def shown_keys(self) -> tuple[str, ...]:
         """The columns of the result that show the keys of a group; none unless it shows all."""
         names = dict(zip((a.key for a in self.nodes.output), self.columns, strict=True))
@@ -272,14 +285,20 @@ class PartialSums:
         found = {a.name: names[a.key] for a in node.output if a.key in names}
         return tuple(found[key] for key in self.keys) if found.keys() >= {*self.keys} else ()
 
+    @guarded(not_rendered, NotRenderedError)
     def over(self, relation: TableName) -> Tree:
-        """Return the query over a relation with the partial sums."""
+        """Return the query over a relation with the partial sums.
+
+        Raises:
+            NotRenderedError: There is none.
+        """
 
         def placed(node: Operator) -> Operator:
             return replace(node, relation=relation) if isinstance(node, Scan) else node
 
         return Tree(transform(self.nodes, placed), self.columns)
 
+    @guarded(_no)
     def are_exact(self, types: Mapping[str, str]) -> bool:
         """Whether sums of these types do not depend on the order in which they are added.
 

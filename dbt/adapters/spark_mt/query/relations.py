@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ from dbt.adapters.spark_mt.query.operators import (
 from dbt.adapters.spark_mt.query.syntax import sql
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dbt.adapters.spark_mt.query.analyzer import ViewQuery
     from dbt.adapters.spark_mt.query.binder import ExpressionBinder
@@ -285,16 +286,8 @@ class Relations:
         if kind is None:
             problem = f"it uses {' '.join((join.side, join.kind)).strip()} JOIN"
             raise NotUnderstoodError(reason="JOIN", problem=problem, parts=(left, right))
-        names = [i.name for i in join.args.get("using") or ()]
-        if join.method.upper() == "NATURAL":
-            theirs = {self._facts.fold(c.name) for c in other.star()}
-            names = [c.name for c in scope.star() if self._facts.fold(c.name) in theirs]
-            if opaque_parts(left) or opaque_parts(right):
-                raise NotUnderstoodError(
-                    reason="NATURAL", problem="it uses a NATURAL JOIN", parts=(left, right)
-                )
-        if names:
-            return self._using(Join(left, right, kind), scope, other, names)
+        if join.method or join.args.get("using"):
+            return self._using(Join(left, right, kind), scope, other, join)
         joined = scope.joined(other)
         on = join.args.get("on")
         if on is None:
@@ -312,29 +305,65 @@ class Relations:
         return Join(left, right, kind, keys, rest), _after(kind, scope, joined)
 
     def _using(
-        self, join: Join, scope: Scope, other: Scope, names: Sequence[str]
+        self, join: Join, scope: Scope, other: Scope, written: exp.Join
     ) -> tuple[Operator, Scope]:
-        pairs = []
-        for name in names:
-            found, there = scope.find_here([name]), other.find_here([name])
+        """Join by USING or NATURAL: of several columns of a name the first one is the key."""
+        pairs: list[tuple[ScopeColumn, ScopeColumn]] = []
+        for name in self._using_names(join, scope, other, written):
+            found, there = scope.first(name), other.first(name)
             if found is None or there is None:
                 self._facts.gaps.add("UNRESOLVED_COLUMN", f"{name} cannot be resolved")
             else:
-                pairs.append((name, found[0], there[0]))
-        keys = tuple(EquiKey(a.expression, b.expression) for _, a, b in pairs)
-        kind = JoinKind.INNER if join.kind is JoinKind.CROSS else join.kind
+                pairs.append((found, there))
+        keys = tuple(EquiKey(a.attribute.expression, b.attribute.expression) for a, b in pairs)
+        kind = JoinKind.INNER if join.kind is JoinKind.CROSS and keys else join.kind
+        kind = JoinKind.CROSS if kind is JoinKind.INNER and not keys else kind
         joined = replace(join, kind=kind, keys=keys)
         if kind in {JoinKind.SEMI, JoinKind.ANTI}:
-            return joined, scope
-        if kind is JoinKind.FULL:
-            merged: list[tuple[str, Named]] = []
-            for name, a, b in pairs:
-                value = call_of("coalesce", a.expression, b.expression)
-                merged.append((name, Named(self._facts.attribute(name), value)))
-            rows = Project(joined, (*(named for _, named in merged), *passed_on(joined.output)))
-            return rows, scope.joined(other, [(n, named.attribute) for n, named in merged])
-        using = [(n, b if kind is JoinKind.RIGHT else a) for n, a, b in pairs]
-        return joined, scope.joined(other, using)
+            return joined, scope.with_first([a for a, _ in pairs])
+        if kind is JoinKind.RIGHT:
+            return joined, scope.using(other, pairs, [b for _, b in pairs])
+        if kind is not JoinKind.FULL:
+            return joined, scope.using(other, pairs, [a for a, _ in pairs])
+        merged = []
+        for a, b in pairs:
+            value = call_of("coalesce", a.attribute.expression, b.attribute.expression)
+            merged.append(Named(self._facts.attribute(a.name), value))
+        rows = Project(joined, (*merged, *passed_on(joined.output)))
+        columns = [ScopeColumn(each.attribute.name, each.attribute) for each in merged]
+        return rows, scope.using(other, pairs, columns)
+
+    def _using_names(
+        self, join: Join, scope: Scope, other: Scope, written: exp.Join
+    ) -> Sequence[str]:
+        """Return the names of USING, or those that both sides of a NATURAL JOIN have."""
+        if opaque_parts(join):
+            method = f"{written.method.upper()} JOIN".strip() if written.method else "USING"
+            problem = f"it uses {method}"
+            raise NotUnderstoodError(reason="NATURAL", problem=problem, parts=join.inputs)
+        names = [i.name for i in written.args.get("using") or ()]
+        if written.method.upper() == "NATURAL":
+            theirs = {self._facts.fold(c.name) for c in other.star()}
+            visible = {self._facts.fold(c.name): c.name for c in reversed(scope.star())}
+            ours = dict.fromkeys(self._facts.fold(c.name) for c in scope.star())
+            names = [visible[name] for name in ours if name in theirs]
+            self._check_natural(join, scope, other, theirs)
+        elif written.method:
+            problem = f"it uses {written.method.upper()} JOIN"
+            raise NotUnderstoodError(reason="JOIN", problem=problem, parts=join.inputs)
+        if len({*map(self._facts.fold, names)}) < len(names):
+            problem = "it names a column of USING twice"
+            raise NotUnderstoodError(reason="USING", problem=problem, parts=join.inputs)
+        return names
+
+    def _check_natural(
+        self, join: Join, scope: Scope, other: Scope, theirs: Collection[str]
+    ) -> None:
+        """Refuse a name that both sides have several times: Spark joins by it several times."""
+        listed = [Counter(self._facts.fold(c.name) for c in s.star()) for s in (scope, other)]
+        if any(all(found[name] > 1 for found in listed) for name in theirs):
+            problem = "both sides of its NATURAL JOIN have a name several times"
+            raise NotUnderstoodError(reason="NATURAL", problem=problem, parts=join.inputs)
 
     def _lateral(
         self, rows: Operator, scope: Scope, lateral: exp.Lateral, place: Place

@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.query.boundary import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -191,6 +192,11 @@ class WithoutLookups:
     lookups: tuple[tuple[str, ...], ...] = ()
 
 
+def _no_tokens(_: str) -> list[Token]:
+    return []
+
+
+@guarded(_no_tokens)
 def tokens_of(query: str) -> list[Token]:
     """Return the tokens of a query; none where sqlglot cannot split it."""
     try:
@@ -199,6 +205,11 @@ def tokens_of(query: str) -> list[Token]:
         return []
 
 
+def _not_readable(_: str) -> QueryShape:
+    return QueryShape(readable=False)
+
+
+@guarded(_not_readable)
 def shape_of(query: str) -> QueryShape:
     """Find the relations of `query`; names of CTEs count only outside their scope."""
     tokens = tokens_of(query)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
@@ -204,6 +205,11 @@ def _check_key(columns: Project, groups: Aggregate, key: Sequence[int]) -> None:
 _UNKNOWN_NAMES = frozenset({"UNRESOLVED_COLUMN", "AMBIGUOUS_COLUMN", "UNKNOWN_COLUMNS", "COLUMNS"})
 
 
+def _no_shape(problem: str) -> bool:
+    raise NoShapeError(reason=UNEXPECTED, problem=problem)
+
+
+@guarded(_no_shape, NoShapeError)
 def _is_keyed(definition: ResolvedDefinition, tree: Tree, rules: _Rules) -> bool:
     """Return whether a query groups row-wise rows by its key; otherwise it is row-wise.
 
@@ -278,7 +284,8 @@ def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowSha
         _check_sources(analyzed)
         also = _named_in_views(analyzed) | {str(v.name).lower() for v in analyzed.views}
         _check_lookups((set(lookups) - static) | (static & also))
-        grouped = _is_keyed(definition, definition_tree(definition, analyzed), _Rules(static))
+        tree = definition_tree(definition, analyzed)
+        grouped = _is_keyed(definition, tree, _Rules(static))
     except NoShapeError as no:
         return RowShape(Shape.WHOLE, no.reason, no.problem, names, unversioned)
     shape = Shape.KEYED if grouped else Shape.ROW_WISE

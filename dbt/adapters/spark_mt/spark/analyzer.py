@@ -13,7 +13,6 @@ Only the public DataFrame API is used, so that it works over Spark Connect as we
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName
@@ -27,9 +26,7 @@ from dbt.adapters.spark_mt.query.analyzer import (
 )
 from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.functions import RANDOM
-from dbt.adapters.spark_mt.query.operator_builder import operator_tree
-from dbt.adapters.spark_mt.query.operator_sql import table_sql
-from dbt.adapters.spark_mt.query.operators import scans
+from dbt.adapters.spark_mt.query.operator_builder import operator_tree, relations_to_list
 from dbt.adapters.spark_mt.query.text import without_lookups
 from dbt.adapters.spark_mt.resolution.columns import Names
 from dbt.adapters.spark_mt.resolution.source_columns import (
@@ -337,11 +334,7 @@ class SparkQueryAnalyzer:
     ) -> tuple[SourceColumns, ...]:
         """Return the columns of relations of views, and of relations at a version of the user's."""
         tree = operator_tree(expanded, context, sources=known, views=views)
-        places = {
-            f"{scan.relation} {scan.version}".strip(): table_sql(replace(scan, stream=False))
-            for scan in scans(tree.root)
-            if not scan.output
-        }
+        places = relations_to_list(tree)
         found = current_columns(self._spark, places)
         return tuple(SourceColumns(name, field_names(columns)) for name, columns in found.items())
 

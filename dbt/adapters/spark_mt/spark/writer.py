@@ -26,6 +26,7 @@ from dbt.adapters.spark_mt.planning.constraints import (
 from dbt.adapters.spark_mt.planning.properties import location_of
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, ApplyChanges, FillMode
 from dbt.adapters.spark_mt.query.differential import ChangeNotSupported
+from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError
 from dbt.adapters.spark_mt.resolution.options import session_confs
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.commit import (
@@ -202,7 +203,7 @@ class ContentWriter:
                 self._check(session, step, change)
                 write = self._writing(session, step.definition, change)
                 return self._commit(session, name, metadata, write)
-            except (ChangeNotSupported, RowsNotThereError) as error:
+            except (ChangeNotSupported, NotRenderedError, RowsNotThereError) as error:
                 # Rows that another refresh has replaced are not a change that cannot be applied.
                 if isinstance(error, RowsNotThereError) and self._errors.has_conflict(step):
                     raise CommitConflictError(table=name) from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, positions_of
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     RelationStates,
@@ -78,6 +79,11 @@ _NOT_COMPUTED = frozenset(
 """Shapes of queries whose rows do not follow from versions of the sources alone."""
 
 
+def _not_derived(problem: str) -> Choice | Refusal:
+    return Refusal.of(DIFFERENTIAL, UNEXPECTED, problem)
+
+
+@guarded(_not_derived)
 def _possible(table: TableFacts) -> Choice | Refusal:
     """Return that changed rows are computed, or every reason why the definition forbids it."""
     if problems := _switched_off(table) or tuple(_problems(table)) or _of_query(table):
@@ -149,6 +155,11 @@ _CHANGED = RelationStates("before", "after", "(added)", "(removed)")
 _STATES = {ChangeKind.NONE: _SAME, ChangeKind.ADDED: _GAINED}
 
 
+def _no_rules(problem: str) -> Reason:
+    return Reason(UNEXPECTED, "", problem)
+
+
+@guarded(_no_rules)
 def _rules(table: TableFacts, kinds: Mapping[str, ChangeKind] | None = None) -> Reason:
     """Return by which rules the change of the result is derived, or why there are none.
 
