@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Lease, Owner
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
-from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS
+from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, WAITING_MS
 from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
 from dbt.adapters.spark_mt.spark.driver_files import listed_names
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
@@ -213,19 +213,22 @@ def test_a_registry_of_an_older_release_is_kept_small(spark):
     assert detail["numFiles"] == 1
 
 
-def test_the_view_tells_streams_of_the_manager_that_holds_the_catalog(spark, tables):
+def test_the_view_tells_what_the_manager_that_holds_the_catalog_runs(spark, tables):
     environment = SparkEnvironment(spark)
     now = tables.environment.now_ms()
     long_ago = now - HOST_SILENCE_MS - 3_600_000
     running = job("s", JobStatus.RUNNING, long_ago, kind=JobKind.CONTINUOUS)
-    environment.log.append(running, job("r", JobStatus.RUNNING, long_ago))
+    accepted = job("a", JobStatus.RUNNING, long_ago, request="{}")
+    too_old = job("o", JobStatus.RUNNING, now - WAITING_MS - 1_000, request="{}")
+    environment.log.append(running, job("r", JobStatus.RUNNING, long_ago), accepted, too_old)
+    assert [each.job_id for each in environment.log.accepted(CATALOG, long_ago)] == ["a"]
 
     def shown():
         rows = spark.table("materialized_table_system.jobs").collect()
-        return {row["job_id"]: row["status"] for row in rows if row["job_id"] in {"s", "r"}}
+        return {row["job_id"]: row["status"] for row in rows if row["job_id"] in set("srao")}
 
-    assert shown() == {"s": "FAILED", "r": "FAILED"}
+    assert shown() == {"s": "FAILED", "r": "FAILED", "a": "RUNNING", "o": "CANCELED"}
     environment.leases.take(lease())
-    assert shown() == {"s": "RUNNING", "r": "FAILED"}, "a lease tells nothing of other refreshes"
+    assert set(shown().values()) == {"RUNNING"}, "the manager begins what waits, however old"
     environment.leases.write(lease(is_released=True))
-    assert shown() == {"s": "FAILED", "r": "FAILED"}
+    assert shown() == {"s": "FAILED", "r": "FAILED", "a": "RUNNING", "o": "CANCELED"}

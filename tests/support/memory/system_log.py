@@ -133,6 +133,11 @@ class MemorySystemLog:
         found = [job for job in self._of(catalog) if job.last_heartbeat_ms >= since_ms]
         return tuple(sorted(found, key=lambda job: -job.started_at_ms))
 
+    def accepted(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the refreshes that were accepted since and have not begun, the oldest first."""
+        found = self.jobs(catalog, since_ms)
+        return tuple(j for j in found if j.status is JobStatus.RUNNING and j.request)[::-1]
+
     def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
         """Return the newest jobs of each table with a heartbeat since an instant."""
         by_table: dict[TableName, list[Job]] = {}

@@ -355,6 +355,17 @@ JOBS: dict[str, Job] = {
         for status in JobStatus
     },
     **{f"kind {kind.value.lower()}": replace(_JOB, kind=kind) for kind in JobKind},
+    "accepted": Job(
+        "j-3",
+        NAME,
+        JobKind.MANUAL,
+        JobStatus.RUNNING,
+        1,
+        2,
+        Owner("host", 1),
+        "REST",
+        request='{"partition": [["ds", "\'2026-11-21\'"]], "trigger": "REST"}',
+    ),
 }
 
 LEASES: dict[str, Lease] = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.job import JobStatus
+from dbt.adapters.spark_mt.definition.job import JobStatus, Owner
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from tests.unit.manager.world import DAILY, LIVE, world
 
@@ -224,8 +224,7 @@ def test_what_waits_is_written_when_the_manager_stops(life):
     assert running(life, "t0") == []
 
 
-def test_a_job_of_a_refresh_is_not_covered_by_the_lease(life):
-    """A hold of a creator ends with its own silence, whoever holds the catalog."""
+def test_the_lease_covers_every_refresh_of_the_manager_and_of_no_other_process(life):
     streams(life, 1)
     manager = life.manager(1)
     life.live(120)
@@ -233,4 +232,8 @@ def test_a_job_of_a_refresh_is_not_covered_by_the_lease(life):
     other = replace(
         job, kind=type(job.kind).MANUAL, last_heartbeat_ms=job.last_heartbeat_ms - 100_000
     )
-    assert with_effective_status(other, manager.ports()).status is JobStatus.FAILED
+    assert with_effective_status(other, life.tables.environment) is other
+    foreign = replace(other, owner=Owner("elsewhere", 7))
+    assert with_effective_status(foreign, manager.ports()).status is JobStatus.FAILED
+    life.kill(manager)
+    assert with_effective_status(other, life.tables.environment).status is JobStatus.FAILED

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timezone
+
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
@@ -10,12 +14,20 @@ from dbt.adapters.spark_mt.execution.errors import (
     TableNotFoundError,
     UnknownPartitionKeyError,
 )
+from dbt.adapters.spark_mt.execution.jobs import WAITING_MS, with_effective_status
+from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import RelayedStatement
+from dbt.adapters.spark_mt.manager.runs import (
+    RefreshNotAcceptedError,
+    decode_request,
+    encode_request,
+)
 from dbt.adapters.spark_mt.manager.views import NotExecutableError, RefreshRequest, StatementRequest
 from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
+from dbt.adapters.spark_mt.statements.nodes import PartitionValue
 from tests.behaviour.hosting import EVENTS, FIRST
 from tests.unit.manager.test_scheduled_runs import PARTITIONED
-from tests.unit.manager.world import HOURLY, LIVE, world
+from tests.unit.manager.world import CATALOG, DAILY, HOURLY, LIVE, world
 
 QUERY = "SELECT id, ds FROM days"
 ON_TIME = RefreshRequest("t", is_periodic=True, schedule_time="2026-03-03 00:00:00")
@@ -137,21 +149,138 @@ def test_one_of_a_table_that_was_dropped_meanwhile_has_failed(life, manager):
     assert manager.manager.tables() == ()
 
 
-@pytest.mark.parametrize("why", ["dropped", "stopped", "closed", "lost"])
-def test_one_that_will_not_begin_is_canceled(life, manager, why):
-    if why == "closed":
-        manager.manager.stop(0.1)
+def test_one_of_a_table_that_is_dropped_before_it_begins_is_canceled(life, manager):
     job_id = ask(manager, RefreshRequest("t"))
-    if why == "dropped":
-        life.execute("DROP MATERIALIZED TABLE t")
-        manager.loop.tick()
-    elif why == "stopped":
-        manager.manager.stop(0.1)
-    elif why == "lost":
-        manager.reconciler.become_standby()
+    life.execute("DROP MATERIALIZED TABLE t")
+    manager.loop.tick()
     job = ended(life, manager, job_id)
     assert job.status is JobStatus.CANCELED
     assert "taken back" in job.error
+
+
+@pytest.mark.parametrize("why", ["stopped", "killed", "lost"])
+def test_one_that_waits_survives_the_end_of_its_manager(life, manager, why):
+    """The next manager carries it out, and no reader of the log sees it fail meanwhile."""
+    life.append((4, 4, 4))
+    job_ids = [ask(manager, RefreshRequest("t")) for _ in range(3)]
+    manager.loop.tick()  # killed later than within a tick
+    if why == "stopped":
+        manager.manager.stop(1)
+        life.processes.remove(manager)
+    elif why == "killed":
+        life.kill(manager)
+    else:
+        manager.reconciler.become_standby()
+    for job_id in job_ids:
+        assert life.execute(f"DESC JOB '{job_id}'").rows[0][3] == "RUNNING"
+    following = manager if why == "lost" else life.manager(2)
+    life.live(20)
+    found = Counter(following.job(job_id).status for job_id in job_ids)
+    assert found == {JobStatus.FINISHED: 1, JobStatus.SKIPPED: 2}
+    assert life.rows("t") == 4
+    assert life.tables.memory.log.accepted("spark_catalog", 0) == ()
+
+
+def test_a_manager_that_stops_accepts_nothing(manager):
+    manager.manager.stop(1)
+    with pytest.raises(RefreshNotAcceptedError):
+        ask(manager, RefreshRequest("t"))
+
+
+def test_one_that_a_standby_accepts_is_carried_out_by_the_manager_that_leads(life, manager):
+    standby = life.manager(2)
+    life.live(10)
+    assert (manager.reconciler.leads, standby.reconciler.leads) == (True, False)
+    life.append((4, 4, 4))
+    job_id = ask(standby, RefreshRequest("t"))
+    life.live(15)
+    assert standby.dispatcher.running == 0
+    assert standby.job(job_id).status is manager.job(job_id).status is JobStatus.FINISHED
+
+
+def test_no_manager_for_a_day_cancels_what_waits(life, manager):
+    job_id = ask(manager, RefreshRequest("t"))
+    life.kill(manager)
+    life.move(WAITING_MS / 1000 + 1)
+    assert life.execute(f"DESC JOB '{job_id}'").rows[0][3] == "CANCELED"
+    following = life.manager(2)
+    life.live(10)
+    job = following.job(job_id)
+    assert (job.status, "24 hours" in job.error, life.rows("t")) == (JobStatus.CANCELED, True, 3)
+
+
+def test_what_was_asked_for_is_kept_while_it_waits():
+    requested = RequestedRefresh(
+        partition=(PartitionValue("ds", "'2026-03-02'"), PartitionValue("h", None)),
+        trigger="REST",
+        run_options=(("spark.sql.shuffle.partitions", "7"),),
+        refresh_id="j",
+        scheduled_at=datetime(2026, 3, 2, 11, tzinfo=timezone.utc),
+    )
+    assert decode_request(encode_request(requested), "j") == requested
+    assert decode_request(encode_request(RequestedRefresh(refresh_id="k")), "k").run_options is None
+
+
+TABLES, REFRESHES = 100, 1_000
+
+
+def test_a_thousand_accepted_refreshes_wait_without_a_false_state_and_without_commits(life):
+    """As seen by the manager and by every other process, at every moment until all have ended."""
+    names = [f"m{number}" for number in range(TABLES)]
+    for name in names:
+        life.create(name, DAILY)
+    life.move(1)
+    manager = life.manager()
+    manager.tick()
+    log = life.tables.memory.log
+    life.append((4, 4, 4))
+    manager.threads.at_once = False
+    written = log.version("")
+    job_ids = [ask(manager, RefreshRequest(names[n % TABLES])) for n in range(REFRESHES)]
+    life.live(5)
+    assert log.version("") - written <= 4, "their rows are written together"
+    with pytest.raises(RefreshNotAcceptedError) as full:
+        replace(manager.submissions, most=REFRESHES - 10).submit(RefreshRequest("m0"))
+    assert full.value.parameters["reason"] == f"{REFRESHES - 10} refreshes wait already"
+    written = log.version("")
+    for _ in range(4):
+        life.live(900, every=20)  # four of them run meanwhile, and nothing ends
+        jobs = (log.job(CATALOG, job_id) for job_id in job_ids)
+        seen = {with_effective_status(job, life.tables.environment).status for job in jobs}
+        assert seen == {JobStatus.RUNNING}
+        assert {manager.job(job_id).status for job_id in job_ids[::50]} == {JobStatus.RUNNING}
+    assert (log.version("") - written) / 60 <= 2, "commits a minute as in the benchmark"
+    manager.threads.at_once = True
+    while manager.threads.waiting:
+        manager.threads.work()
+    life.live(60)
+    found = Counter(log.job(CATALOG, job_id).status for job_id in job_ids)
+    assert found == {JobStatus.FINISHED: TABLES, JobStatus.SKIPPED: REFRESHES - TABLES}
+    assert {life.rows(name) for name in names} == {4}
+
+
+def test_the_stop_does_not_depend_on_how_many_wait(life, manager):
+    manager.threads.at_once = False
+    for _ in range(REFRESHES):
+        ask(manager, RefreshRequest("t"))
+    written = life.tables.memory.log.version("")
+    manager.manager.stop(1)
+    assert life.tables.memory.log.version("") - written <= REFRESHES / 500
+    waiting = life.tables.memory.log.accepted(CATALOG, 0)
+    assert len(waiting) == REFRESHES
+
+
+def test_an_end_that_could_not_be_written_is_written_later(life, manager):
+    """Otherwise the lease would show a refresh as running for as long as the manager lives."""
+    life.append((4, 4, 4))
+    job_id = ask(manager, RefreshRequest("t"))
+    manager.log_port.broken["append"] = "disk full"
+    manager.runner.broken["run"] = "disk full"
+    manager.work()
+    manager.log_port.broken.clear()
+    manager.runner.broken.clear()
+    life.live(5)
+    assert life.tables.memory.log.job(CATALOG, job_id).status is JobStatus.FAILED
 
 
 def test_one_whose_ports_cannot_be_made_has_failed(life, manager):

@@ -201,7 +201,9 @@ class Process:
         self.log_port, self.runner = Port(memory.log), Port(memory.value.runner)
         self.store, self.storage = Port(memory.value.store), memory.storage
         self.statistics = RefreshStatistics(now_ms())
-        self.log = BufferedJobLog(self.log_port, self.statistics, now_ms)
+        self.log = BufferedJobLog(
+            self.log_port, self.statistics, now_ms, lambda: self.leadership.is_held
+        )
         self.threads, self.in_background, self.measuring = Threads(), Threads(), Threads()
         self.took_over = self.conflicts = 0
         self.derived_again: set[str] = set()
@@ -213,7 +215,9 @@ class Process:
             self.world.tables.memory.value.store, self.world.tables.environment.sources, now_ms
         )
         self.view = CatalogView(CATALOG, self.ports(), self.registry, self.log, self.statistics)
-        refreshing = Refreshing(self.ports, policy.scheduled, self.view.check_again, now_ms)
+        refreshing = Refreshing(
+            self.ports, policy.scheduled, self.view.check_again, now_ms, self.log
+        )
         self.dispatcher = Dispatcher(
             refreshing.perform, self.threads, policy.runs, now_ms, refreshing.cancel
         )
@@ -224,6 +228,14 @@ class Process:
         claim = Claim(CATALOG, self.owner, silence_ms=policy.takeover)
         processes = Mine(self.owner, self.world.tables.memory.processes)
         self.leadership = Leadership(self.leases, processes, claim, now_ms)
+        submissions = Submissions(
+            self.ports,
+            self.dispatcher,
+            self.log,
+            read_time,
+            CATALOG,
+            lambda: self.leadership.is_held,
+        )
         handlers = RefreshHandlers(CATALOG, self.registry, self.owner, self._term, self.workflows)
         self.hosting = HandHosting(self._hosted)
         maintenance = TableMaintenance(self.storage, now_ms, self.in_background)
@@ -233,6 +245,7 @@ class Process:
             self.hosting,
             self.workflows,
             self.dispatcher,
+            submissions,
             handlers,
             maintenance,
             self.lags,
@@ -241,8 +254,7 @@ class Process:
         )
         self.reconciler = Reconciler(self.leadership, self.view, workers, policy, self.statistics)
         self.loop = Loop(self.reconciler, embedded.run_due, policy.tick, now_ms)
-        submissions = Submissions(self.ports, self.dispatcher, refreshing, read_time)
-        self.refreshing = refreshing
+        self.refreshing, self.submissions = refreshing, submissions
         parts = Parts(
             catalog=CATALOG,
             place=Place(self.owner, "0.1", "4.2.0", "local[2]", "app-1"),

@@ -116,7 +116,7 @@ _work_options = with_options(
         default=30.0,
         show_default=True,
         metavar="SECONDS",
-        help="How long running refreshes have to end on SIGTERM.",
+        help="Within how long it stops on SIGTERM; refreshes that wait are left to the next start.",
     ),
 )
 

@@ -60,8 +60,8 @@ class Job:
     Args:
         job_id: The refresh's id, which its commit carries as well.
         started_at_ms: Milliseconds since the epoch, UTC, as all times here.
-        last_heartbeat_ms: When its owner wrote this. A running refresh writes every 20 seconds; a
-            stream that a manager hosts when it changes, as the manager's lease shows that it runs.
+        last_heartbeat_ms: When its owner wrote this. A running refresh writes every 20 seconds. A
+            manager's lease shows that its streams and refreshes run, and those it has accepted.
         trigger: The statement that it is a part of: `CREATE`, `REFRESH` …
         creates: Whether the table did not exist when it began.
         refresh_mode: Of the definition that it computes, for listings.
@@ -72,6 +72,8 @@ class Job:
         scheduled_at_ms: The scheduled time that a SCHEDULED one stands for; None for others.
         strategy: How its rows are computed: `incremental/append`; empty where that is unknown.
         reason: Why, each reason with its code.
+        request: Of a refresh that a manager has accepted and that has not begun: what was asked
+            for, as text. Empty for every other one.
         unknown: What a newer release stored in addition, as text; written back as it was.
     """
 
@@ -92,6 +94,7 @@ class Job:
     scheduled_at_ms: int | None = None
     strategy: str = ""
     reason: str = ""
+    request: str = ""
     unknown: str = field(default="", compare=False, repr=False)
 
 

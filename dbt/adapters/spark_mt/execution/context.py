@@ -190,6 +190,16 @@ class DeferredRows:
         """Keep a row with new figures, also those of its table, for up to a minute."""
         self._keep(_Row(job, table, is_change=False))
 
+    @property
+    def written_ms(self) -> int:
+        """When rows were written last; 0 if they never were."""
+        return self._written_ms
+
+    def drop(self, job_id: str) -> None:
+        """Drop the row of a job, if one waits: a later one was written without it."""
+        with self._lock:
+            self._rows.pop(job_id, None)
+
     def waiting(self) -> tuple[Job, ...]:
         """Return the jobs whose rows are not written yet, in the order they came."""
         with self._lock:

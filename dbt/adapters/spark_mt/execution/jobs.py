@@ -1,7 +1,8 @@
 """Running jobs of a table, and the manager that refreshes it.
 
 A RUNNING row of the refresh log never blocks another writer. It counts only while its owner sends
-heartbeats. A CREATE competes with it in any case: the fence decides.
+heartbeats, or holds the lease of the catalog. A CREATE competes with it in any case: the fence
+decides. A refresh that a manager has accepted waits without rows until it begins.
 """
 
 from __future__ import annotations
@@ -23,40 +24,62 @@ SILENCE_MS = 60_000
 """Time without a heartbeat after which an owner counts as gone."""
 HOST_SILENCE_MS = 180_000
 """The same for a stream that is hosted without a manager, which has a row a minute."""
+WAITING_MS = 24 * 3600 * 1000
+"""How long an accepted refresh waits for a manager while none is there."""
+TOO_OLD = f"it was accepted, and no manager took it up within {WAITING_MS // 3_600_000} hours"
 KEPT_MS = 30 * 24 * 3600 * 1000
 """How long rows of jobs are kept."""
 
 
 def with_effective_status(job: Job, environment: Environment) -> Job:
-    """Return a job with its effective status: FAILED for a RUNNING job whose owner is gone."""
+    """Return a job with its effective status.
+
+    A RUNNING job whose owner is gone has FAILED. An accepted one that no manager has taken up for a
+    day is CANCELED.
+    """
     if job.status is not JobStatus.RUNNING:
         return job
-    is_hosted = job.kind is JobKind.CONTINUOUS
-    silence_ms = HOST_SILENCE_MS if is_hosted else SILENCE_MS
-    if environment.execution_context.processes.is_gone(job.owner):
-        reason = f"{job.owner} is gone"
-    elif environment.now_ms() - job.last_heartbeat_ms <= silence_ms:
+    problem = (_why_not_begun if job.request else _why_not_running)(job, environment)
+    if not problem:
         return job
-    else:
-        lease = environment.managers.live(job.table.catalog or "") if is_hosted else None
-        if lease is not None and lease.owner == job.owner:  # the lease covers its streams
-            return job
-        reason = f"{job.owner} has sent no heartbeat since {instant(job.last_heartbeat_ms)}"
-    return replace(job, status=JobStatus.FAILED, ended_at_ms=job.last_heartbeat_ms, error=reason)
+    status = JobStatus.CANCELED if job.request else JobStatus.FAILED
+    return replace(job, status=status, ended_at_ms=job.last_heartbeat_ms, error=problem)
+
+
+def _why_not_running(job: Job, environment: Environment) -> str:
+    """Return why a refresh does not run any more; empty if it runs."""
+    silence_ms = HOST_SILENCE_MS if job.kind is JobKind.CONTINUOUS else SILENCE_MS
+    if environment.execution_context.processes.is_gone(job.owner):
+        return f"{job.owner} is gone"
+    if environment.now_ms() - job.last_heartbeat_ms <= silence_ms:
+        return ""
+    lease = environment.managers.live(job.table.catalog or "")
+    if lease is not None and lease.owner == job.owner:  # the lease covers what its holder runs
+        return ""
+    return f"{job.owner} has sent no heartbeat since {instant(job.last_heartbeat_ms)}"
+
+
+def _why_not_begun(job: Job, environment: Environment) -> str:
+    """Return why an accepted refresh will not begin; empty if a manager will begin it."""
+    age_ms = environment.now_ms() - job.last_heartbeat_ms
+    waits = age_ms <= WAITING_MS or environment.managers.live(job.table.catalog or "") is not None
+    return "" if waits else TOO_OLD
 
 
 def others_running(environment: Environment, name: TableName) -> bool:
     """Whether a process other than a host fills the table `name` now."""
-    running = _running(environment, name, environment.now_ms() - SILENCE_MS)
+    running = _running(environment, name, environment.now_ms() - HOST_SILENCE_MS)
     return any(
-        job.kind is not JobKind.CONTINUOUS and with_effective_status(job, environment) is job
+        job.kind is not JobKind.CONTINUOUS
+        and not job.request
+        and with_effective_status(job, environment) is job
         for job in running
     )
 
 
 def initializing(environment: Environment, catalog: str, schema: str) -> tuple[Job, ...]:
     """Return the refreshes that are about to create tables of a schema, one for each table."""
-    since = environment.now_ms() - SILENCE_MS
+    since = environment.now_ms() - HOST_SILENCE_MS
     running = environment.execution_context.log.running(catalog, schema, since)
     live = [job for job in running if with_effective_status(job, environment) is job]
     newest_first = sorted(live, key=lambda job: job.started_at_ms)[::-1]

@@ -312,6 +312,9 @@ class ManagedJobLog(JobLog, Protocol):
         Times are milliseconds since the epoch, UTC.
         """
 
+    def accepted(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the refreshes that were accepted since and have not begun, the oldest first."""
+
 
 class Side(Enum):
     """The side of a row that the other side lacks."""

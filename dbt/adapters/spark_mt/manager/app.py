@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -60,7 +59,6 @@ class RunningManager:
     """A manager with what has to be opened and closed."""
 
     manager: Manager
-    pool: ThreadPoolExecutor
     parts: Parts
 
     def start(self) -> None:
@@ -71,9 +69,7 @@ class RunningManager:
 
     def stop(self, within_s: float) -> bool:
         """Stop in good order; returns whether everything ended within the time, in seconds."""
-        ended = self.manager.stop(within_s)
-        self.pool.shutdown(wait=False, cancel_futures=True)
-        return ended
+        return self.manager.stop(within_s)
 
 
 _LOGGER = logging.getLogger(__name__)
@@ -135,7 +131,6 @@ class _Assembly:
         self._now_ms = self._own.value.now_ms
         self._turns = Turns(spark.sparkContext.defaultParallelism, self._now_ms)
         self._statistics = RefreshStatistics(self._now_ms())
-        self._log = BufferedJobLog(self._own.log, self._statistics, self._now_ms)
         self._quiet = SparkEnvironment(spark, clock=clock).value.quiet
         self._catalog = identity.catalog or spark.catalog.currentCatalog()
         self._known = KnownQueries()
@@ -143,21 +138,27 @@ class _Assembly:
         self._requested: dict[str, tuple[SparkSession, PrivateSessions]] = {}
         """The sessions of the statement of each request that is not over."""
         self._owner = self._own.value.execution_context.processes.owner()
+        self._leadership = self._lease()
+        self._log = BufferedJobLog(
+            self._own.log, self._statistics, self._now_ms, lambda: self._leadership.is_held
+        )
 
     def build(self) -> RunningManager:
         """Make every part."""
         policy, own = self._policy, self._own
         logged, log = self._logged(own.value), self._log
         view = CatalogView(self._catalog, logged, own.log, log, self._statistics)
-        pool = ThreadPoolExecutor(policy.runs, thread_name_prefix="materialized-table-run")
-        refreshing = Refreshing(self._environment, policy.scheduled, view.check_again, self._now_ms)
-        dispatcher = Dispatcher(
-            refreshing.perform, pool.submit, policy.runs, self._now_ms, refreshing.cancel
+        refreshing = Refreshing(
+            self._environment, policy.scheduled, view.check_again, self._now_ms, log
         )
+        dispatcher = Dispatcher(
+            refreshing.perform, _in_background, policy.runs, self._now_ms, refreshing.cancel
+        )
+        submissions, leadership = self._submissions(dispatcher), self._leadership
         submit = DueRuns(dispatcher.submit, lambda: view.tables, self._now_ms, policy.patience)
         name = own.value.settings().scheduler
         scheduler = load_scheduler(name, SchedulerContext(submit, self._clock))
-        leadership, workflows = self._leadership(), TableWorkflows(scheduler, name, self._clock)
+        workflows = TableWorkflows(scheduler, name, self._clock)
         handlers = RefreshHandlers(
             self._catalog, own.log, self._owner, partial(_term, leadership), workflows
         )
@@ -166,8 +167,9 @@ class _Assembly:
         maintenance = TableMaintenance(own.value.storage, self._now_ms, _in_background)
         derive = partial(_in_background, partial(self._derive_again, view))
         workers = Workers(
-            hosting, workflows, dispatcher, handlers, maintenance, lags, log.flush, derive
-        )
+            hosting, workflows, dispatcher, submissions, handlers, maintenance, lags, log.flush,
+            derive,
+        )  # fmt: skip
         reconciler = Reconciler(leadership, view, workers, policy, self._statistics)
 
         def handler_of(name: TableName) -> bytes:
@@ -193,11 +195,22 @@ class _Assembly:
             handlers=handlers,
             dispatcher=dispatcher,
             refreshing=refreshing,
-            submissions=Submissions(self._environment, dispatcher, refreshing, self._read_time),
+            submissions=submissions,
             reconciler=reconciler,
             loop=Loop(reconciler, _run_due(scheduler), policy.tick, self._now_ms),
         )
-        return RunningManager(Manager(parts, self._now_ms), pool, parts)
+        return RunningManager(Manager(parts, self._now_ms), parts)
+
+    def _submissions(self, dispatcher: Dispatcher) -> Submissions:
+        leadership = self._leadership
+        return Submissions(
+            self._environment,
+            dispatcher,
+            self._log,
+            self._read_time,
+            self._catalog,
+            lambda: leadership.is_held,
+        )
 
     def _lags(self, hosting: Host) -> TableLags:
         """Lags have ports of their own, whose memory of logs outlasts looks at the catalog."""
@@ -278,7 +291,7 @@ class _Assembly:
     def _read_time(self, text: str, pattern: str, zone: str) -> datetime:
         return read_schedule_time(self._own.sessions, text, pattern, zone)
 
-    def _leadership(self) -> Leadership:
+    def _lease(self) -> Leadership:
         claim = Claim(
             self._catalog,
             self._owner,

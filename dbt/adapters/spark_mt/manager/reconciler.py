@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.hosting.host import Host
     from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
     from dbt.adapters.spark_mt.manager.registry_view import CatalogView
-    from dbt.adapters.spark_mt.manager.runs import Dispatcher
+    from dbt.adapters.spark_mt.manager.runs import Dispatcher, Submissions
     from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
     from dbt.adapters.spark_mt.manager.workflows import RefreshHandlers, TableWorkflows
 
@@ -86,6 +86,7 @@ class Workers:
     hosting: Host
     workflows: TableWorkflows
     dispatcher: Dispatcher
+    submissions: Submissions
     handlers: RefreshHandlers
     maintenance: TableMaintenance
     lags: TableLags
@@ -116,6 +117,8 @@ class Reconciler:
         self._statistics = statistics
         self._leads = False
         self._is_new = False
+        self._may_wait = False
+        """Whether the log may have refreshes that wait and are not queued here."""
         self._is_closed = False
         self._is_settled = False
         self._applied: dict[TableName, KnownTable] = {}
@@ -142,15 +145,7 @@ class Reconciler:
             self._view.read()
             self._workers.lags.tick(self._view.tables)
             return
-        if not self._leads:
-            self._view.prepare_to_lead()
-            self._workers.handlers.take_over()
-            self._leads = self._is_new = True
-        if self._view.read():
-            self._is_settled = False
-        if self._is_new:
-            self._workers.take_over()  # it derives modes of the tables that were read just now
-            self._is_new = False
+        self._lead()
         if not self._is_settled:
             is_settled = self._converge()
             self.has_converged = True
@@ -163,6 +158,22 @@ class Reconciler:
         self._view.sweep(self._policy.sweep)
         self._workers.maintenance.tick(self._view.tables)
         self._workers.lags.tick(self._view.tables)
+
+    def _lead(self) -> None:
+        """Read what has changed, and what a new leader has to know."""
+        if not self._leads:
+            self._view.prepare_to_lead()
+            self._workers.handlers.take_over()
+            self._leads = self._is_new = self._may_wait = True
+        if self._view.read():
+            self._is_settled = False
+            self._may_wait = True
+        if self._may_wait:
+            self._workers.submissions.take_up()
+            self._may_wait = False
+        if self._is_new:
+            self._workers.take_over()  # it derives modes of the tables that were read just now
+            self._is_new = False
 
     def become_standby(self) -> None:
         """Stop everything, without waiting: another manager does it now, or may."""
@@ -189,8 +200,7 @@ class Reconciler:
         self._workers.workflows.converge((), {})
         for name in self._workers.hosting.hosted():
             self._workers.hosting.forget(name)
-        for name in self._applied:
-            self._workers.dispatcher.withdraw(name)
+        self._workers.submissions.leave()
         self._applied.clear()
 
     def _converge(self) -> bool:

@@ -76,26 +76,74 @@ class BufferedJobLog:
         log: Where rows go.
         statistics: Takes every row in at once.
         now_ms: Milliseconds since the epoch, UTC.
+        leads: Whether the lease of this process shows that its refreshes run, so that their
+            heartbeats may wait.
 
     Attributes:
         deferred: What waits; rows of hosted streams come here.
     """
 
     def __init__(
-        self, log: ManagedJobLog, statistics: RefreshStatistics, now_ms: Callable[[], int]
+        self,
+        log: ManagedJobLog,
+        statistics: RefreshStatistics,
+        now_ms: Callable[[], int],
+        leads: Callable[[], bool] = lambda: False,
     ) -> None:
         self._log = log
         self._statistics = statistics
+        self._leads = leads
+        self._begun: set[str] = set()
+        """The running refreshes that have a row."""
+        self.now_ms = now_ms
         self._of_jobs_alone: deque[int] = deque(maxlen=_REMEMBERED)
         self.deferred = DeferredRows(self._write, now_ms, covered=True)
 
     def append(self, *jobs: Job, tables: Sequence[Register] = ()) -> int:
         """Write rows about jobs and tables, or keep those that may wait."""
         self._statistics.note(jobs)
-        for job in filter(_may_wait, jobs):
+        now = [job for job in jobs if not self._is_deferred(job)]
+        if not now and not tables:
+            return -1
+        try:
+            version = self._log.append(*now, tables=tables)
+        except Exception:
+            for job in now:  # no lease may show that a refresh runs which has ended
+                if job.status is not JobStatus.RUNNING:
+                    self.deferred.changed(job)
+            raise
+        for job in now:
+            if job.status is not JobStatus.RUNNING:
+                self.deferred.drop(job.job_id)
+        return version
+
+    def _is_deferred(self, job: Job) -> bool:
+        """Whether the row of a job may wait, and does so now."""
+        if job.status is not JobStatus.RUNNING:
+            self._begun.discard(job.job_id)
+            if job.status is not JobStatus.SKIPPED or job.scheduled_at_ms is None:
+                return False
             self.deferred.progressed(job)
-        now = [job for job in jobs if not _may_wait(job)]
-        return self._log.append(*now, tables=tables) if now or tables else -1
+            return True
+        is_first = job.job_id not in self._begun
+        self._begun.add(job.job_id)
+        if not self._leads() or (is_first and job.creates):  # others must see who creates a table
+            return False
+        (self.deferred.changed if is_first else self.deferred.progressed)(job)
+        return True
+
+    def settle(self, last: Job) -> None:
+        """Write the last row of a run with the next tick, unless one has been written already."""
+        self._statistics.note([last])
+        found = None
+        try:
+            found = self.job(last.table.catalog or "", last.job_id)
+        except Exception as problem:  # noqa: BLE001 - to write the end twice is better than never
+            _LOGGER.warning("the log of refreshes could not be read: %s", problem_of(problem))
+        if found is None or found.status is JobStatus.RUNNING:
+            self.deferred.changed(last)
+        elif any(job.job_id == last.job_id for job in self.deferred.waiting()):
+            self.deferred.changed(found)
 
     def flush(self) -> None:
         """Write what must not wait any longer.
@@ -128,7 +176,17 @@ class BufferedJobLog:
 
     def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs of a schema's tables that have not ended."""
-        return self._log.running(catalog, schema, since_ms)
+        found = {job.job_id: job for job in self._log.running(catalog, schema, since_ms)}
+        kept = (job for job in self.deferred.waiting() if job.table.schema == schema)
+        found |= {job.job_id: job for job in kept if job.table.catalog == catalog}
+        return tuple(job for job in found.values() if job.status is JobStatus.RUNNING)
+
+    def accepted(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the refreshes that were accepted and have not begun, the oldest first."""
+        found = {job.job_id: job for job in self._log.accepted(catalog, since_ms)}
+        found |= {j.job_id: j for j in self.deferred.waiting() if j.table.catalog == catalog}
+        waiting = (job for job in found.values() if job.status is JobStatus.RUNNING and job.request)
+        return tuple(sorted(waiting, key=lambda job: job.started_at_ms))
 
     def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
         """Return the newest jobs of each table."""
@@ -153,10 +211,6 @@ class BufferedJobLog:
         version = self._log.append(*jobs, tables=tables)
         if version >= 0 and not tables:
             self._of_jobs_alone.append(version)
-
-
-def _may_wait(job: Job) -> bool:
-    return job.status is JobStatus.SKIPPED and job.scheduled_at_ms is not None
 
 
 _LOGGER = logging.getLogger(__name__)

@@ -2,19 +2,26 @@
 
 A submission is answered before its run begins. One run per table at a time, upstream before
 downstream. A run waits for upstream tables that are due at the same time, up to a bound.
+
+An accepted run has one row in the log, which says what was asked for. Rows of several submissions
+are written in one commit. A run that waits writes nothing more: the lease of the manager shows that
+it will begin. A manager that stops leaves these rows, and the next one takes the runs up.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from random import random
-from threading import Condition
+from threading import Condition, Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote_text
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
 from dbt.adapters.spark_mt.execution.errors import (
@@ -24,6 +31,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     problem_of,
 )
 from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobRecorder, existing_table
+from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, TOO_OLD, WAITING_MS
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes, RequestedRefresh
 from dbt.adapters.spark_mt.execution.results import RefreshResult
@@ -35,15 +43,14 @@ from dbt.adapters.spark_mt.statements.nodes import PartitionValue
 from dbt.adapters.spark_mt.statements.parser import parse_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
+    from collections.abc import Callable, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.definition import StoredTable
-    from dbt.adapters.spark_mt.execution.context import RunningHeartbeat
     from dbt.adapters.spark_mt.execution.environment import Environment
     from dbt.adapters.spark_mt.execution.results import RefreshOutcome
     from dbt.adapters.spark_mt.hosting.policy import HostPolicy
+    from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog
     from dbt.adapters.spark_mt.manager.views import RefreshRequest
 
     Execute = Callable[[Callable[[], None]], object]
@@ -57,6 +64,23 @@ _REST = "REST"
 """The trigger of a run that a person submitted."""
 IDLE_MS = 60_000
 """How long the dispatcher sleeps at most when nothing is pending."""
+MOST_ACCEPTED = 5_000
+"""How many accepted runs wait at most: their rows are a few commits, and each is a small object."""
+_REMEMBERED = 4 * MOST_ACCEPTED
+_GROUP_MS = 5_000
+"""Within this time after a write, rows of accepted runs wait for the next tick, which writes them
+in one commit."""
+
+
+class RefreshNotAcceptedError(MaterializedTableError):
+    """A manager takes no further refresh, because too many wait or because it stops."""
+
+    condition = "MATERIALIZED_TABLE_REFRESH_NOT_ACCEPTED"
+    text = "The manager does not accept a refresh of {table}: {reason}. Nothing was done."
+    remedy = (
+        "Send it again after the seconds of Retry-After; refreshes that were accepted are carried "
+        "out. Several refreshes of a table that wait compute its rows once."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +94,8 @@ class Run:
         patience_ms: How long after that it waits for upstream tables at most.
         replaces: Whether it makes up for every run of the table that is pending: a run over the
             newest state of the sources does, one for certain partitions does not.
-        is_submitted: Whether a user submitted this run and has its id: its job is written also when
-            it does not begin.
+        accepted: The row of a run that a user submitted, and has the id of: its end is written
+            also when it does not begin. None for the others.
     """
 
     table: TableName
@@ -79,7 +103,12 @@ class Run:
     ready_at_ms: int
     patience_ms: int = 0
     replaces: bool = False
-    is_submitted: bool = False
+    accepted: Job | None = None
+
+    @property
+    def is_submitted(self) -> bool:
+        """Whether a user submitted it."""
+        return self.accepted is not None
 
     @property
     def keeps_order(self) -> bool:
@@ -112,7 +141,7 @@ class Dispatcher:
         execute: Runs an action in one of a pool's threads.
         most: How many runs at a time.
         now_ms: Milliseconds since the epoch, UTC.
-        withdrawn: Takes each submitted run that will not begin.
+        withdrawn: Takes the submitted runs that will not begin.
     """
 
     def __init__(
@@ -121,7 +150,7 @@ class Dispatcher:
         execute: Execute,
         most: int,
         now_ms: Callable[[], int],
-        withdrawn: Callable[[Run], None] = lambda _: None,
+        withdrawn: Callable[[Sequence[Run]], None] = lambda _: None,
     ) -> None:
         self._perform = perform
         self._execute = execute
@@ -139,6 +168,12 @@ class Dispatcher:
         """How many runs are in progress."""
         return self._running
 
+    @property
+    def waiting(self) -> int:
+        """How many submitted runs have not begun."""
+        with self._changed:
+            return sum(run.is_submitted for queue in self._queues.values() for run in queue.pending)
+
     def is_running(self, table: TableName) -> bool:
         """Whether a run of the table is in progress."""
         queue = self._queues.get(table)
@@ -150,17 +185,15 @@ class Dispatcher:
             self._upstream = upstream
 
     def submit(self, run: Run) -> None:
-        """Add a run; it begins when its time has come."""
+        """Add a run; it begins when its time has come. After the end none is added."""
         with self._changed:
-            if not self._is_closed:
-                queue = self._queues.setdefault(run.table, _Queue())
-                if run.replaces:
-                    queue.pending = deque(each for each in queue.pending if not each.replaces)
-                queue.pending.append(run)
-                self._changed.notify_all()
+            if self._is_closed:
                 return
-        if run.is_submitted:
-            self._withdrawn(run)
+            queue = self._queues.setdefault(run.table, _Queue())
+            if run.replaces:
+                queue.pending = deque(each for each in queue.pending if not each.replaces)
+            queue.pending.append(run)
+            self._changed.notify_all()
 
     def withdraw(self, table: TableName) -> None:
         """Withdraw every pending run of a table; a running one continues."""
@@ -169,6 +202,15 @@ class Dispatcher:
     def withdraw_scheduled(self, table: TableName) -> None:
         """Take back what a schedule asked for; what people asked for stays."""
         self._take_back(table, lambda run: not run.is_submitted)
+
+    def clear(self) -> tuple[Run, ...]:
+        """Drop every pending run, and return those that were submitted: the log has them."""
+        with self._changed:
+            dropped = [run for queue in self._queues.values() for run in queue.pending]
+            self._queues = {name: q for name, q in self._queues.items() if q.is_running}
+            for queue in self._queues.values():
+                queue.pending.clear()
+            return tuple(run for run in dropped if run.is_submitted)
 
     def retry_now(self, table: TableName) -> None:
         """Try at once what waits to be tried again: the table was changed."""
@@ -212,10 +254,8 @@ class Dispatcher:
         """
         with self._changed:
             self._is_closed = True
-            tables = tuple(self._queues)
             self._changed.notify_all()
-        for table in tables:
-            self.withdraw(table)
+        self.clear()
         with self._changed:
             return self._changed.wait_for(lambda: self._running == 0, within_s)
 
@@ -227,9 +267,8 @@ class Dispatcher:
             taken = [run for run in queue.pending if chosen(run)]
             queue.pending = deque(run for run in queue.pending if not chosen(run))
             self._tidy(table)
-        for run in taken:
-            if run.is_submitted:
-                self._withdrawn(run)
+        if submitted := [run for run in taken if run.is_submitted]:
+            self._withdrawn(submitted)
 
     def _tidy(self, table: TableName) -> None:
         queue = self._queues[table]
@@ -288,6 +327,7 @@ class Refreshing:
         policy: How failed runs are tried again.
         gone: Takes a table that turned out not to be there any more.
         now_ms: Milliseconds since the epoch, UTC.
+        log: The log of refreshes; it defers the ends of submitted runs until the next tick.
     """
 
     def __init__(
@@ -296,28 +336,20 @@ class Refreshing:
         policy: HostPolicy,
         gone: Callable[[TableName], None],
         now_ms: Callable[[], int],
+        log: BufferedJobLog,
     ) -> None:
         self._environment = environment
         self._policy = policy
         self._gone = gone
         self._now_ms = now_ms
+        self._log = log
         self._failures: dict[TableName, Failures] = {}
-        self._waiting_runs: dict[str, tuple[JobRecorder, RunningHeartbeat]] = {}
 
-    def record(self, job: Job) -> None:
-        """Write the row of a run before it begins, with heartbeats while it waits."""
-        environment = self._environment()
-        recorder = JobRecorder(environment, job)
-        recorder.write(job)
-        heartbeat = environment.execution_context.heartbeat(recorder.beat)
-        self._waiting_runs[job.job_id] = recorder, heartbeat
-
-    def cancel(self, run: Run) -> None:
-        """Write that a run will not begin."""
-        recorder = self._stopped_waiting(run)
-        if recorder is not None:
-            error = "it was taken back before it began: the table or its manager is no more"
-            recorder.write(recorder.ended(JobStatus.CANCELED, error=error))
+    def cancel(self, runs: Sequence[Run]) -> None:
+        """Defer rows that say that runs will not begin; the next tick writes them together."""
+        error = "it was taken back before it began: the table is no more"
+        for run in runs:
+            self._ended(run, JobStatus.CANCELED, error=error)
 
     def failures(self, table: TableName) -> Failures:
         """Return how often in a row the scheduled runs of a table failed."""
@@ -329,59 +361,43 @@ class Refreshing:
         Returns:
             The run that tries it again; None where nothing is to be tried again.
         """
-        recorder, began_ms = self._stopped_waiting(run), self._now_ms()
+        began_ms = self._now_ms()
         try:
             environment = self._environment()
         except Exception as error:  # noqa: BLE001 - a session that is gone is a failure as any other
-            if recorder is not None:
-                text = problem_of(error)[:LONGEST_ERROR]
-                _settle(recorder, recorder.ended(JobStatus.FAILED, error=text))
+            self._ended(run, JobStatus.FAILED, error=problem_of(error))
             return self._failed(run, error)
         requested = run.requested
         if not requested.refresh_id:
             requested = replace(requested, refresh_id=environment.new_id())
-        if recorder is None:
-            job = _job(environment, run.table, requested, began_ms)
-            recorder = JobRecorder(environment, job)
-        return self._carry_out(environment, replace(run, requested=requested), recorder)
-
-    def _carry_out(self, environment: Environment, run: Run, recorder: JobRecorder) -> Run | None:
+        run = replace(run, requested=requested)
         try:
-            outcome = Refreshes(environment).carry_out(run.table, run.requested)
+            outcome = Refreshes(environment).carry_out(run.table, requested)
         except (TableNotFoundError, NotMaterializedError) as error:
             self._failures.pop(run.table, None)
             self._gone(run.table)
-            self._refused(run, recorder, JobStatus.FAILED, error)
+            self._ended(run, JobStatus.FAILED, error=problem_of(error))
         except SuspendedError as error:
-            self._refused(run, recorder, JobStatus.CANCELED, error)
+            self._ended(run, JobStatus.CANCELED, error=problem_of(error))
         except BaseException as error:  # noqa: BLE001 - a run must not end the thread of others
-            _settle(recorder, recorder.failed(error))
+            job = run.accepted or _job(environment, run.table, requested, began_ms)
+            self._log.settle(JobRecorder(environment, replace(job, request="")).failed(error))
             return self._failed(run, error)
         else:
-            self._succeeded(run, recorder, outcome)
+            self._succeeded(run, outcome)
         return None
 
-    def _refused(
-        self, run: Run, recorder: JobRecorder, status: JobStatus, error: Exception
-    ) -> None:
-        """Write the failure if a user submitted the run; a schedule may be a moment too late."""
-        if run.is_submitted:
-            _settle(recorder, recorder.ended(status, error=problem_of(error)[:LONGEST_ERROR]))
-
-    def _succeeded(self, run: Run, recorder: JobRecorder, outcome: RefreshOutcome) -> None:
+    def _succeeded(self, run: Run, outcome: RefreshOutcome) -> None:
         if run.requested.scheduled_at is not None:
             self._failures.pop(run.table, None)
-        if run.is_submitted:
-            skipped = outcome.status is RefreshResult.UP_TO_DATE
-            status = JobStatus.SKIPPED if skipped else JobStatus.FINISHED
-            _settle(recorder, recorder.ended(status, outcome.rows))
+        skipped = outcome.status is RefreshResult.UP_TO_DATE
+        status = JobStatus.SKIPPED if skipped else JobStatus.FINISHED
+        self._ended(run, status, outcome.rows)
 
-    def _stopped_waiting(self, run: Run) -> JobRecorder | None:
-        """Return what writes the rows of a run that waited, and stop its heartbeats."""
-        recorder, heartbeat = self._waiting_runs.pop(run.requested.refresh_id, (None, None))
-        if heartbeat is not None:
-            heartbeat.stop()
-        return recorder
+    def _ended(self, run: Run, status: JobStatus, rows: int | None = None, error: str = "") -> None:
+        """Write the end of a run that a user submitted; a schedule may be a moment too late."""
+        if run.accepted is not None:
+            self._log.settle(_end_of(run.accepted, status, self._now_ms(), rows, error))
 
     def _failed(self, run: Run, error: BaseException) -> Run | None:
         """Return the run that tries it again; whoever asks by hand asks again himself."""
@@ -410,16 +426,19 @@ class Refreshing:
             self._failures.pop(table, None)
 
 
-def _settle(recorder: JobRecorder, last: Job) -> None:
-    """Write the last row of a run, unless what carried it out has done so already."""
-    log = recorder.environment.execution_context.log
-    try:
-        found = log.job(last.table.catalog or "", last.job_id)
-    except Exception as problem:  # noqa: BLE001 - to write the end twice is better than never
-        _LOGGER.warning("the log of refreshes could not be read: %s", problem_of(problem))
-        found = None
-    if found is None or found.status is JobStatus.RUNNING:
-        recorder.write(last)
+def _end_of(
+    job: Job, status: JobStatus, now_ms: int, rows: int | None = None, error: str = ""
+) -> Job:
+    """Return the last row of an accepted run."""
+    return replace(
+        job,
+        status=status,
+        request="",
+        ended_at_ms=now_ms,
+        last_heartbeat_ms=now_ms,
+        rows=rows,
+        error=error[:LONGEST_ERROR],
+    )
 
 
 def _job(
@@ -440,26 +459,76 @@ def _job(
     )
 
 
+def encode_request(requested: RequestedRefresh) -> str:
+    """Return what was asked for, as the log keeps it while the run waits."""
+    at = requested.scheduled_at
+    document = {
+        "partition": [[value.column, value.literal] for value in requested.partition],
+        "run_options": requested.run_options,
+        "trigger": requested.trigger,
+        "scheduled_at": None if at is None else at.isoformat(),
+    }
+    return json.dumps({key: value for key, value in document.items() if value}, sort_keys=True)
+
+
+def decode_request(text: str, refresh_id: str) -> RequestedRefresh:
+    """Return what `encode_request` was given; unknown keys are ignored.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: A newer release wrote it otherwise.
+    """
+    document = json.loads(text)
+    options, at = document.get("run_options"), document.get("scheduled_at")
+    return RequestedRefresh(
+        partition=tuple(PartitionValue(c, value) for c, value in document.get("partition", ())),
+        trigger=document.get("trigger", _REST),
+        run_options=None if options is None else tuple((k, v) for k, v in options),
+        refresh_id=refresh_id,
+        scheduled_at=None if at is None else datetime.fromisoformat(at),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Submissions:
-    """Checks, names and begins refreshes."""
+    """Checks, accepts and queues refreshes, and takes up those that another manager accepted.
+
+    Args:
+        environment: Makes the ports of one run.
+        dispatcher: Runs them.
+        log: The log of refreshes, with the rows that wait to be written.
+        read_time: Reads a scheduled time.
+        catalog: Whose refreshes.
+        leads: Whether this process holds the lease. One that does not only writes the row, and the
+            manager that holds the lease takes the run up.
+        most: How many accepted runs may wait.
+    """
 
     environment: Callable[[], Environment]
     dispatcher: Dispatcher
-    refreshing: Refreshing
+    log: BufferedJobLog
     read_time: ReadTime
+    catalog: str
+    leads: Callable[[], bool]
+    most: int = MOST_ACCEPTED
+    _taken: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    """The newest runs that were queued here: the log may say for a while that they wait."""
+    _lock: Lock = field(default_factory=Lock)
 
     def submit(self, request: RefreshRequest) -> str:
-        """Begin a refresh.
+        """Accept a refresh.
 
         Returns:
             Its name, under which the log of refreshes knows it already.
 
         Raises:
+            RefreshNotAcceptedError: Too many wait.
             SuspendedError: A schedule asks, and the table is suspended.
             InvalidScheduleTimeError: The scheduled time cannot be read.
             MaterializedTableError: There is no such table, or some option is no run option.
         """
+        if self._waiting() >= self.most:
+            reason = f"{self.most} refreshes wait already"
+            raise RefreshNotAcceptedError(table=request.table, reason=reason)
         environment = self.environment()
         table = existing_table(environment, environment.store.full_name(parse_name(request.table)))
         if request.run_options:
@@ -472,15 +541,63 @@ class Submissions:
             refresh_id=environment.new_id(),
             scheduled_at=scheduled_at,
         )
-        resolved = table.definition.resolved
+        resolved, now_ms = table.definition.resolved, environment.now_ms()
         job = replace(
-            _job(environment, table.name, requested, environment.now_ms()),
+            _job(environment, table.name, requested, now_ms),
             refresh_mode=resolved.refresh_mode.value,
             freshness=resolved.freshness.sql,
+            request=encode_request(requested),
         )
-        self.refreshing.record(job)
-        self.dispatcher.submit(Run(table.name, requested, environment.now_ms(), is_submitted=True))
+        self._accept(Run(table.name, requested, now_ms, accepted=job), now_ms)
         return requested.refresh_id
+
+    def take_up(self) -> None:
+        """Queue the runs of the log that wait, and are not queued here.
+
+        Raises:
+            Exception: The log could not be read.
+        """
+        now_ms = self.log.now_ms()
+        for job in self.log.accepted(self.catalog, now_ms - KEPT_MS):
+            if not self._remember(job):
+                continue
+            run, problem = _run_of(job, now_ms)
+            if run is not None:
+                self.dispatcher.submit(run)
+            else:
+                self.log.deferred.changed(_end_of(job, JobStatus.CANCELED, now_ms, error=problem))
+
+    def leave(self) -> None:
+        """Drop what waits here; the log has it, for the manager that leads next."""
+        with self._lock:
+            for run in self.dispatcher.clear():
+                self._taken.pop(run.requested.refresh_id, None)
+
+    def _waiting(self) -> int:
+        if self.leads():
+            return self.dispatcher.waiting
+        return len(self.log.accepted(self.catalog, self.log.now_ms() - WAITING_MS))
+
+    def _accept(self, run: Run, now_ms: int) -> None:
+        """Keep the row of a run and queue it; the row is written with those of other runs."""
+        job = run.accepted
+        assert job is not None  # noqa: S101 - `submit` made it
+        self.log.deferred.changed(job)
+        if self.leads() and self._remember(job):
+            self.dispatcher.submit(run)
+        if now_ms - self.log.deferred.written_ms >= _GROUP_MS:
+            try:
+                self.log.flush()
+            except Exception as error:  # noqa: BLE001 - the row waits, and the next tick writes it
+                _LOGGER.warning("the log of refreshes was not written: %s", problem_of(error))
+
+    def _remember(self, job: Job) -> bool:
+        with self._lock:
+            is_new = job.job_id not in self._taken
+            self._taken[job.job_id] = None
+            while len(self._taken) > _REMEMBERED:
+                self._taken.popitem(last=False)
+            return is_new
 
     def _scheduled_at(self, table: StoredTable, request: RefreshRequest) -> datetime:
         definition = table.definition
@@ -489,3 +606,14 @@ class Submissions:
             raise SuspendedError(table=table.name, reason=f" ({reason})" if reason else "")
         zone = dict(definition.resolved.context.confs).get(SESSION_TIME_ZONE, "UTC")
         return self.read_time(request.schedule_time or "", request.schedule_time_format, zone)
+
+
+def _run_of(job: Job, now_ms: int) -> tuple[Run | None, str]:
+    """Return the run of an accepted job; or none, and why it will not begin."""
+    if now_ms - job.last_heartbeat_ms > WAITING_MS:
+        return None, TOO_OLD
+    try:
+        requested = decode_request(job.request, job.job_id)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return None, f"this release cannot read what was asked for: {error}"
+    return Run(job.table, requested, now_ms, accepted=job), ""

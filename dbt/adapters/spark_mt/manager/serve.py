@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Event
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.__version__ import version
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.manager.http.app import HttpServer
 
 _LOGGER = logging.getLogger(__name__)
-_HTTP_STOPS_WITHIN_S = 5.0
+_CLOSE_S = 6.0
+"""The part of the time to stop that is left for the HTTP server and Spark, or a quarter of it."""
+_LEAST_CLOSE_S = 1.0
 _JVM_ENDS_WITHIN_S = 60.0
 _TOKEN_BYTES = 32
 _COLLECT_EVERY_S = 60.0
@@ -69,8 +71,8 @@ class ServeOptions:
             takes over.
         give_up_after: After how many failures of the same cause in a row a table is suspended; 0
             for never.
-        stop_within_seconds: How long running refreshes have to end when the manager is
-            stopped.
+        stop_within_seconds: Within how long the manager stops. Running refreshes have about two
+            thirds of it to end, or all but ten seconds.
     """
 
     home: Path
@@ -209,15 +211,19 @@ class _Server:
 
     def stop(self) -> bool:
         """Close everything; what cannot be closed in time is left."""
-        ended = True
+        ended, within = True, self._options.stop_within_seconds
+        end, close_s = time.monotonic() + within, min(_CLOSE_S, within / 4)
         if self._file is not None:
             discovery.remove(self._file, self._owner)
         if self._running is not None:
-            ended = self._running.stop(self._options.stop_within_seconds)
+            ended = self._running.stop(within - close_s)
         if self._http is not None:
-            self._http.stop(_HTTP_STOPS_WITHIN_S)
+            self._http.stop(max(_LEAST_CLOSE_S, close_s / 2))
         if self._spark is not None:
-            self._spark.stop()
+            # The JVM ends with this process in any case.
+            closing = Thread(target=self._spark.stop, name="spark-stop", daemon=True)
+            closing.start()
+            closing.join(max(_LEAST_CLOSE_S, end - time.monotonic()))
         _LOGGER.info("the manager has stopped")
         return ended
 

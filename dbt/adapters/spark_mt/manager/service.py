@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from dbt.adapters.spark_mt.execution.show import (
     state_rows,
 )
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
+from dbt.adapters.spark_mt.manager.runs import RefreshNotAcceptedError
 from dbt.adapters.spark_mt.manager.table_views import Observed, table_view
 from dbt.adapters.spark_mt.manager.views import (
     ChangeView,
@@ -110,6 +112,9 @@ class Parts:
 
 
 _LOGGER = logging.getLogger(__name__)
+_LAST_WRITES_S = 4.0
+"""For what is written when the last refresh has ended: a commit of the log, and of the lease."""
+_LEAST_S = 1.0
 _SHOWN = 200
 """Characters of a refused statement that the error shows."""
 
@@ -203,7 +208,7 @@ class Manager:
     def job(self, job_id: str) -> Job | None:
         """Return one refresh, or None if the log knows of no such one."""
         found = self._parts.log.job(self._parts.catalog, job_id)
-        return found and with_effective_status(found, self._parts.environment())
+        return found and self._effective(found, self._parts.environment())
 
     def plan(self, statement: str) -> ChangeView:
         """Plan a CREATE or ALTER statement, and change nothing."""
@@ -235,7 +240,9 @@ class Manager:
         self._parts.interrupt(request_id)
 
     def refresh(self, request: RefreshRequest) -> RefreshSubmitted:
-        """Check a refresh, and begin it; answers before it has ended."""
+        """Check a refresh, and accept it; answers before it has ended."""
+        if self._is_stopping:
+            raise RefreshNotAcceptedError(table=request.table, reason="it is about to stop")
         job_id = self._parts.submissions.submit(request)
         place = self._parts.place
         return RefreshSubmitted(
@@ -264,18 +271,23 @@ class Manager:
         """Stop in good order: nothing new begins, running batches and refreshes end.
 
         Args:
-            within_s: The longest time that running refreshes have, in seconds.
+            within_s: The longest time that all of it takes, in seconds. Running refreshes have all
+                but a quarter of it, or all but a few seconds.
 
         Returns:
             Whether everything ended within it. What did not is safe: its commit happens or not.
         """
         self._is_stopping = True
-        until = monotonic() + within_s
+        end = monotonic() + within_s
+        last_run = end - min(_LAST_WRITES_S, within_s / 4)
         parts = self._parts
-        ended = [parts.loop.stop(within_s), _succeeds(parts.reconciler.close)]
-        ended.append(parts.dispatcher.close(max(0.0, until - monotonic())))
-        ended.append(parts.hosting.drain(max(0.0, until - monotonic())))
-        ended += [_succeeds(parts.log.close), _succeeds(parts.leadership.release)]
+        parts.dispatcher.close(0.0)  # at once: a tick in progress may take long
+        ended = [parts.loop.stop(_left(last_run)), _succeeds(parts.reconciler.close, _left(end))]
+        ended.append(parts.dispatcher.close(_left(last_run)))
+        ended.append(parts.hosting.drain(_left(last_run)))
+        # Accepted runs that wait stay in the log, for the next manager.
+        ended.append(_succeeds(parts.log.close, _left(end)))
+        ended.append(_succeeds(parts.leadership.release, _left(end)))
         return all(ended)
 
     def _role(self) -> Role:
@@ -289,8 +301,16 @@ class Manager:
     def _history(self, name: TableName, limit: int) -> tuple[Job, ...]:
         environment = self._parts.environment()
         return tuple(
-            with_effective_status(job, environment) for job in self._parts.log.of_table(name, limit)
+            self._effective(job, environment) for job in self._parts.log.of_table(name, limit)
         )
+
+    def _effective(self, job: Job, environment: Environment) -> Job:
+        """Return a job with its effective status; the log has the end of every one of this process.
+
+        A busy process may be late with its heartbeats, and answers all the same.
+        """
+        is_own = job.owner == self._parts.place.owner
+        return job if is_own else with_effective_status(job, environment)
 
     def _changed(self, outcome: StatementOutcome) -> ChangeView:
         self.wake()
@@ -386,11 +406,25 @@ def progress_of(hosting: Host, name: TableName) -> HostProgress | None:
         return None
 
 
-def _succeeds(action: Callable[[], None]) -> bool:
-    """Whether an action succeeds; its failure must not keep others from being stopped."""
-    try:
-        action()
-    except Exception as error:  # noqa: BLE001 - logged, and the rest is stopped all the same
-        _LOGGER.warning("while stopping: %s", problem_of(error))
-        return False
-    return True
+def _left(end: float) -> float:
+    return max(0.0, end - monotonic())
+
+
+def _succeeds(action: Callable[[], None], within_s: float) -> bool:
+    """Whether an action succeeds in time; neither failure nor delay keeps others from the stop."""
+    succeeded = []
+
+    def run() -> None:
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001 - logged, and the rest is stopped all the same
+            _LOGGER.warning("while stopping: %s", problem_of(error))
+        else:
+            succeeded.append(True)
+
+    thread = Thread(target=run, name="materialized-table-stop", daemon=True)
+    thread.start()
+    thread.join(max(_LEAST_S, within_s))
+    if thread.is_alive():
+        _LOGGER.warning("a step of the stop did not end within %.0f seconds", within_s)
+    return bool(succeeded)

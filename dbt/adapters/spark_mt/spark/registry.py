@@ -178,6 +178,12 @@ class SparkSystemLog:
         found = self._jobs(catalog, condition, {"since": since_ms, "schema": schema})
         return tuple(job for job in found if job.status is JobStatus.RUNNING)
 
+    def accepted(self, catalog: str, since_ms: int) -> tuple[Job, ...]:
+        """Return the refreshes that were accepted since and have not begun, the oldest first."""
+        found = self._jobs(catalog, _SINCE, {"since": since_ms})
+        waiting = (job for job in found if job.status is JobStatus.RUNNING and job.request)
+        return tuple(waiting)[::-1]
+
     def newest(self, catalog: str, per_table: int, since_ms: int) -> tuple[Job, ...]:
         """Return the newest jobs of each table with a heartbeat since an instant."""
         placed = (
@@ -395,13 +401,13 @@ def job_row(job: Job) -> dict[str, Value]:
     return {**row, "facts": facts} if facts else row
 
 
-_CHOICE = ("strategy", "reason")
-"""Keys in `facts` of a job: how its rows are computed."""
+_FACTS = ("strategy", "reason", "request")
+"""Keys in `facts` of a job: how its rows are computed, and what was asked for if it waits."""
 
 
 def _job_facts(job: Job) -> str:
-    """Return what has no column: the choice of the strategy, and what a newer release stored."""
-    known = {"strategy": job.strategy, "reason": job.reason}
+    """Return what has no column, and what a newer release stored."""
+    known = {"strategy": job.strategy, "reason": job.reason, "request": job.request}
     known = {key: text for key, text in known.items() if text}
     if not known:
         return job.unknown
@@ -410,14 +416,14 @@ def _job_facts(job: Job) -> str:
 
 
 def _read_facts(text: str) -> tuple[dict[str, str], str]:
-    """Return the choice in `facts`, and the rest of them as text."""
+    """Return what this release knows of `facts`, and the rest of them as text."""
     try:
         found = json.loads(text) if text else {}
     except ValueError:
         return {}, text
-    if not isinstance(found, dict) or not any(key in found for key in _CHOICE):
+    if not isinstance(found, dict) or not any(key in found for key in _FACTS):
         return {}, text
-    known = {key: str(found.pop(key)) for key in _CHOICE if key in found}
+    known = {key: str(found.pop(key)) for key in _FACTS if key in found}
     return known, json.dumps(found, sort_keys=True) if found else ""
 
 
@@ -448,6 +454,7 @@ def job_of(row: Values, catalog: str) -> Job:
         scheduled_at_ms=row["scheduled_at_ms"],
         strategy=chosen.get("strategy", ""),
         reason=chosen.get("reason", ""),
+        request=chosen.get("request", ""),
         unknown=unknown,
     )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.job import JobKind
 from dbt.adapters.spark_mt.execution.errors import problem_of
-from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, SILENCE_MS
+from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, SILENCE_MS, WAITING_MS
 from dbt.adapters.spark_mt.spark.catalog import SPARK_CATALOG
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import (
@@ -75,21 +75,25 @@ class Layout:
 
 VIEW = "jobs"
 TABLE, LEASES = "registry", "leases"
-_SILENCE = f"IF(latest.job_kind = '{JobKind.CONTINUOUS.value}', {HOST_SILENCE_MS}, {SILENCE_MS})"
+_WAITS = "get_json_object(latest.facts, '$.request') IS NOT NULL"
+_SILENCE = (
+    f"CASE WHEN {_WAITS} THEN {WAITING_MS} WHEN latest.job_kind = '{JobKind.CONTINUOUS.value}' "
+    f"THEN {HOST_SILENCE_MS} ELSE {SILENCE_MS} END"
+)
 _HELD = """
 LEFT JOIN (
   SELECT max_by(struct(*), struct(seq, recorded_at_ms, status)) AS lease FROM {leases}
-) ON lease.status = 'HELD' AND latest.job_kind = 'CONTINUOUS'
-  AND lease.owner_host = latest.owner_host AND lease.owner_pid = latest.owner_pid
-  AND lease.owner_process = latest.owner_process
+) ON lease.status = 'HELD' AND ({waits}
+  OR lease.owner_host = latest.owner_host AND lease.owner_pid = latest.owner_pid
+  AND lease.owner_process = latest.owner_process)
 """
-"""The manager that holds the catalog writes heartbeats, which are no rows. So a stream is RUNNING
-here until its manager releases the lease, or loses it."""
+"""The manager that holds the catalog writes heartbeats, which are no rows. So what it runs is
+RUNNING here until it releases the lease, or loses it; any holder begins what waits."""
 _QUERY = f"""
 SELECT latest.job_id AS job_id, concat_ws('.', latest.schema_name, latest.table_name) AS `table`,
   latest.job_kind AS kind,
   CASE WHEN latest.status = 'RUNNING' AND {{gone}} AND latest.recorded_at_ms < now_ms - {_SILENCE}
-    THEN 'FAILED' ELSE latest.status END AS status,
+    THEN IF({_WAITS}, 'CANCELED', 'FAILED') ELSE latest.status END AS status,
   timestamp_millis(latest.started_at_ms) AS start_time,
   timestamp_millis(latest.ended_at_ms) AS end_time,
   latest.rows AS `rows`, latest.error AS error, latest.trigger AS trigger,
@@ -118,7 +122,7 @@ def _make_jobs_view(spark: SparkSession, catalog: str) -> None:
     query = _QUERY.format(
         registry=f"{schema}.{TABLE}",
         gone="lease IS NULL" if managed else "true",
-        held=_HELD.format(leases=f"{schema}.{LEASES}") if managed else "",
+        held=_HELD.format(leases=f"{schema}.{LEASES}", waits=_WAITS) if managed else "",
     )
     # Spark replaces a view by two calls of the catalog. Another process may make it meanwhile.
     with suppress_spark_errors(lambda other: other.is_existing_table or other.is_missing_table):

@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.definition.errors import (
 from dbt.adapters.spark_mt.execution import errors as execution
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.manager.http.schemas import RequestBody
+from dbt.adapters.spark_mt.manager.runs import RefreshNotAcceptedError
 from dbt.adapters.spark_mt.spark.types import InvalidScheduleTimeError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 
@@ -216,6 +217,7 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     execution.InconsistentTableError: 500,
     InternalError: 500,
     ManagerBusyError: 503,
+    RefreshNotAcceptedError: 503,
     ManagerStoppingError: 503,
 }
 """The HTTP status of each class of errors and its subclasses."""
