@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -39,7 +40,7 @@ from dbt.adapters.spark_mt.handle import (
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
     from multiprocessing.context import SpawnContext
 
     from dbt.adapters.contracts.connection import AdapterRequiredConfig
@@ -47,6 +48,12 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import Pairs
     from dbt.adapters.spark_mt.handle import Materialize
+
+
+_CONFS = "server_side_parameters"
+_SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
+"""The default of Spark's own `spark.redaction.regex`."""
+_REDACTED = "*********(redacted)"
 
 
 class ConnectionMethod(StrEnum):
@@ -147,10 +154,19 @@ class SparkMTCredentials(Credentials):
         """The Spark Connect URL, with the token in it."""
         return server_url(self.host or "", self.port, self.token, use_ssl=self.use_ssl)
 
+    def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
+        """Return what `dbt debug` prints, without values that Spark would redact, too."""
+        for key, value in super().connection_info(with_aliases=with_aliases):
+            yield key, {k: _shown(k, v) for k, v in value.items()} if key == _CONFS else value
+
     def _connection_keys(self) -> tuple[str, ...]:
         """What `dbt debug` prints."""
         server = ("host", "port") if self.method == ConnectionMethod.connect else ()
-        return ("method", *server, "database", "schema", "server_side_parameters")
+        return ("method", *server, "database", "schema", _CONFS)
+
+
+def _shown(key: str, value: str) -> str:
+    return _REDACTED if _SECRET.search(key) or _SECRET.search(value) else value
 
 
 class SparkMTConnectionManager(SQLConnectionManager):
@@ -306,7 +322,7 @@ def _own_spark(requested: Mapping[str, str], target: SparkTarget) -> SparkSessio
 
     log = Path(os.environ.get("DBT_LOG_PATH", "logs")).absolute() / "spark.log"
     try:
-        return session.classic_spark(requested, Path.cwd(), log)
+        return session.classic_spark(requested, Path.cwd(), log, logger.warning)
     except MetastoreInUseError as error:
         reasons = [f"dbt was to run a Spark of its own: {target.why}."]
         manager = discovery.read(discovery.place(Path(error.parameters["metastore"])))

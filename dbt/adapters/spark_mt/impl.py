@@ -23,6 +23,7 @@ from dbt.adapters.spark_mt.adapter import catalog as listing
 from dbt.adapters.spark_mt.adapter import data_tests
 from dbt.adapters.spark_mt.adapter import run_operations as operations
 from dbt.adapters.spark_mt.adapter.config import ModelSettings, settings_of
+from dbt.adapters.spark_mt.adapter.debug import facts
 from dbt.adapters.spark_mt.adapter.materialization import (
     Decision,
     Items,
@@ -240,12 +241,11 @@ class SparkMTAdapter(SparkAdapter):
     def debug_query(self) -> None:
         """Check, for `dbt debug`, what a session needs; an error names the line to add.
 
-        It first prints which Spark is checked, and why that one.
+        It first prints which Spark is checked, why that one, and what of it listens where.
         """
         handle = self._handle()
-        if handle.target is not None:
-            where = "a server" if handle.target.is_connect else "dbt's own process"
-            fire_event(Note(msg=f"Spark runs in {where}: {handle.target.why}."))
+        for fact in facts(handle):
+            fire_event(Note(msg=fact))
         with self._session("checking the session") as spark:
             check_session(spark)
         self.list_schemas(self.config.credentials.database)

@@ -1,11 +1,12 @@
 """A refresh manager in a process of its own, over an embedded metastore.
 
-`python -m tests.functional.processes.serving <directory>` serves until its standard input ends, and
-answers each line of it with the number of jobs that Spark runs.
+`python -m tests.functional.processes.serving <folder> <confs> <log level>` serves until its
+standard input ends, and answers each line of it with the number of jobs that Spark runs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from dbt.adapters.spark_mt.manager.serve import ServeOptions, serve
 from tests.faults.server import CONFS, ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _READY = "serving"
 
@@ -62,9 +63,13 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[Manager]:
+def serving(
+    home: Path, confs: Mapping[str, str] = CONFS, log_level: str = "warning"
+) -> Iterator[Manager]:
     """Serve the warehouse in `home` while the block runs."""
-    command = [sys.executable, "-m", "tests.functional.processes.serving", str(home)]
+    (home / "confs.json").write_text(json.dumps(dict(confs)), encoding="utf-8")
+    words = [str(home), str(home / "confs.json"), log_level]
+    command = [sys.executable, "-m", "tests.functional.processes.serving", *words]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - our own command
             command,
@@ -84,7 +89,7 @@ def serving(home: Path) -> Iterator[Manager]:
         process.communicate()  # closes its standard input and waits
 
 
-def _serve(home: Path) -> None:
+def _serve(home: Path, confs: Path, log_level: str) -> None:
     """Look at the catalog when a statement changes it, and else hardly ever."""
     from pyspark import SparkContext
 
@@ -101,9 +106,17 @@ def _serve(home: Path) -> None:
             print(len(tracker.getActiveJobsIds()), flush=True)  # noqa: T201 - read by `running_jobs`
 
     os.chdir(home)
-    options = ServeOptions(home, home, CONFS, port=0, log_level="warning", tick_seconds=3600)
+    options = ServeOptions(
+        home,
+        home,
+        json.loads(confs.read_text(encoding="utf-8")),
+        port=0,
+        log_level=log_level,
+        tick_seconds=3600,
+    )
+    confs.unlink()
     serve(options, answer, say_ready)
 
 
 if __name__ == "__main__":
-    _serve(Path(sys.argv[1]))
+    _serve(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

@@ -12,10 +12,10 @@ from dbt.adapters.spark_mt.spark.connect_server import (
     ConnectTokenNeededError,
     Listening,
     SparkRunsAlreadyError,
-    is_loopback,
     serving_confs,
     start_serving,
 )
+from dbt.adapters.spark_mt.spark.listeners import is_loopback
 from dbt.adapters.spark_mt.spark.session import is_running_here
 
 PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"

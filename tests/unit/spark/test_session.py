@@ -7,11 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from dbt.adapters.spark_mt.spark import session
+from dbt.adapters.spark_mt.spark.launch import JavaMissingError, SparkStartError
 from dbt.adapters.spark_mt.spark.session import (
     ConnectMissingError,
-    JavaMissingError,
     Patience,
-    SparkStartError,
     apply_confs,
     classic_spark,
     connect_spark,

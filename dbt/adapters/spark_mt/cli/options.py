@@ -141,7 +141,8 @@ spark_options = grouped(
         "-c",
         multiple=True,
         metavar="KEY=VALUE",
-        help="A Spark conf; wins over the profile's. May be given several times.",
+        help="A Spark conf; wins over the profile's. May be given several times. Every user of the "
+        "machine can read it here: secrets belong into the profile.",
     ),
     click.option(
         "--warehouse",

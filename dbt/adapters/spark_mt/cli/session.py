@@ -193,7 +193,8 @@ def open_spark(place: Place) -> tuple[SparkSession, Discovered | None]:
         target = automatic_target(place.confs, place.home, _print_waiting)
         if target.is_connect:
             return connect_spark(target.url, place.confs, is_near=True), target.manager
-    return classic_spark(place.confs, place.home, place.log_folder / LOG), None
+    warn = partial(click.echo, err=True)
+    return classic_spark(place.confs, place.home, place.log_folder / LOG, warn), None
 
 
 def _server_url(place: Place) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.client import discovery
@@ -22,12 +23,17 @@ from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
 from dbt.adapters.spark_mt.spark.connect_server import (
     ConnectServer,
     Listening,
-    is_loopback,
     open_metastore,
     serving_confs,
     start_serving,
 )
 from dbt.adapters.spark_mt.spark.derby import LOCK_FILE, lock_holder
+from dbt.adapters.spark_mt.spark.listeners import (
+    Listener,
+    exposure,
+    is_loopback,
+    listeners,
+)
 from dbt.adapters.spark_mt.spark.session import classic_spark, embedded_metastore
 
 if TYPE_CHECKING:
@@ -194,7 +200,18 @@ class _Server:
             )
             discovery.write(self._file, found)
         _LOGGER.info("the manager serves %s", serving.url)
+        self._log_listeners(spark)
         return serving
+
+    def _log_listeners(self, spark: SparkSession) -> None:
+        """Log what listens where, and what others reach unasked."""
+        port = urlsplit(self._url()).port or 0
+        own = Listener("the page and REST", self._options.host, port, "a token for changes")
+        found = (own, *listeners(spark))
+        for each in found:
+            _LOGGER.info("listening: %s", each)
+        if sentence := exposure(found):
+            _LOGGER.warning("%s", sentence)
 
     def _start_spark(self) -> tuple[SparkSession, ConnectServer | None]:
         options = self._options

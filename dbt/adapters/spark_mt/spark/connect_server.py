@@ -1,19 +1,14 @@
-"""Spark Connect server in a driver of ours, for sessions of other processes.
-
-The token reaches the JVM by its environment: PySpark passes every conf on the command line, which
-all users of a machine can read.
-"""
+"""Spark Connect server in a driver of ours, for sessions of other processes."""
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
-from dbt.adapters.spark_mt.spark.jvm import launch_variable
+from dbt.adapters.spark_mt.spark.listeners import CONNECT_ADDRESS, LOOPBACK, is_loopback
 from dbt.adapters.spark_mt.spark.session import classic_spark, is_running_here
 
 if TYPE_CHECKING:
@@ -23,10 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-LOOPBACK = "127.0.0.1"
 TOKEN_KEY = "spark.connect.authenticate.token"  # noqa: S105 - a conf's name
-_TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - a variable's name
-_ADDRESS_KEY = "spark.connect.grpc.binding.address"
 _PORT_KEY = "spark.connect.grpc.binding.port"
 _PLUGINS_KEY = "spark.plugins"
 _PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
@@ -131,7 +123,7 @@ def serving_confs(requested: Mapping[str, str], listening: Listening) -> dict[st
         **_FOR_LONG_RUNS,
         **own,
         _PLUGINS_KEY: ",".join([*plugins, _PLUGIN]),
-        _ADDRESS_KEY: listening.address,
+        CONNECT_ADDRESS: listening.address,
         _PORT_KEY: str(listening.port),
     }
 
@@ -160,8 +152,8 @@ def start_serving(
     if is_running_here():
         raise SparkRunsAlreadyError
     token = token or secrets.token_urlsafe(_TOKEN_BYTES)
-    with launch_variable(_TOKEN_VARIABLE, token):
-        spark = classic_spark(serving_confs(requested, listening), home, log)
+    confs = {**serving_confs(requested, listening), TOKEN_KEY: token}
+    spark = classic_spark(confs, home, log)
     port = _bound_port(spark)
     return ConnectServer(spark, f"sc://localhost:{port}", listening.address, port, token)
 
@@ -199,16 +191,6 @@ def served_session(spark: SparkSession, session_id: str) -> SparkSession | None:
             if found.isDefined():
                 return SparkSession(spark.sparkContext, found.get().session())
     return None
-
-
-def is_loopback(address: str) -> bool:
-    """Whether only processes of this machine reach an address; other names count as far."""
-    if address.lower() == "localhost":
-        return True
-    try:
-        return ip_address(address.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _bound_port(spark: SparkSession) -> int:

@@ -7,35 +7,36 @@ import importlib.util
 import logging
 import os
 import re
-import shlex
 import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.class_archive import archived_classes
 from dbt.adapters.spark_mt.spark.delta.format import (
     FORMAT,
-    PACKAGES_KEY,
     WAREHOUSE,
     check_log_store,
     with_delta,
 )
 from dbt.adapters.spark_mt.spark.derby import check_metastore_is_free
-from dbt.adapters.spark_mt.spark.jvm import end_of_log, java
+from dbt.adapters.spark_mt.spark.launch import launch, read_properties, submitted
+from dbt.adapters.spark_mt.spark.listeners import (
+    exposure,
+    listeners,
+    network_confs,
+    network_variables,
+)
 from dbt.adapters.spark_mt.spark.private_session import is_connect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from subprocess import Popen
 
-    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 
@@ -96,6 +97,7 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
     }
     if known.get("spark.master", "local").startswith("local"):
         added |= {"spark.master": "local[*]", **FORMAT.confs.local}
+    added |= network_confs(known, os.environ)
     derby = _derby(known, home)
     if derby is not None and _DERBY_KEY not in known:
         added[_DERBY_KEY] = f"jdbc:derby:;databaseName={derby};create=true"
@@ -138,7 +140,9 @@ def embedded_metastore(requested: Mapping[str, str], home: Path) -> Path | None:
 
 
 def _known(requested: Mapping[str, str]) -> dict[str, str]:
-    return {**_defaults_of_spark(), **_submitted(), **requested}
+    said = submitted()
+    defaults = _defaults_of_spark() if said.reads_defaults else {}
+    return {**defaults, **said.known, **requested}
 
 
 def _derby(known: Mapping[str, str], home: Path) -> Path | None:
@@ -165,29 +169,10 @@ def _class_path_folders() -> Iterable[Path]:
 
 
 def _defaults_of_spark() -> dict[str, str]:
-    """Return the confs of `spark-defaults.conf`: a key, whitespace or `=`, a value."""
+    """Return the confs of `spark-defaults.conf`."""
     confs: dict[str, str] = {}
-    for path in (folder / "spark-defaults.conf" for folder in _conf_folders()):
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        for line in (each.strip() for each in lines):
-            if line and not line.startswith("#"):
-                key, _, value = line.replace("=", " ", 1 if " " not in line else 0).partition(" ")
-                confs[key] = value.strip()
-    return confs
-
-
-def _submitted() -> dict[str, str]:
-    """Return the confs in PYSPARK_SUBMIT_ARGS."""
-    words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    confs = {}
-    for option, value in pairwise(words):
-        if option in {"--conf", "-c"}:
-            key, _, setting = value.partition("=")
-            confs[key] = setting
-        elif option in {"--packages", "--jars"}:
-            confs[PACKAGES_KEY if option == "--packages" else "spark.jars"] = value
-        elif option == "--master":
-            confs["spark.master"] = value
+    for folder in _conf_folders():
+        confs |= read_properties(folder / "spark-defaults.conf")
     return confs
 
 
@@ -227,19 +212,6 @@ class Patience:
         return now - self._first < self._seconds
 
 
-class JavaMissingError(MaterializedTableError):
-    """There is no Java to run Spark with."""
-
-    condition = "MATERIALIZED_TABLE_JAVA_MISSING"
-    text = (
-        "Spark needs Java, and there is none: JAVA_HOME is {javaHome}, `java` is not on the path."
-    )
-    remedy = (
-        "Install Java 17 (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: "
-        "brew install openjdk@17), or set JAVA_HOME to the one you have."
-    )
-
-
 class ConnectMissingError(MaterializedTableError):
     """Python packages that Spark Connect needs are not there."""
 
@@ -251,25 +223,19 @@ class ConnectMissingError(MaterializedTableError):
     )
 
 
-class SparkStartError(MaterializedTableError):
-    """Spark's JVM ended before it was ready."""
-
-    condition = "MATERIALIZED_TABLE_SPARK_DID_NOT_START"
-    text = "Spark did not start. The end of {log}:"
-    remedy = (
-        "Correct what it names, often a conf under `server_side_parameters` of the profile or in "
-        "spark-defaults.conf, too little memory, or no access to the package repository; then run "
-        "dbt again."
-    )
-
-
-def classic_spark(requested: Mapping[str, str], home: Path, log: Path) -> SparkSession:
+def classic_spark(
+    requested: Mapping[str, str],
+    home: Path,
+    log: Path,
+    warn: Callable[[str], object] = lambda _: None,
+) -> SparkSession:
     """Return the first session of the process's Spark, which is started when there is none.
 
     Args:
         requested: The user's confs; they win over ours.
         home: Where warehouse and metastore are unless the user's confs say otherwise.
         log: The file that gets what Spark's JVM writes to its standard error.
+        warn: Called once with what other machines reach without authentication, if anything.
 
     Raises:
         JavaMissingError: Java is not installed.
@@ -281,9 +247,12 @@ def classic_spark(requested: Mapping[str, str], home: Path, log: Path) -> SparkS
 
     with _starting:
         quiet_python_loggers()
-        if not is_running_here():
+        is_new = not is_running_here()
+        if is_new:
             _start(session_confs(requested, home), log)
         spark: SparkSession = SparkSession.builder.getOrCreate()
+    if is_new and (sentence := exposure(listeners(spark))):
+        warn(sentence)
     _keep_what_is_loaded()
     return spark
 
@@ -391,29 +360,12 @@ def _keep_what_is_loaded() -> None:
 def _start(confs: SessionConfs, log: Path) -> None:
     from pyspark import SparkConf, SparkContext
 
-    if java() is None:
-        raise JavaMissingError(javaHome=os.environ.get("JAVA_HOME") or "not set")
     if confs.derby is not None:
         check_metastore_is_free(confs.derby)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    gateway = launch(confs.confs, log, network_variables(confs.confs, os.environ))
     conf = SparkConf().setAll(list(confs.confs.items()))
-    SparkContext(conf=conf, gateway=_launch_quietly(conf, log))
-
-
-def _launch_quietly(conf: SparkConf, log: Path) -> object:
-    """Launch the JVM with what it prints, Ivy's report among it, in `log`."""
-    from pyspark.errors import PySparkRuntimeError
-    from pyspark.java_gateway import launch_gateway
-
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
-        redirected = {"stdout": output, "stderr": output}
-        try:
-            with archived_classes(dict(conf.getAll())):
-                gateway: object = launch_gateway(conf, popen_kwargs=redirected)  # type: ignore[no-untyped-call]
-        except PySparkRuntimeError as error:
-            raise SparkStartError(log=log, violations=end_of_log(log)) from error
-    return gateway
+    SparkContext(conf=conf, gateway=gateway)
 
 
 def _be_impatient(spark: SparkSession) -> None:

@@ -29,7 +29,7 @@ from dbt.adapters.spark_mt.manager.http.errors import (
     WeakTokenError,
     problem_response,
 )
-from dbt.adapters.spark_mt.spark.connect_server import is_loopback
+from dbt.adapters.spark_mt.spark.listeners import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
