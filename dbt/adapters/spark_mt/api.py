@@ -68,6 +68,7 @@ from dbt.adapters.spark_mt.query.analyzer import QueryError, TemporaryObjectErro
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.resolution.stream_flow import OutputMode, Reason
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, utc_now
+from dbt.adapters.spark_mt.spark.errors import of_the_user, unlogged_methods
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.registry import SparkCorrections, SparkScan
 from dbt.adapters.spark_mt.spark.system_table import SystemTable
@@ -137,6 +138,7 @@ __all__ = [
 ]
 
 
+@unlogged_methods
 class MaterializedTables(TableOperations):
     """Materialized tables of one Spark session.
 
@@ -163,6 +165,7 @@ class MaterializedTables(TableOperations):
         self._making_host = Lock()
         super().__init__(self._engine.value, relay)
 
+    @of_the_user
     def sql(self, statement: str) -> DataFrame:
         """Run any SQL: ours here, everything else in Spark, byte for byte.
 

@@ -292,7 +292,7 @@ def target_of(credentials: SparkMTCredentials) -> SparkTarget:
         url = credentials.connect_url if credentials.method == ConnectionMethod.connect else ""
         why = f"the profile says `method: {credentials.method.value}`"
         return SparkTarget(why, url, is_fixed=True)
-    return automatic_target(credentials.server_side_parameters, Path.cwd(), _log_waiting)
+    return automatic_target(credentials.server_side_parameters, Path.cwd(), logger.info)
 
 
 def _open_handle(credentials: SparkMTCredentials) -> SparkHandle:
@@ -341,10 +341,6 @@ def _log_target(target: SparkTarget) -> None:
         logger.debug(
             f"Spark {'Connect' if target.is_connect else 'in this process'}: {target.why}."
         )
-
-
-def _log_waiting(manager: Discovered) -> None:
-    logger.info(f"Waiting for the refresh manager to start ({manager.owner}) …")
 
 
 @cache

@@ -153,7 +153,7 @@ class SparkHandle:
 
         if self._tables is None:
             manager = self.target.manager if self.target else None
-            relay = relay_to(self.spark, manager, self._owner)
+            relay = relay_to(self.spark, manager, self._owner, logger.warning)
             self._tables = MaterializedTables(self.spark, owner=self._owner, relay=relay)
             self._tables.environment.managers.seen = self.seen_leases
         return self._tables

@@ -7,14 +7,19 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from time import monotonic
 
 import pytest
 
+from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered
+from dbt.adapters.spark_mt.client.rest import relay_to
 from dbt.adapters.spark_mt.client.target import automatic_target
+from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.spark.errors import failure_of
 from dbt.adapters.spark_mt.spark.session import connect_spark
 from tests.functional.processes.serving import environment, serving
@@ -261,3 +266,61 @@ def test_what_a_killed_client_asked_for_is_interrupted(manager, project):
         run.communicate()
     while manager.running_jobs():
         assert monotonic() < deadline
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system stops no processes")
+def test_a_manager_that_is_stopped_is_named_and_waited_for(manager, project):
+    """Its JVM answers still: Spark Connect alone says nothing of the manager."""
+    program = Path(sys.executable).with_name("spark-mt")
+    pid = manager.process.pid
+    os.kill(pid, signal.SIGSTOP)
+    waiting = []
+    try:
+        waiting.append(
+            subprocess.Popen(  # noqa: S603 - our own command
+                [program, "refresh", "--all"],
+                cwd=project.home,
+                env=environment(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        )
+        waiting.append(project.start("debug"))
+        for process in waiting:
+            assert process.stdout is not None
+            said = next(
+                line for line in process.stdout if "Waiting for the refresh manager" in line
+            )
+            for part in (f"process {pid} on", "has not answered at http://", f"kill -CONT {pid}"):
+                assert part in said
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        outputs = [process.communicate(timeout=_TIMEOUT_S)[0] for process in waiting]
+    assert "0 failed" in outputs[0]
+    assert "All checks passed" in outputs[1]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system stops no processes")
+def test_a_manager_that_stops_during_a_statement_is_named(manager, found):
+    target = automatic_target({}, manager.home)
+    assert target.manager == found
+    session = connect_spark(target.url, {}, is_near=True)
+    said, silence = [], Event()
+    relay = relay_to(session, found, say=lambda sentence: (said.append(sentence), silence.set()))
+    tables = MaterializedTables(session, relay=relay)
+    with ThreadPoolExecutor(1) as pool:
+        os.kill(manager.process.pid, signal.SIGSTOP)
+        try:
+            statement = (
+                "CREATE MATERIALIZED TABLE shop.stopped REFRESH_MODE = FULL AS SELECT 1 AS n"
+            )
+            running = pool.submit(tables.execute, statement)
+            assert silence.wait(_TIMEOUT_S)
+            assert not running.done()
+        finally:
+            os.kill(manager.process.pid, signal.SIGCONT)
+        assert running.result().outcome.action is Action.CREATED
+    assert f"kill -CONT {manager.process.pid}" in said[0]
+    tables.execute("DROP MATERIALIZED TABLE shop.stopped")
+    session.stop()

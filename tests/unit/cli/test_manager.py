@@ -290,3 +290,44 @@ def test_a_proxy_is_not_asked_for_this_machine(url, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     assert ManagerClient(url, TOKEN).about()["pid"] != os.getpid()
+
+
+class SilentClient:
+    """A manager that does not answer for some questions; each takes ten seconds."""
+
+    def __init__(self, silent, error=TimeoutError):
+        self.silent, self.error, self.now = silent, error, 0.0
+
+    def client(self, monkeypatch):
+        def job(_, job_id):
+            self.now += 10
+            if self.silent:
+                self.silent -= 1
+                raise ManagerUnreachableError(url="u", problem="p") from self.error()
+            return {"job_id": job_id, "status": "FINISHED"}
+
+        monkeypatch.setattr(ManagerClient, "job", job)
+        return ManagerClient("http://127.0.0.1:1")
+
+
+def test_a_manager_that_is_silent_is_waited_for_with_a_sentence_a_minute(monkeypatch, capsys):
+    silent = SilentClient(20)
+    client = silent.client(monkeypatch)
+    job = refresh._ended_job(client, "j1", lambda: silent.now, lambda _: None)
+    assert job["status"] == "FINISHED"
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition("answered for ")[2].split(".")[0] for line in said] == [
+        "10 s",
+        "1 min 10 s",
+        "2 min 10 s",
+        "3 min 10 s",
+    ]
+    assert all(client.url in line for line in said)
+
+
+@pytest.mark.parametrize(("silent", "error"), [(1, ConnectionRefusedError), (99, TimeoutError)])
+def test_one_that_is_gone_or_silent_for_long_is_not_waited_for(monkeypatch, silent, error):
+    fake = SilentClient(silent, error)
+    client = fake.client(monkeypatch)
+    with pytest.raises(ManagerUnreachableError):
+        refresh._ended_job(client, "j1", lambda: fake.now, lambda _: None)

@@ -47,7 +47,7 @@ def manager(file, monkeypatch):
     """A manager that answers, with its file."""
     manager = Discovered(US, "sc://localhost:15002", TOKEN)
     discovery.write(file, manager)
-    monkeypatch.setattr(discovery, "answers", lambda found: found == manager)
+    monkeypatch.setattr(discovery, "answers", lambda found, _: found == manager)
     return manager
 
 
@@ -83,11 +83,34 @@ def test_a_metastore_that_is_not_embedded_has_no_file(home):
 def test_one_that_does_not_answer_is_named(home, file, monkeypatch):
     url = "sc://localhost:1"
     discovery.write(file, Discovered(US, url))
-    monkeypatch.setattr(discovery, "answers", lambda _: False)
-    target = automatic_target({}, home)
-    assert not target.is_connect
-    assert str(US) in target.why
-    assert url in target.why
+    monkeypatch.setattr(discovery, "answers", lambda *_: False)
+    monkeypatch.setattr(target, "_SILENCE_S", 0.0)
+    said = []
+    found = automatic_target({}, home, said.append)
+    assert not found.is_connect
+    assert str(US) in found.why
+    assert url in found.why
+    assert f"kill -KILL {US.pid}" in found.why
+
+
+def test_one_that_is_silent_for_a_while_is_waited_for(home, file, monkeypatch):
+    manager = Discovered(US, "sc://localhost:15002", TOKEN, "http://127.0.0.1:1")
+    discovery.write(file, manager)
+    answers = iter([("http://127.0.0.1:1",), ("http://127.0.0.1:1",), ()])
+    monkeypatch.setattr(target, "silent_servers", lambda _: next(answers))
+    said = []
+    assert automatic_target({}, home, said.append).manager == manager
+    (sentence,) = said
+    assert "http://127.0.0.1:1" in sentence
+    assert str(US) in sentence
+
+
+def test_one_that_dies_while_it_is_silent(home, file, monkeypatch):
+    discovery.write(file, Discovered(US, "sc://localhost:15002"))
+    gone = Discovered(replace(US, pid=2**22 + 1))
+    monkeypatch.setattr(target, "silent_servers", lambda _: ("sc://localhost:15002",))
+    found = automatic_target({}, home, lambda _: discovery.write(file, gone))
+    assert (found.is_connect, "is gone" in found.why) == (False, True)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such modes")
@@ -102,12 +125,13 @@ def test_one_that_starts_is_waited_for(home, file, manager):
     discovery.write(file, Discovered(US))
     notified = []
 
-    def waiting(found: Discovered) -> None:
-        notified.append(found)
+    def say(sentence: str) -> None:
+        notified.append(sentence)
         discovery.write(file, manager)
 
-    assert automatic_target({}, home, waiting).manager == manager
-    assert notified == [Discovered(US)]
+    assert automatic_target({}, home, say).manager == manager
+    (sentence,) = notified
+    assert str(US) in sentence
 
 
 def test_one_that_never_starts_is_waited_for_in_vain(home, file):
@@ -119,7 +143,7 @@ def test_one_that_never_starts_is_waited_for_in_vain(home, file):
 def test_one_that_dies_while_it_starts(home, file):
     discovery.write(file, Discovered(US))
     gone = Discovered(replace(US, pid=2**22 + 1))
-    target = automatic_target({}, home, waiting=lambda _: discovery.write(file, gone))
+    target = automatic_target({}, home, say=lambda _: discovery.write(file, gone))
     assert (target.is_connect, "is gone" in target.why) == (False, True)
 
 
@@ -153,14 +177,15 @@ def test_who_holds_the_metastore_and_why_it_matters(file, monkeypatch, profile):
         raise MetastoreInUseError(metastore=metastore, holder="process 7 (java)")
 
     monkeypatch.setattr(session, "classic_spark", locked)
-    monkeypatch.setattr(discovery, "answers", lambda _: False)
+    monkeypatch.setattr(discovery, "answers", lambda *_: False)
+    monkeypatch.setattr(target, "_SILENCE_S", 0.0)
     credentials = SparkMTCredentials.from_dict({"schema": "dev", **profile})
     with pytest.raises(MetastoreInUseError) as raised:
         connections._open_handle(credentials)
     assert raised.value.parameters["holder"] == "process 7 (java)"
     notified = " ".join(raised.value.violations)
     assert str(US) in notified
-    assert ("does not answer" in notified) == (not profile)
+    assert ("has not answered" in notified) == (not profile)
     assert ("with `method: auto` instead" in notified) == bool(profile)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
@@ -28,12 +28,12 @@ from dbt.adapters.spark_mt.execution.errors import TableNotFoundError, problem_o
 from dbt.adapters.spark_mt.resolution.durations import parse_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.cli.options import ManagerChoice, SparkChoice
     from dbt.adapters.spark_mt.cli.session import Session
-    from dbt.adapters.spark_mt.client.rest import ManagerClient
+    from dbt.adapters.spark_mt.client.rest import Json, ManagerClient
 
 
 FAILED = "FAILED"
@@ -44,6 +44,7 @@ GONE = "GONE"
 _PATTERN = "yyyy-MM-dd HH:mm:ss"
 _PRECISE_BELOW_S = 60.0
 _FIRST_POLL_S, _LONGEST_PAUSE_S = 0.2, 2.0
+_POLL_TIMEOUT_S, _SAY_EVERY_S, _SILENT_FOR_S = 10.0, 60.0, 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +289,45 @@ def through_manager(client: ManagerClient, choice: RefreshChoice) -> Iterator[Re
         yield done
 
 
+def _ended_job(
+    client: ManagerClient,
+    job_id: str,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> Json:
+    """Wait for the end of a refresh that a manager runs, also while the manager is silent.
+
+    Raises:
+        ManagerUnreachableError: The manager is gone, or has been silent for long.
+    """
+    from dbt.adapters.spark_mt.client.rest import ManagerUnreachableError  # noqa: PLC0415 - late
+
+    asking = replace(client, timeout_s=min(client.timeout_s, _POLL_TIMEOUT_S))
+    seconds = _FIRST_POLL_S
+    since = said = None
+    while True:
+        began = clock()
+        try:
+            job = asking.job(job_id)
+        except ManagerUnreachableError as error:
+            since = began if since is None else since
+            if not error.is_silent or clock() - since > _SILENT_FOR_S:
+                raise
+            if said is None or clock() - said >= _SAY_EVERY_S:
+                said = clock()
+                click.echo(
+                    f"Waiting for the manager at {client.url}, which has not answered for "
+                    f"{span(said - since)}. Ctrl-C ends the wait, and not the refresh {job_id}.",
+                    err=True,
+                )
+            continue
+        since = said = None
+        if job["status"] != JobStatus.RUNNING.value:
+            return job
+        pause(seconds)
+        seconds = min(seconds * 1.5, _LONGEST_PAUSE_S)
+
+
 def _through_manager(
     client: ManagerClient, name: str, title: str, choice: RefreshChoice
 ) -> Refreshed:
@@ -300,10 +340,7 @@ def _through_manager(
     job_id = client.refresh(name, schedule_time=text, pattern=_PATTERN)
     if not choice.wait:
         return Refreshed(title, SUBMITTED, job_id)
-    pause = _FIRST_POLL_S
-    while (job := client.job(job_id))["status"] == JobStatus.RUNNING.value:
-        time.sleep(pause)
-        pause = min(pause * 1.5, _LONGEST_PAUSE_S)
+    job = _ended_job(client, job_id)
     status: str = job["status"]
     good = {"FINISHED": "REFRESHED", "SKIPPED": "UP_TO_DATE"}
     ended = job["ended_at_ms"]

@@ -29,6 +29,7 @@ from dbt.adapters.spark_mt.manager.table_views import unmeasured, with_lag
 from dbt.adapters.spark_mt.manager.views import RefreshPoint, TableView
 from dbt.adapters.spark_mt.spark.class_archive import make_archive
 from dbt.adapters.spark_mt.spark.connect_server import start_serving
+from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError
 from dbt.adapters.spark_mt.spark.session import (
     classic_spark,
     connect_spark,
@@ -137,7 +138,8 @@ def open_session(place: Place) -> Iterator[Session]:
         ProfileError: The profile does not say enough.
     """
     spark, manager = open_spark(place)
-    tables = MaterializedTables(spark, relay=relay_to(spark, manager))
+    relay = relay_to(spark, manager, say=_print_note)
+    tables = MaterializedTables(spark, relay=relay)
     try:
         _enter(spark, place)
         yield Session(tables, partial(_run, spark), partial(stage_progress, spark))
@@ -189,12 +191,18 @@ def open_spark(place: Place) -> tuple[SparkSession, Discovered | None]:
     """Open a session as the method of a profile says, and return the manager whose Spark it is."""
     if place.method == "connect":
         return connect_spark(_server_url(place), place.confs), None
+    why = f"the profile says `method: {place.method}`"
     if place.method == "auto":
-        target = automatic_target(place.confs, place.home, _print_waiting)
+        target = automatic_target(place.confs, place.home, _print_note)
         if target.is_connect:
             return connect_spark(target.url, place.confs, is_near=True), target.manager
-    warn = partial(click.echo, err=True)
-    return classic_spark(place.confs, place.home, place.log_folder / LOG, warn), None
+        why = target.why
+    log = place.log_folder / LOG
+    try:
+        return classic_spark(place.confs, place.home, log, _print_note), None
+    except MetastoreInUseError as error:
+        reasons = [f"The command was to run a Spark of its own: {why}."]
+        raise MetastoreInUseError(violations=reasons, **error.parameters) from None
 
 
 def _server_url(place: Place) -> str:
@@ -206,8 +214,8 @@ def _server_url(place: Place) -> str:
     return server_url(str(server["host"]), port, server.get("token"), use_ssl=use_ssl)
 
 
-def _print_waiting(manager: Discovered) -> None:
-    click.echo(f"Waiting for the refresh manager to start ({manager.owner}) …", err=True)
+def _print_note(sentence: str) -> None:
+    click.echo(sentence, err=True)
 
 
 def _enter(spark: SparkSession, place: Place) -> None:

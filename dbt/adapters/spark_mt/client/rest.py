@@ -26,6 +26,7 @@ from urllib.request import (
     Request,
 )
 
+from dbt.adapters.spark_mt.client.liveness import watched
 from dbt.adapters.spark_mt.definition.columns import Column
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, made_again
 from dbt.adapters.spark_mt.execution.results import result_of
@@ -57,6 +58,12 @@ class ManagerUnreachableError(MaterializedTableError):
         "Start it with `spark-mt serve`, or correct --url; without --url the manager of the same "
         "warehouse is asked, if there is one. Nothing is known to have been done."
     )
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether something accepts connections there, and did not answer in time."""
+        cause = self.__cause__
+        return isinstance(getattr(cause, "reason", cause), TimeoutError)
 
 
 class ManagerRefusedError(MaterializedTableError):
@@ -279,12 +286,18 @@ def _errors_of_statements() -> Iterator[None]:
 
 
 def relay_to(
-    spark: SparkSession, manager: Discovered | None, owner: Callable[[], Pairs] = tuple
+    spark: SparkSession,
+    manager: Discovered | None,
+    owner: Callable[[], Pairs] = tuple,
+    say: Callable[[str], object] = lambda _: None,
 ) -> ManagerRelay | None:
-    """Return what executes statements in a session's driver; None without a manager with REST."""
+    """Return what executes statements in a session's driver; None without a manager with REST.
+
+    `say` is called with a sentence when the manager does not answer for a while.
+    """
     if manager is None or not manager.rest_url:
         return None
-    return ManagerRelay(spark, manager, owner)
+    return ManagerRelay(spark, manager, owner, say=say)
 
 
 class ManagerRelay:
@@ -298,6 +311,7 @@ class ManagerRelay:
         manager: The manager.
         owner: Returns who declares the table of the statement that runs.
         pause: Waits some seconds.
+        say: Called with a sentence when the manager does not answer for a while.
     """
 
     def __init__(
@@ -306,8 +320,11 @@ class ManagerRelay:
         manager: Discovered,
         owner: Callable[[], Pairs] = tuple,
         pause: Callable[[float], None] = time.sleep,
+        say: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._spark = spark
+        self._manager = manager
+        self._say = say
         self._client = ManagerClient(manager.rest_url, manager.rest_token, PATIENCE_S)
         self._owner = owner
         self._pause = pause
@@ -375,7 +392,8 @@ class ManagerRelay:
         """Ask a manager that is busy again each second, until the request is interrupted."""
         while True:
             try:
-                return ask()
+                with watched(self._manager, self._say):
+                    return ask()
             except ManagerRefusedError as error:
                 if error.answer.get("condition") != BUSY:
                     raise

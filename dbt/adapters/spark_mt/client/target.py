@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
+from dbt.adapters.spark_mt.client.liveness import Silence, silent_servers
 from dbt.adapters.spark_mt.spark.session import embedded_metastore, is_running_here
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "[::1]"})
 _START_S = 120.0
+_SILENCE_S = 60.0
 _POLL_EVERY_S = 0.2
 
 
@@ -49,7 +51,7 @@ class SparkTarget:
 def automatic_target(
     requested: Mapping[str, str],
     home: Path,
-    waiting: Callable[[Discovered], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
     wait_s: float = _START_S,
 ) -> SparkTarget:
     """Take the Spark of the manager that serves the same warehouse; without one, one's own.
@@ -57,7 +59,7 @@ def automatic_target(
     Args:
         requested: The user's confs, which may say where the metastore is.
         home: Where the metastore is otherwise.
-        waiting: Told once when the manager is just starting, and is waited for.
+        say: Called with a sentence when a manager that starts, or does not answer, is waited for.
         wait_s: For how many seconds at most.
     """
     if is_running_here():
@@ -65,8 +67,11 @@ def automatic_target(
     metastore = embedded_metastore(requested, home)
     if metastore is None:
         return SparkTarget("there is no embedded metastore, and so no file of a manager")
-    found = _started(discovery.place(metastore), waiting, wait_s)
-    return SparkTarget(found.reason) if isinstance(found, NotFound) else _manager_target(found)
+    path = discovery.place(metastore)
+    found = _started(path, say, wait_s)
+    if isinstance(found, NotFound):
+        return SparkTarget(found.reason)
+    return _manager_target(found, path, say, min(wait_s, _SILENCE_S))
 
 
 def server_url(host: str, port: int, token: str | None, *, use_ssl: bool) -> str:
@@ -88,24 +93,35 @@ def server_url(host: str, port: int, token: str | None, *, use_ssl: bool) -> str
     return f"{url};token={quote(token, safe='')}" if token else url
 
 
-def _manager_target(manager: Discovered) -> SparkTarget:
+def _manager_target(
+    manager: Discovered, path: Path, say: Callable[[str], None], wait_s: float
+) -> SparkTarget:
     who = f"the refresh manager of this warehouse ({manager.owner})"
     if manager.is_starting:
         return SparkTarget(f"{who} has not begun to serve Spark Connect")
-    if not discovery.answers(manager):
-        return SparkTarget(f"{who} does not answer at {manager.connect_url}")
+    silence = Silence(manager, say_after_s=0)
+    deadline = time.monotonic() + wait_s
+    while silent := silent_servers(manager):
+        now = time.monotonic()
+        message = silence.note(silent, now)
+        gone = discovery.read(path)
+        if isinstance(gone, NotFound):
+            return SparkTarget(gone.reason)
+        if now >= deadline:
+            return SparkTarget(f"it does not wait any longer for {silence.described(silent)[:-1]}")
+        if message:
+            say(message)
+        time.sleep(_POLL_EVERY_S)
     url = f"{manager.connect_url}/;token={quote(manager.connect_token, safe='')}"
     return SparkTarget(f"{who} serves Spark Connect at {manager.connect_url}", url, manager)
 
 
-def _started(
-    path: Path, waiting: Callable[[Discovered], None], wait_s: float
-) -> Discovered | NotFound:
+def _started(path: Path, say: Callable[[str], None], wait_s: float) -> Discovered | NotFound:
     """Read a manager's file, until what starts has started or is gone."""
     deadline = time.monotonic() + wait_s
     found = discovery.read(path)
     if isinstance(found, Discovered) and found.is_starting:
-        waiting(found)
+        say(f"Waiting for the refresh manager to start ({found.owner}) …")
     while isinstance(found, Discovered) and found.is_starting and time.monotonic() < deadline:
         time.sleep(_POLL_EVERY_S)
         found = discovery.read(path)

@@ -11,8 +11,9 @@ import getpass
 import os
 import socket
 import sys
+from contextvars import copy_context
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Protocol
@@ -51,7 +52,9 @@ def run_sequential(background: Action, main: Action) -> None:
 
 def run_parallel(background: Action, main: Action) -> None:
     """Run both at the same time, `background` in a thread of its own."""
-    thread = Thread(target=background, name="materialized-table-log", daemon=True)
+    # A thread of its own has no context else, which says what is logged.
+    work = partial(copy_context().run, background)
+    thread = Thread(target=work, name="materialized-table-log", daemon=True)
     thread.start()
     try:
         main()
@@ -126,7 +129,8 @@ class ThreadedHeartbeat:
                 beat()
                 pause = self._every_s
 
-        thread = Thread(target=run, name="materialized-table-heartbeat", daemon=True)
+        work = partial(copy_context().run, run)
+        thread = Thread(target=work, name="materialized-table-heartbeat", daemon=True)
         thread.start()
         return _HeartbeatThread(stopped, thread)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -186,7 +188,7 @@ class _Hosting:
 
     def __post_init__(self) -> None:
         name = f"materialized-table-host {self.table.progress.table}"
-        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self._thread = Thread(target=partial(copy_context().run, self._run), name=name, daemon=True)
         self._thread.start()
 
     @property

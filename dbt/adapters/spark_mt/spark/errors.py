@@ -11,13 +11,14 @@ condition or the Java class, never the wording of a message.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import re
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
@@ -31,6 +32,10 @@ _LOGGERS = (
     "pyspark.sql.connect.logging",  # the Connect client's, on by SPARK_CONNECT_LOG_LEVEL
 )
 _is_expected: ContextVar[bool] = ContextVar("a failure is expected", default=False)
+
+
+_OF_THE_USER = "_runs_statements_of_the_user"
+_Method = TypeVar("_Method", bound="Callable[..., Any]")
 
 
 class _Unexpected(logging.Filter):
@@ -55,6 +60,37 @@ def unlogged() -> Iterator[None]:
         yield
     finally:
         _is_expected.reset(before)
+
+
+_Class = TypeVar("_Class", bound=type[Any])
+
+
+def unlogged_methods(facade: _Class) -> _Class:
+    """Run the public methods of a class unlogged: each of their failures is an exception of ours.
+
+    Not those that run a statement of the user as it is, which are marked with `of_the_user`.
+    """
+    for name in dir(facade):
+        method = inspect.getattr_static(facade, name)
+        is_public = inspect.isfunction(method) and not name.startswith("_")
+        if is_public and not hasattr(method, _OF_THE_USER):
+            setattr(facade, name, _unlogged_call(method))
+    return facade
+
+
+def of_the_user(method: _Method) -> _Method:
+    """Mark a method whose failing statements PySpark logs as it does without us."""
+    setattr(method, _OF_THE_USER, True)
+    return method
+
+
+def _unlogged_call(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - those of the method
+        with unlogged():
+            return method(*arguments, **named)
+
+    return call
 
 
 @cache
