@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 logger = AdapterLogger("SparkMT")
 Row = tuple[Any, ...]
 Description = list[tuple[str, str, None, None, None, None, bool]]
+STAGED = "__dbt_staged"
+"""Suffix of a table that takes its name when it has its rows. Messages have the name without it."""
 _OWN_CATALOG = "spark_catalog"
 _INTERRUPT_EVERY_S = 0.2
 _OF_A_MANAGER = (ManagerRefusedError, ManagerUnreachableError)
@@ -52,7 +54,7 @@ class SparkDatabaseError(DbtDatabaseError):
     """A statement that Spark refused or could not finish; `failure` holds the facts."""
 
     def __init__(self, failure: SparkFailure) -> None:
-        super().__init__(one_line(failure))
+        super().__init__(unstaged(one_line(failure)))
         self.failure = failure
 
 
@@ -62,6 +64,11 @@ def one_line(failure: SparkFailure) -> str:
     where = f" (line {place[0]}, column {place[1]})" if place else ""
     state = f" SQLSTATE: {failure.sql_state}" if failure.sql_state else ""
     return f"[{failure.condition}] {failure.message}{where}{state}"
+
+
+def unstaged(text: str) -> str:
+    """A text that names tables by the names that users know."""
+    return text.replace(STAGED, "")
 
 
 def cancelled_error() -> DbtRuntimeError:
@@ -85,7 +92,7 @@ def translated(sql: str) -> Iterator[None]:
         raise
     except MaterializedTableError as error:
         logger.debug(f"Error while running:\n{sql}\n{error}")
-        raise DbtDatabaseError(str(error)) from error
+        raise DbtDatabaseError(unstaged(str(error))) from error
     except Exception as error:
         if not is_spark_error(error):
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +21,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.adapter import catalog as listing
-from dbt.adapters.spark_mt.adapter import data_tests
+from dbt.adapters.spark_mt.adapter import data_tests, plain_tables, seeds
 from dbt.adapters.spark_mt.adapter import run_operations as operations
 from dbt.adapters.spark_mt.adapter.config import ModelSettings, settings_of
 from dbt.adapters.spark_mt.adapter.debug import facts
@@ -35,6 +36,7 @@ from dbt.adapters.spark_mt.adapter.materialization import (
 )
 from dbt.adapters.spark_mt.adapter.python_models import ModelCode, require_sql, submit
 from dbt.adapters.spark_mt.adapter.run_operations import OperationResult, PlanReport
+from dbt.adapters.spark_mt.adapter.seeds import Seed, SeedResult
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.handle import SparkDatabaseError, translated
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark.column import SparkColumn
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.adapter.plain_tables import TableWrite
     from dbt.adapters.spark_mt.api import MaterializedTables
     from dbt.adapters.spark_mt.handle import Row, SparkHandle
 
@@ -193,31 +196,102 @@ class SparkMTAdapter(SparkAdapter):
     def _describe(self, name: TableName) -> listing.Description:
         return listing.read_description(self._fetch(f"DESCRIBE TABLE EXTENDED {name.sql}"))
 
+    @available.parse(lambda *_, **__: [])
+    def changed_comments(
+        self, relation: BaseRelation, described: Mapping[str, Mapping[str, Any]]
+    ) -> list[tuple[str, str]]:
+        """Name and description of the columns that have another comment."""
+        with self._session(f"comments of {relation}") as spark:
+            fields = spark.table(relation.render()).schema.fields
+        return listing.changed_comments(fields, described)
+
     # Seeds
+
+    @available
+    def is_replaced_in_place(self, file_format: str) -> bool:
+        """Whether a seed of this format is written in one commit."""
+        return file_format == FORMAT.name
 
     @classmethod
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:
         """The type of a seed's column of numbers."""
         with translated("seed"):
-            return listing.number_type(agate_table, col_idx)
+            return seeds.number_type(agate_table, col_idx)
 
     @classmethod
     def convert_integer_type(cls, agate_table: agate.Table, col_idx: int) -> str:
         """The type of a seed's column of whole numbers."""
-        return listing.integer_type(agate_table, col_idx)
+        return seeds.integer_type(agate_table, col_idx)
+
+    @available.parse_none
+    def write_seed(
+        self,
+        relation: SparkMTRelation,
+        existing: SparkMTRelation | None,
+        agate_table: agate.Table,
+        config: Mapping[str, Any],
+        statement: tuple[str, str | None],
+        *,
+        full_refresh: bool,
+    ) -> SeedResult:
+        """Bring a seed's table in line with its file, in one commit or none.
+
+        Args:
+            relation: The seed's table.
+            existing: What has its name now.
+            agate_table: The file.
+            config: The seed's config.
+            statement: The statement that creates the table, up to its AS, and the comment in it.
+            full_refresh: Whether the table is replaced in any case.
+        """
+        name, (create, comment) = name_of(relation), statement
+        quoting = config.get("quote_columns")
+        seed = Seed(
+            name.sql,
+            create,
+            [
+                (self.quote_seed_column(column, quoting), type_)
+                for column, type_ in self._seed_columns(agate_table, config)
+            ],
+            agate_table.rows,
+            seeds.configured_table(config, comment, str(relation.identifier)),
+        )
+
+        def make_way() -> None:
+            if existing is not None and existing.is_materialized_table and not seed.table.location:
+                self.release_materialized_table(existing)
+            elif existing is not None:
+                self.drop_relation(existing)
+
+        with self._session(f"looking for {name}") as spark:
+            is_there = existing is not None and spark.catalog.tableExists(name.sql)
+        description = self._describe(name) if is_there else None
+        with self._session(f"loading {relation}") as spark:
+            found = description and seeds.found_table(spark, name.sql, description)
+            if found and existing is not None and existing.is_materialized_table:
+                found = replace(found, is_replaceable=False)
+            action = seeds.write_seed(
+                spark, seed, found, full_refresh=full_refresh, make_way=make_way
+            )
+        return SeedResult(action, len(agate_table.rows))
+
+    def _seed_columns(
+        self, agate_table: agate.Table, config: Mapping[str, Any]
+    ) -> list[tuple[str, str]]:
+        types = config.get("column_types") or {}
+        return [
+            (name, types.get(name) or self.convert_type(agate_table, index))
+            for index, name in enumerate(agate_table.column_names)
+        ]
 
     @available.parse_none
     def load_seed(
-        self, relation: BaseRelation, agate_table: agate.Table, types: dict[str, str]
+        self, relation: BaseRelation, agate_table: agate.Table, config: Mapping[str, Any]
     ) -> None:
-        """Append a seed's rows to its table."""
-        names = agate_table.column_names
-        columns = [
-            (name, types.get(name) or self.convert_type(agate_table, index))
-            for index, name in enumerate(names)
-        ]
+        """Append a seed's rows to its table of another format."""
+        columns = self._seed_columns(agate_table, config)
         with self._session(f"loading {relation}") as spark:
-            listing.load_seed(spark, relation.render(), columns, agate_table.rows)
+            seeds.load_seed(spark, relation.render(), columns, agate_table.rows)
 
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str
@@ -250,6 +324,25 @@ class SparkMTAdapter(SparkAdapter):
             check_session(spark)
         self.list_schemas(self.config.credentials.database)
         self.execute("select 1 as id")
+
+    # Plain tables
+
+    @available.parse_none
+    def plan_write(
+        self, relation: SparkMTRelation, existing: SparkMTRelation | None, file_format: str | None
+    ) -> TableWrite:
+        """How a table takes the place of what has its name; a clone has no format."""
+        return plain_tables.plan_write(relation, existing, file_format)
+
+    @available.parse_none
+    def prepare_write(self, write: TableWrite, query: str) -> None:
+        """Do what has to be done before a table is written; the query is valid by then."""
+        plain_tables.prepare(self, write, query)
+
+    @available.parse_none
+    def finish_write(self, write: TableWrite) -> None:
+        """Give a written table its name."""
+        plain_tables.finish(self, write)
 
     # Models of materialized tables
 

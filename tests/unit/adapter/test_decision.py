@@ -144,6 +144,14 @@ def test_a_swap_is_refused_for_a_query_that_reads_the_relation(tables, memory):
     check_swap(tables, decision, SUMS)
 
 
+def test_a_plan_of_a_swap_that_is_refused_names_the_model(tables):
+    decision = decide(MODEL, VIEW, SETTINGS, full_refresh=False)
+    summary, _ = planned(tables, decision, clauses="PARTITIONED BY (absent)")
+    assert summary.verdict is Verdict.REFUSED
+    assert "spark_catalog.default.t" in str(summary)
+    assert "__dbt_staged" not in str(summary)
+
+
 FRESH = "FRESHNESS = INTERVAL '2' HOUR"
 
 

@@ -1,40 +1,32 @@
-"""Listing of schemas for dbt's cache and catalog, and exact loading of seeds.
+"""Listing of schemas for dbt's cache and catalog.
 
-Rows of listings are read as Spark returns them, not through agate: agate would read a table named
-`20240101` as a number. Cells of seeds go to Spark as text and are cast there: Python's dates and
-floats would shift timestamps to the process's time zone and round large numbers.
+Rows are read as Spark returns them, not through agate: agate would read a table named `20240101` as
+a number.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt.adapters.spark.column import SparkColumn
 
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.relation import SparkMTRelation, SparkMTRelationType
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    import agate
     from dbt.adapters.base.relation import BaseRelation
-    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructField, StructType
 
     from dbt.adapters.spark_mt.execution.show import Figure
     from dbt.adapters.spark_mt.handle import Row
 
 
-_CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
-_VIEW = "__dbt_seed_rows"
-_BIGINT = range(-(2**63), 2**63)
-_MAX_PRECISION = 38
-_AGATE_DIGITS = 28
+CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where Spark keeps the type of a CHAR or VARCHAR column, in the metadata of a STRING."""
+_PARTITIONS = "# Partition Information"
 
 
 class Description(NamedTuple):
@@ -43,10 +35,12 @@ class Description(NamedTuple):
     Args:
         columns: Name, type and comment of each column.
         facts: Of the table, such as Type, Provider, Owner, Comment, Statistics.
+        partitioned_by: The partition columns.
     """
 
     columns: tuple[tuple[str, str, str | None], ...]
     facts: dict[str, str]
+    partitioned_by: tuple[str, ...] = ()
 
 
 def show_tables_sql(schema: BaseRelation) -> str:
@@ -99,17 +93,22 @@ def relation_of(
 
 
 def read_description(rows: Iterable[Row]) -> Description:
-    """Split the rows of DESCRIBE TABLE EXTENDED: columns, a blank or a heading, facts."""
+    """Split the rows of DESCRIBE TABLE EXTENDED: columns, then headings with facts below them."""
     columns: list[tuple[str, str, str | None]] = []
     facts: dict[str, str] = {}
-    in_columns = True
+    partitioned_by: list[str] = []
+    heading: str | None = ""
     for name, value, comment in rows:
-        in_columns = in_columns and bool(name) and not name.startswith("# ")
-        if in_columns:
+        if not name or name.startswith("# "):
+            # the heading of the columns below is one more line with a hash
+            heading = heading if heading == _PARTITIONS and name else name or None
+        elif heading == "":
             columns.append((name, value, comment or None))
-        elif name and not name.startswith("# "):
+        elif heading == _PARTITIONS:
+            partitioned_by.append(name)
+        else:
             facts.setdefault(name, value)
-    return Description(tuple(columns), facts)
+    return Description(tuple(columns), facts, tuple(partitioned_by))
 
 
 def information_of(description: Description) -> str:
@@ -133,9 +132,18 @@ def columns_of(relation: BaseRelation, schema: StructType) -> list[SparkColumn]:
     ]
 
 
+def changed_comments(
+    fields: Iterable[StructField], described: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[str, str]]:
+    """Name and description of the columns whose comment is not their description."""
+    comments = {field.name.lower(): field.metadata.get("comment") or "" for field in fields}
+    texts = ((name, str(column.get("description") or "")) for name, column in described.items())
+    return [(name, text) for name, text in texts if comments.get(name.lower()) != text]
+
+
 def type_of(field: StructField) -> str:
     """A column's type; CHAR and VARCHAR are strings with a note to Spark."""
-    return str(field.metadata.get(_CHAR_VARCHAR) or field.dataType.simpleString())
+    return str(field.metadata.get(CHAR_VARCHAR) or field.dataType.simpleString())
 
 
 def catalog_rows(
@@ -173,78 +181,3 @@ def catalog_rows(
         }
         for index, (name, type_, comment) in enumerate(description.columns)
     ]
-
-
-class SeedPrecisionError(MaterializedTableError):
-    """A number was rounded before we saw it."""
-
-    condition = "MATERIALIZED_TABLE_SEED_NUMBER_TOO_LONG"
-    text = "The seed's column {column} holds numbers of 28 digits or more, which dbt rounds."
-    remedy = (
-        "Name the column's type, then it is read as text: "
-        "`column_types: {{{column}: decimal(38,0)}}`."
-    )
-
-
-def load_seed(
-    spark: SparkSession,
-    table: str,
-    columns: Sequence[tuple[str, str]],
-    rows: Iterable[Sequence[object]],
-) -> None:
-    """Append rows to a table, through a temporary view in the connection's own session.
-
-    Args:
-        spark: The session.
-        table: The table's name as SQL.
-        columns: Name and type of each column, in the order of the cells.
-        rows: The cells as agate has them.
-    """
-    cells = [tuple(cell_text(cell) for cell in row) for row in rows]
-    if not cells:
-        return
-    names = [f"c{i}" for i in range(len(columns))]
-    frame = spark.createDataFrame(cells, ", ".join(f"{name} string" for name in names))
-    frame.createOrReplaceTempView(_VIEW)
-    target = ", ".join(quote(name) for name, _ in columns)
-    casts = ", ".join(
-        f"CAST({cell} AS {type_})" for cell, (_, type_) in zip(names, columns, strict=True)
-    )
-    try:
-        spark.sql(f"INSERT INTO {table} ({target}) SELECT {casts} FROM {_VIEW}")
-    finally:
-        spark.catalog.dropTempView(_VIEW)
-
-
-def cell_text(cell: object) -> str | None:
-    """A cell as text that Spark casts back to the same value; None is NULL."""
-    if cell is None:
-        return None
-    if isinstance(cell, Decimal):
-        return format(cell, "f")
-    if isinstance(cell, dt.datetime):
-        return cell.isoformat(sep=" ")
-    return str(cell)
-
-
-def number_type(table: agate.Table, index: int) -> str:
-    """The type for a column of numbers: BIGINT or DOUBLE where they are exact, else DECIMAL."""
-    numbers = [Decimal(cell) for cell in _cells(table, index) if cell is not None]
-    if any(len(number.as_tuple().digits) >= _AGATE_DIGITS for number in numbers):
-        raise SeedPrecisionError(column=table.column_names[index])
-    if all(number == number.to_integral_value() for number in numbers):
-        return integer_type(table, index)
-    if all(Decimal(repr(float(number))) == number for number in numbers):
-        return "double"
-    scale = max(-int(number.as_tuple().exponent) for number in numbers)
-    return f"decimal({_MAX_PRECISION},{min(max(scale, 0), _MAX_PRECISION)})"
-
-
-def integer_type(table: agate.Table, index: int) -> str:
-    """The type for a column of whole numbers."""
-    fits = all(int(cell) in _BIGINT for cell in _cells(table, index) if cell is not None)
-    return "bigint" if fits else f"decimal({_MAX_PRECISION},0)"
-
-
-def _cells(table: agate.Table, index: int) -> Iterable[Any]:
-    return (row[index] for row in table.rows)

@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.execution.results import (
     StatementOutcome,
     rows_stay,
 )
-from dbt.adapters.spark_mt.handle import Materialize, logger
+from dbt.adapters.spark_mt.handle import STAGED, Materialize, logger, unstaged
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
 
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.relation import SparkMTRelation
 
 
-STAGED, BACKUP = "__dbt_staged", "__dbt_backup"
+BACKUP = "__dbt_backup"
+_SENTENCES = ("changes", "keeps", "loses", "warnings", "violations", "reasons", "not_used")
 _NOT_RENDERED = ("unique", "foreign_key", "custom")
 
 
@@ -265,7 +266,7 @@ def plan_decision(
     as_of = settings.adopt.as_of if decision.adopts else None
     summary = tables.plan(kept.statement, adopting=decision.adopts, as_of=as_of)
     if decision.method is Method.SWAP and decision.existing is not None:
-        summary = replace(summary, table=str(name_of(decision.relation)))
+        summary = _unstaged(summary)
         if summary.verdict is not Verdict.REFUSED:
             is_view = decision.existing.is_view
             kind = "view" if is_view else "plain table with its rows and history"
@@ -273,6 +274,14 @@ def plan_decision(
             summary = replace(summary, verdict=verdict, loses=(f"the {kind}",))
     notes = (f"left by on_configuration_change = continue: {change}" for change in kept.left)
     return summary, tuple(notes)
+
+
+def _unstaged(summary: PlanSummary) -> PlanSummary:
+    return replace(
+        summary,
+        table=unstaged(summary.table),
+        **{name: tuple(map(unstaged, getattr(summary, name))) for name in _SENTENCES},
+    )
 
 
 def run_decision(
@@ -303,8 +312,9 @@ def run_decision(
     response: MaterializedTableResponse = adapter.connections.materialize(kept.statement, how)
     if response.action == Action.ALTERED.value:
         logger.debug(f"Applying ALTER to: {relation}")
-    if decision.method is Method.SWAP:
-        _swap(adapter, decision)
+    if decision.method is Method.SWAP and decision.existing is not None:
+        swap(adapter, decision.existing, decision.target, relation)
+        response.warnings = [unstaged(warning) for warning in response.warnings]
     if not response.is_settled:
         with adapter.working(f"waiting for {relation}") as tables:
             tables.wait_for(name_of(relation).sql, settings.wait.until, settings.wait.at_most_s)
@@ -317,17 +327,21 @@ def run_decision(
     return response
 
 
-def _swap(adapter: Any, decision: Decision) -> None:  # noqa: ANN401
-    """Give the staged table the name of a view or plain table, which is dropped at the end.
+def swap(
+    adapter: Any,  # noqa: ANN401 - as above
+    existing: SparkMTRelation,
+    staged: SparkMTRelation,
+    relation: SparkMTRelation,
+) -> None:
+    """Give a staged relation the name of an existing one, which is dropped at the end.
 
-    The staged table has its rows by then. A failure before leaves the view or plain table there.
+    The staged relation has its rows by then. A failure before leaves the existing one there.
     """
-    if (existing := decision.existing) is not None:
-        backup = existing.with_suffix(BACKUP)
-        adapter.drop_relation(backup)
-        adapter.rename_relation(existing, backup)
-        adapter.rename_relation(decision.target, decision.relation)
-        adapter.drop_relation(backup)
+    backup = existing.with_suffix(BACKUP)
+    adapter.drop_relation(backup)
+    adapter.rename_relation(existing, backup)
+    adapter.rename_relation(staged, relation)
+    adapter.drop_relation(backup)
 
 
 def name_of(relation: BaseRelation) -> TableName:

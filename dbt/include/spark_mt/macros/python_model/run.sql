@@ -13,9 +13,3 @@ to_temp_view(model(dbtObj(spark.table), spark), {{ view.identifier | tojson }})
   {%- set view = this.incorporate(path={'identifier': this.identifier ~ '__dbt_tmp'}, type='view') -%}
   {{ return(view.include(database=false, schema=false)) }}
 {%- endmacro -%}
-
-
-{%- macro finish_python_model(relation, existing_relation) -%}
-  {%- do apply_grants(relation, config.get('grants'), should_revoke(existing_relation, full_refresh_mode=True)) -%}
-  {%- do persist_docs(relation, model) -%}
-{%- endmacro -%}

@@ -1,8 +1,8 @@
-{#- The strategy of an incremental Python model, by dbt-spark's rules. -#}
-{%- macro python_incremental_strategy() -%}
+{#- The strategy of an incremental model, by dbt-spark's rules. -#}
+{%- macro incremental_strategy() -%}
   {%- set format = dbt_spark_validate_get_file_format(config.get('file_format', default='delta')) -%}
   {%- set strategy = config.get('incremental_strategy') or 'append' -%}
-  {%- if strategy == 'microbatch' -%}
+  {%- if strategy == 'microbatch' and model.language == 'python' -%}
     {%- do exceptions.raise_compiler_error(
       model.name ~ ' is a Python model, and dbt filters the batches of a microbatch in SQL only: '
       ~ 'each batch would hold all rows. Use another incremental_strategy and filter in the model.'
@@ -12,13 +12,8 @@
 {%- endmacro -%}
 
 
-{#- Bring a view's rows into the model's table. -#}
+{#- Bring the rows of a Python model's view into its table. -#}
 {%- macro write_increment_from_view(existing_relation, relation, view, strategy) -%}
-  {%- if existing_relation is none or not existing_relation.is_table or should_full_refresh() -%}
-    {%- do write_table_from_view(existing_relation, relation, view) -%}
-    {{ return(none) }}
-  {%- endif -%}
-
   {%- if strategy == 'insert_overwrite' and config.get('partition_by') -%}
     {%- call statement() -%}
       set spark.sql.sources.partitionOverwriteMode = DYNAMIC

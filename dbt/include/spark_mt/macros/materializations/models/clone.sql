@@ -19,20 +19,24 @@
     {{ return({'relations': []}) }}
   {%- endif -%}
 
+  {%- set query = 'select * from ' ~ defer_relation -%}
   {%- if other_relation and other_relation.is_table and other_relation.is_delta and can_clone_table() -%}
     {%- set target_relation = this.incorporate(type='table') -%}
-    {%- do drop_relation_if_exists(existing_relation) -%}
+    {%- set write = adapter.plan_write(target_relation, existing_relation, none) -%}
+    {%- do adapter.prepare_write(write, query) -%}
     {%- call statement('main') -%}
-      {{ create_or_replace_clone(target_relation, defer_relation) }}
+      {{ create_or_replace_clone(write.written, defer_relation) }}
     {%- endcall -%}
+    {%- do adapter.finish_write(write) -%}
     {%- do apply_grants(target_relation, config.get('grants'), should_revoke=True) -%}
   {%- else -%}
     {%- set target_relation = this.incorporate(type='view') -%}
     {%- if existing_relation and not existing_relation.is_view -%}
+      {%- do adapter.query_columns(query) -%}
       {%- do drop_relation_if_exists(existing_relation) -%}
     {%- endif -%}
     {%- call statement('main') -%}
-      {{ get_create_view_as_sql(target_relation, 'select * from ' ~ defer_relation) }}
+      {{ get_create_view_as_sql(target_relation, query) }}
     {%- endcall -%}
   {%- endif -%}
 

@@ -1,0 +1,93 @@
+"""How a table of dbt's own materializations takes the place of what has its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_mt.adapter.plain_tables import Placement, finish, plan_write, prepare
+from dbt.adapters.spark_mt.relation import SparkMTRelation
+
+TABLE = SparkMTRelation.create(
+    database="spark_catalog", schema="default", identifier="t", type="table"
+)
+DELTA, ICEBERG = TABLE.incorporate(is_delta=True), TABLE.incorporate(is_iceberg=True)
+VIEW, OURS = TABLE.as_view(), TABLE.as_table()
+
+
+@pytest.mark.parametrize(
+    ("existing", "file_format", "placement"),
+    [
+        (None, "delta", Placement.REPLACE),
+        (DELTA, "delta", Placement.REPLACE),
+        (OURS, "delta", Placement.RELEASE),
+        (TABLE, "delta", Placement.STAGE),
+        (VIEW, "delta", Placement.STAGE),
+        (ICEBERG, "iceberg", Placement.REPLACE),
+        (DELTA, "iceberg", Placement.DROP),
+        (TABLE, "parquet", Placement.DROP),
+        (VIEW, "parquet", Placement.DROP),
+        (OURS, "parquet", Placement.DROP),
+        (None, None, Placement.REPLACE),
+        (DELTA, None, Placement.STAGE),
+    ],
+)
+def test_how_a_table_gets_its_name(existing, file_format, placement):
+    write = plan_write(TABLE, existing, file_format)
+    assert write.placement is placement
+    is_staged = placement is Placement.STAGE
+    assert write.written.identifier == ("t__dbt_staged" if is_staged else "t")
+
+
+class Adapter:
+    """Records what is done; a query about a missing column is not valid."""
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+
+    def query_columns(self, query):
+        if "missing" in query:
+            raise ValueError(query)
+
+    def release_materialized_table(self, relation):
+        self.did.append(f"release {relation.identifier}")
+
+    def drop_relation(self, relation):
+        self.did.append(f"drop {relation.type} {relation.identifier}")
+
+    def rename_relation(self, relation, to):
+        self.did.append(f"{relation.identifier} > {to.identifier}")
+
+
+@pytest.mark.parametrize(
+    ("existing", "file_format", "done"),
+    [
+        (None, "delta", []),
+        (DELTA, "delta", []),
+        (OURS, "delta", ["release t"]),
+        (VIEW, "parquet", ["drop view t"]),
+        (
+            VIEW,
+            "delta",
+            [
+                "drop table t__dbt_staged",
+                "drop view t__dbt_backup",
+                "t > t__dbt_backup",
+                "t__dbt_staged > t",
+                "drop view t__dbt_backup",
+            ],
+        ),
+    ],
+)
+def test_what_is_done_before_and_after_the_write(existing, file_format, done):
+    adapter, write = Adapter(), plan_write(TABLE, existing, file_format)
+    prepare(adapter, write, "select 1")
+    finish(adapter, write)
+    assert adapter.did == done
+
+
+@pytest.mark.parametrize(("existing", "file_format"), [(OURS, "delta"), (VIEW, "parquet")])
+def test_nothing_is_dropped_for_a_query_that_is_not_valid(existing, file_format):
+    adapter = Adapter()
+    with pytest.raises(ValueError, match="missing"):
+        prepare(adapter, plan_write(TABLE, existing, file_format), "select missing")
+    assert adapter.did == []
