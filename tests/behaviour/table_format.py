@@ -36,7 +36,7 @@ from dbt.adapters.spark_mt.planning.properties import properties_of
 from tests.unit.builders import QUERY, resolve, stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from contextlib import AbstractContextManager
 
     from dbt.adapters.spark_mt.definition.columns import TableName
@@ -166,29 +166,41 @@ class FormatWorld(ABC):
         assert commit is not None
         return VersionedPosition(version, commit.identity)
 
-    def kind(self, name: TableName, after: VersionedPosition) -> ChangeKind:
-        return self.run(lambda s: self.tables.changes(s).kind(self._range(name, after), net=True))
+    def kind(self, name: TableName, after: VersionedPosition, *columns: str) -> ChangeKind:
+        range_ = self._range(name, after, columns or None)
+        return self.run(lambda s: self.tables.changes(s).kind(range_, net=True))
 
-    def changes(self, name: TableName, after: VersionedPosition) -> tuple[Rows, Rows]:
+    def changes(
+        self, name: TableName, after: VersionedPosition, columns: Collection[str] | None = None
+    ) -> tuple[Rows, Rows]:
         """The rows that were added and those that were removed."""
         with self.session() as session:
-            reader, range_ = self.tables.changes(session), self._range(name, after)
+            reader, range_ = self.tables.changes(session), self._range(name, after, columns)
             removed = reader.removed(range_)
             return self.read(reader.added(range_)), [] if removed is None else self.read(removed)
 
     def extent(self, name: TableName, after: VersionedPosition) -> ChangeExtent:
         return self.run(lambda s: self.tables.changes(s).extent(self._range(name, after)))
 
-    def weighted(self, name: TableName, after: VersionedPosition) -> Rows:
+    def weighted(
+        self, name: TableName, after: VersionedPosition, columns: Collection[str] | None = None
+    ) -> Rows:
         """The rows that were added or removed, each with how often; added up."""
         with self.session() as session:
-            ways = self.tables.changes(session).weighted(self._range(name, after), "weight")
+            range_ = self._range(name, after, columns)
+            ways = self.tables.changes(session).weighted(range_, "weight")
             first, *others = [_added_up(self.read(rows)) for rows in ways]
             assert all(other == first for other in others)
             return first
 
-    def _range(self, name: TableName, after: VersionedPosition) -> VersionRange:
-        return VersionRange(name, self.location(name), after, self.position(name))
+    def changed_types(self, name: TableName, after: VersionedPosition, *columns: str) -> Rows:
+        range_ = self._range(name, after, columns or None)
+        return list(self.run(lambda s: self.tables.changes(s).changed_types(range_)))
+
+    def _range(
+        self, name: TableName, after: VersionedPosition, columns: Collection[str] | None = None
+    ) -> VersionRange:
+        return VersionRange(name, self.location(name), after, self.position(name), columns)
 
 
 def _added_up(rows: Rows) -> Rows:
@@ -463,6 +475,43 @@ class TableFormatContract:
         world.run(world.tables.set_properties, t, {"note": "x"})
         assert world.kind(t, behind) is ChangeKind.NONE
         assert world.changes(t, start) == ([(3, "c")], [])
+
+    def test_columns_of_other_types_are_named(self, world):
+        t = world.table()
+        start = world.position(t)
+        world.commit(1, world.tables.append, t, world.made([(3, "c")]))
+        world.run(world.tables.set_properties, t, {"note": "x"})
+        assert world.changed_types(t, start) == []
+        world.commit(2, world.tables.replace, t, world.made(TWO, "k BIGINT; v STRING"))
+        assert world.changed_types(t, start) == ["k was INT and is BIGINT"]
+        assert world.changed_types(t, start, "k") == ["k was INT and is BIGINT"]
+        assert world.changed_types(t, start, "v") == []
+        assert world.changed_types(t, world.position(t)) == []
+        assert world.changed_types(t, BEFORE_ALL) == []
+
+    def test_columns_that_are_not_read_are_null_and_not_compared(self, world):
+        t = world.table()
+        start = world.position(t)
+        world.update(t, 1, "new")
+        assert world.kind(t, start, "k") is ChangeKind.NONE
+        assert world.changes(t, start, ("k",)) == ([], [])
+        world.commit(1, world.tables.append, t, world.made([(3, "c")]))
+        assert world.kind(t, start, "k") is ChangeKind.ADDED
+        assert world.changes(t, start, ("k",)) == ([(3, None)], [])
+        assert world.changes(t, start, ()) == ([(None, None)], [])
+        world.delete(t, 2)
+        assert world.weighted(t, start, ("k",)) == [(2, None, -1), (3, None, 1)]
+        assert world.weighted(t, start, ()) == []
+
+    def test_a_column_that_is_not_read_may_get_a_type_that_cannot_be_united(self, world):
+        t = world.table()
+        start = world.position(t)
+        rows = world.made([(1, ["a"]), (3, ["c"])], "k INT; v ARRAY<STRING>")
+        world.commit(1, world.tables.replace, t, rows)
+        assert world.changed_types(t, start, "k") == []
+        assert world.kind(t, start, "k") is ChangeKind.REMOVED
+        assert world.changes(t, start, ("k",)) == ([(3, None)], [(2, None)])
+        assert world.weighted(t, start, ("k",)) == [(2, None, -1), (3, None, 1)]
 
     # Writes
 

@@ -298,6 +298,8 @@ _REFRESH = {
     "SOURCE_HISTORY_GONE": "What happened to a source since the last refresh cannot be read.",
     "SOURCE_RECREATED": "A source was dropped and created again.",
     "ROWS_CHANGED": "Rows of a source were removed or changed.",
+    "SOURCE_TYPES_CHANGED": "Columns that the query reads have other types than the rows of the "
+    "table were computed from. Nested fields, their names and their order count.",
 }
 
 REASONS = (

@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind, VersionedPosition
+from dbt.adapters.spark_mt.execution.ports import SourceSpan
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
@@ -33,7 +34,7 @@ class Watched:
         return position
 
     def kind(self, after, *, net=True):
-        return self.sources.changes(self.name, after, self.now(), net=net)
+        return self.sources.changes(SourceSpan(self.name, after, self.now()), net=net)
 
     def rows(self, after):
         """The rows that were added and removed since `after`."""

@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, query
 from dbt.adapters.spark_mt.resolution.validation import result_problems
 from tests.support.memory.literals import literal_value
 from tests.support.memory.tables import NamedRows
+from tests.support.memory.versioned import in_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -108,7 +109,10 @@ class MemoryContent:
             after = since.get(str(name))
             if after is None:
                 return now
-            before = () if after == BEFORE_ALL else _at(definition.name, table, after).like(now)
+            before = NamedRows.of(now.columns, ())
+            if after != BEFORE_ALL:
+                before = _at(definition.name, table, after)
+            before, now = in_columns(before, now, run.columns_of(str(name)))
             return NamedRows.of(now.columns, difference(before, now))
 
         return _in_columns(self._queries.stored_rows(definition.resolved, read), definition)

@@ -24,17 +24,18 @@ from dbt.adapters.spark_mt.execution.table_history import Unread
 from dbt.adapters.spark_mt.execution.table_loader import published_definition, state_of
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.resolution.source_columns import field_names
-from tests.support.memory.versioned import extent_of, kind_of
+from tests.support.memory.versioned import extent_of, in_columns, kind_of, types_changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dbt.adapters.spark_mt.definition.columns import FieldName, TableName
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition
+    from dbt.adapters.spark_mt.execution.ports import SourceSpan
     from dbt.adapters.spark_mt.execution.table_history import Commit, TableState
     from dbt.adapters.spark_mt.query.analyzer import Source
     from tests.support.memory.catalog import MemoryCatalog
-    from tests.support.memory.tables import VersionedTable
+    from tests.support.memory.tables import NamedRows, VersionedTable
 
 
 class MemorySourceReader:
@@ -102,11 +103,35 @@ class MemorySourceReader:
     def earliest(self, source: TableName) -> None:
         """There are no logs here."""
 
-    def changes(
-        self, source: TableName, after: FollowedPosition, upto: FollowedPosition, *, net: bool
-    ) -> ChangeKind:
+    def changed_types(self, span: SourceSpan) -> tuple[str, ...]:
+        """Return the columns of a span whose types differ."""
+        found = self._both(span)
+        return () if found is None else types_changed(*found, span.columns)
+
+    def keeps_rows(self, span: SourceSpan) -> bool:
+        """Whether no commit of a span changed rows."""
+        found, table = self._both(span), self._table(span.source)
+        if found is None:
+            return False
+        assert isinstance(span.after, VersionedPosition)
+        assert isinstance(span.upto, VersionedPosition)
+        between = (c for c in table.log if span.after.version < c.version <= span.upto.version)
+        return not any(_changes_rows(table, commit) for commit in between)
+
+    def _both(self, span: SourceSpan) -> tuple[NamedRows, NamedRows] | None:
+        """Return the rows at both positions of a span, if both are of this table."""
+        table, after, upto = self._table(span.source), span.after, span.upto
+        if not (isinstance(after, VersionedPosition) and isinstance(upto, VersionedPosition)):
+            return None
+        known = {(commit.version, table.identity) for commit in table.log}
+        if not {(at.version, at.identity) for at in (after, upto)} <= known:
+            return None
+        return table.rows_at(after.version), table.rows_at(upto.version)
+
+    def changes(self, span: SourceSpan, *, net: bool) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions."""
         del net  # rows in memory are always compared
+        source, after, upto = span.source, span.after, span.upto
         if after in (upto, BEFORE_ALL):
             return ChangeKind.NONE if after == upto else ChangeKind.ADDED
         table = self._table(source)
@@ -116,19 +141,18 @@ class MemorySourceReader:
         if after.version < first or not isinstance(upto, VersionedPosition):
             return ChangeKind.GONE
         before, now = (table.rows_at(at.version) for at in (after, upto))
-        return kind_of(Counter(before.like(now)), Counter(now))
+        return kind_of(*map(Counter, in_columns(before, now, span.columns)))
 
-    def extent(
-        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
-    ) -> ChangeExtent:
+    def extent(self, span: SourceSpan) -> ChangeExtent:
         """Return how much happened to a table between two of its positions."""
-        kind, table = self.changes(source, after, upto, net=True), self._table(source)
+        after, upto = span.after, span.upto
+        kind, table = self.changes(span, net=True), self._table(span.source)
         if kind in (ChangeKind.GONE, ChangeKind.REPLACED):
             return ChangeExtent(kind)
         assert isinstance(after, VersionedPosition)
         assert isinstance(upto, VersionedPosition)
         before, now = (table.rows_at(at.version) for at in (after, upto))
-        return extent_of(before.like(now), now)
+        return extent_of(*in_columns(before, now, span.columns))
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:
         """Return from where a source counts that starts at an instant."""

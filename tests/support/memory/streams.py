@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.definition import LastRefresh, StreamMetad
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, VersionedPosition
 from dbt.adapters.spark_mt.execution.commit_metadata import metadata_of
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
-from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError
+from dbt.adapters.spark_mt.execution.ports import BatchDone, CommitConflictError, SourceSpan
 from dbt.adapters.spark_mt.planning.steps import WriteBatch
 from tests.support.memory.tables import Change
 
@@ -155,7 +155,8 @@ class MemoryStream:
             raise StreamBrokenError(name, f"no longer has version {self._read.version + 1}")
         for version in range(self._read.version + 1, source.version + 1):
             before, now = (VersionedPosition(v, source.identity) for v in (version - 1, version))
-            kind = self._ports.sources.changes(self._followed, before, now, net=True)
+            span = SourceSpan(self._followed, before, now)
+            kind = self._ports.sources.changes(span, net=True)
             if kind not in {ChangeKind.NONE, ChangeKind.ADDED}:
                 raise StreamBrokenError(name, f"lost rows in version {version}")
             if _columns(source, version - 1) != _columns(source, version):

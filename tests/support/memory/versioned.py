@@ -21,7 +21,7 @@ from tests.support.memory.table_format import FORMAT
 from tests.support.memory.tables import Change, NamedRows, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.definition.definition import StoredDefinition
@@ -173,6 +173,32 @@ def kind_of(before: Counter[tuple[object, ...]], now: Counter[tuple[object, ...]
     return ChangeKind.ADDED if now - before else ChangeKind.NONE
 
 
+def types_changed(
+    before: NamedRows, now: NamedRows, columns: Collection[str] | None
+) -> tuple[str, ...]:
+    """Return which columns have other types; None for all columns."""
+    old, new = ({c.name.lower(): c.type for c in rows.columns} for rows in (before, now))
+    names = {**old, **new} if columns is None else columns
+    return tuple(
+        f"{name} was {old.get(name)} and is {new.get(name)}"
+        for name in sorted(names)
+        if old.get(name) != new.get(name)
+    )
+
+
+def in_columns(
+    before: NamedRows, now: NamedRows, columns: Collection[str] | None
+) -> tuple[NamedRows, NamedRows]:
+    """Return rows of two versions in the columns of the second, NULL where one is not read."""
+    read = [columns is None or c.name.lower() in columns for c in now.columns]
+
+    def of(rows: NamedRows) -> NamedRows:
+        shown = (tuple(v if r else None for v, r in zip(row, read, strict=True)) for row in rows)
+        return NamedRows.of(now.columns, shown)
+
+    return of(before.like(now)), of(now)
+
+
 def extent_of(before: NamedRows, now: NamedRows) -> ChangeExtent:
     """Return how much happened to rows, as bags."""
     here, there = Counter(before), Counter(now)
@@ -185,6 +211,17 @@ class MemoryChanges:
 
     def __init__(self, catalog: MemoryCatalog) -> None:
         self._catalog = catalog
+
+    def changed_types(self, range_: VersionRange) -> tuple[str, ...]:
+        """Return which columns have other types."""
+        table = self._catalog.table(range_.name)
+        if table is None:
+            raise NoTableError
+        if range_.after == BEFORE_ALL:
+            return ()
+        versions = (range_.after.version, range_.upto.version)
+        before, now = map(table.rows_at, versions)
+        return types_changed(before, now, range_.columns)
 
     def kind(self, range_: VersionRange, *, net: bool) -> ChangeKind:  # noqa: ARG002
         """Return what happened in a range."""
@@ -221,9 +258,10 @@ class MemoryChanges:
         if table is None:
             raise NoTableError
         now = table.rows_at(range_.upto.version)
-        if range_.after == BEFORE_ALL:
-            return NamedRows.of(now.columns, ()), now
-        return table.rows_at(range_.after.version).like(now), now
+        before = NamedRows.of(now.columns, ())
+        if range_.after != BEFORE_ALL:
+            before = table.rows_at(range_.after.version)
+        return in_columns(before, now, range_.columns)
 
 
 class MemoryVersionedTables:

@@ -264,6 +264,36 @@ def test_a_window_ends_where_the_rows_since_the_start_are_not_known(baseline, fa
     assert choose(*table(WHOLE), baseline, now(request=Request.FILL)).strategy == "window"
 
 
+RETYPED = {"changed_types": lambda since: {name: ("a was INT and is BIGINT",) for name, _ in since}}
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "baseline", "request_", "refusing"),
+    [
+        (ROWS, "", None, Request.REFRESH, ("append",)),
+        (ROWS, "", None, Request.HOST, ("stream",)),
+        (WHOLE, "", None, Request.REFRESH, ("differential",)),
+        (ROWS, "", KEPT, Request.REFRESH, ("append",)),
+        (ROWS, "", FRESH, Request.REFRESH, ("append",)),
+        (ROWS, "user_id", KEPT, Request.REFRESH, ("merge",)),
+        (WHOLE, "", FRESH, Request.REFRESH, ("window",)),
+    ],
+)
+def test_changes_of_sources_with_other_types_are_not_applied(
+    query, key, baseline, request_, refusing
+):
+    inputs = now(request=request_, changes=None, extents=None, **RETYPED)
+    choice = choose(*table(query, key=key), baseline, inputs)
+    for strategy in refusing:
+        assert why(choice, strategy) == ["SOURCE_TYPES_CHANGED"]
+    if baseline is not None:
+        assert choice.strategy == "none", "it cannot be computed again: it is suspended"
+        assert choice.refused[0].is_final
+        assert "a was INT and is BIGINT" in choice.reason
+    elif request_ is Request.REFRESH:
+        assert (choice.strategy, codes(choice.reasons)) == ("recompute", ["SOURCE_TYPES_CHANGED"])
+
+
 def test_partitions_are_computed_whole_or_over_the_window():
     inputs = now(request=Request.PARTITIONS)
     assert choose(*table(), None, inputs).since is None

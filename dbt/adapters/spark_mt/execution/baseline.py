@@ -13,8 +13,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.modes import RefreshMode
-from dbt.adapters.spark_mt.definition.positions import FollowedPosition, positions_of
+from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode
+from dbt.adapters.spark_mt.definition.positions import (
+    FollowedPosition,
+    VersionedPosition,
+    positions_of,
+)
 from dbt.adapters.spark_mt.execution.errors import (
     BaselineBrokenError,
     LogHistoryLostError,
@@ -24,10 +28,13 @@ from dbt.adapters.spark_mt.execution.errors import (
     SourceHistoryGoneError,
     SourceRecreatedError,
     SourceRewrittenError,
+    SourceTypesChangedError,
 )
+from dbt.adapters.spark_mt.execution.ports import SourceSpan
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CREATED
 from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
+from dbt.adapters.spark_mt.query.columns_read import columns_read
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
@@ -35,6 +42,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     NONE,
     RECOMPUTE,
     REMEMBERED,
+    TYPES_CHANGED,
     Cost,
     RefreshInputs,
     Request,
@@ -128,20 +136,23 @@ def shown(positions: Positions | None) -> tuple[tuple[str, str], ...]:
 
 
 def read_after(
-    read: Callable[[TableName, FollowedPosition, FollowedPosition], _T],
-    run: RefreshRun,
-    since: SourcePositions,
+    read: Callable[[SourceSpan], _T], run: RefreshRun, since: SourcePositions
 ) -> dict[str, _T]:
-    """Read changes of each source between some positions and those of the run.
+    """Read each source of a run between some positions and those of the run.
 
-    Those of one source are read by `SourceReader.changes` or `SourceReader.extent`.
+    One source is read by a method of `SourceReader`.
     """
     names = {str(source.name): source.name for source in run.sources}
     return {
-        name: read(names[name], after, upto)
+        name: read(SourceSpan(names[name], after, upto, run.columns_of(name)))
         for name, after in since
         if isinstance(upto := run.positions.get(name), FollowedPosition)
     }
+
+
+def reading(run: RefreshRun, definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RefreshRun:
+    """Return a run that has the columns that a definition's query reads of its sources."""
+    return replace(run, columns=columns_read(definition_tree(definition, analyzed)))
 
 
 def costs_of(table: StoredTable) -> dict[str, Cost]:
@@ -194,6 +205,7 @@ def refresh_inputs(
         is_readable,
         can_resume,
         costs_of(table),
+        changed_types=partial(read_after, environment.sources.changed_types, run),
     )
 
 
@@ -211,6 +223,8 @@ def chosen(
         RefreshNotIncrementalError: It must compute all rows, and an option forbids that.
     """
     definition = table.definition
+    if definition.declared.logical_refresh_mode is not LogicalRefreshMode.FULL:
+        run = reading(run, definition.resolved, analyzed)
     inputs = refresh_inputs(environment, table, run, request)
     choice = environment.choose(
         definition.resolved, analyzed, definition.baseline, inputs, excluded
@@ -256,11 +270,40 @@ def broken(environment: Environment, name: TableName, choice: Choice) -> Baselin
     if reason.code == "SOURCE_HISTORY_GONE":
         retention = f"{format_.log_retention} and {format_.file_retention}"
         error = SourceHistoryGoneError(table=name, source=source, after=after, retention=retention)
+    elif reason.code == TYPES_CHANGED:
+        changes = reason.text
+        error = SourceTypesChangedError(table=name, source=source, after=after, changes=changes)
     elif reason.code == "SOURCE_RECREATED":
         error = SourceRecreatedError(table=name, source=source, after=after)
     else:
         error = SourceRewrittenError(table=name, source=source, after=after, why=final.alternative)
     return error
+
+
+def unchanged(
+    environment: Environment,
+    definition: ResolvedDefinition,
+    analyzed: AnalyzedQuery,
+    before: Positions,
+    run: RefreshRun,
+) -> bool:
+    """Whether the logs show that what a query reads is the same at other positions.
+
+    The rows of a query with functions of time, or without the positions of a source, may differ.
+    So it is after commits that change properties, comments, columns that the query does not read,
+    or the files of rows.
+    """
+    if before.keys() != run.positions.keys() or analyzed.time_dependent:
+        return False
+    moved = {name: at for name, at in before.items() if not at.same_state(run.positions[name])}
+    since = tuple((name, at) for name, at in moved.items() if isinstance(at, VersionedPosition))
+    if len(since) < len(moved):
+        return False
+    spans = read_after(lambda span: span, reading(run, definition, analyzed), since)
+    sources = environment.sources
+    return len(spans) == len(since) and all(
+        sources.keeps_rows(span) and not sources.changed_types(span) for span in spans.values()
+    )
 
 
 def has_moved(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:

@@ -15,6 +15,27 @@ def problem_of(error: BaseException) -> str:
     return text.partition("\n")[0] or type(error).__name__
 
 
+class UnexpectedError(MaterializedTableError):
+    """A statement ended with an error that no part of it expects; the cause is attached."""
+
+    condition = "MATERIALIZED_TABLE_UNEXPECTED_ERROR"
+    text = "An error that was not expected ended the statement: {problem}"
+    remedy = (
+        "Every table is as its last commit left it, because a commit is made whole or not at all. "
+        "If Spark, the storage or the network failed, correct that and run the statement again: it "
+        "costs what it would have cost. Otherwise report it to the project with this text and the "
+        "stack of its cause, which --debug prints (dbt --debug, spark-mt --debug)."
+    )
+
+
+class OtherStatementError(MaterializedTableError, TypeError):
+    """A method of the API takes CREATE MATERIALIZED TABLE, and got another statement."""
+
+    condition = "MATERIALIZED_TABLE_OTHER_STATEMENT"
+    text = "Expected {expected} MATERIALIZED TABLE, but got: {statement}"
+    remedy = "Pass the expected statement, or carry this one out with `execute`; nothing was done."
+
+
 class TableNotFoundError(MaterializedTableError):
     """There is no such table."""
 
@@ -406,6 +427,18 @@ class SourceHistoryGoneError(BaselineBrokenError):
         "({retention}, for a topic of Kafka retention.ms), or make these longer."
     )
     reason_text = "what happened to {source} after {after} can no longer be read"
+
+
+class SourceTypesChangedError(BaselineBrokenError):
+    """Columns of a source have other types than when the rows of the table were computed."""
+
+    condition = "MATERIALIZED_TABLE_SOURCE_TYPES_CHANGED"
+    text = (
+        "The query of the materialized table {table} may make other values of rows that {source} "
+        "had at {after} already, because {changes}."
+    )
+    remedy = _REMEDY
+    reason_text = "{changes} since {after}"
 
 
 class SourceRecreatedError(BaselineBrokenError):

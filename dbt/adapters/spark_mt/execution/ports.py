@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from dbt.adapters.spark_mt.definition.columns import FieldName, Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import (
@@ -104,6 +104,23 @@ class TableStore(Protocol):
         """Whether an existing table has no rows."""
 
 
+@dataclass(frozen=True, slots=True)
+class SourceSpan:
+    """A source between two of its positions, as a query reads it.
+
+    Args:
+        source: The full name.
+        after: The position after which changes count.
+        upto: The newest position that counts.
+        columns: The names, in lower case, of the columns that the query reads; None for all.
+    """
+
+    source: TableName
+    after: FollowedPosition
+    upto: FollowedPosition
+    columns: Collection[str] | None = None
+
+
 class SourceReader(Protocol):
     """Reads positions and changes of sources."""
 
@@ -131,20 +148,33 @@ class SourceReader(Protocol):
             SourceNotFoundError: It is gone.
         """
 
-    def changes(
-        self, source: TableName, after: FollowedPosition, upto: FollowedPosition, *, net: bool
-    ) -> ChangeKind:
-        """Return the kind of change of a source's rows, as bags, between two of its positions.
+    def changed_types(self, span: SourceSpan) -> tuple[str, ...]:
+        """Return the columns of a span that are not of the same types at both of its positions.
 
-        `net` is that of `TableChanges.kind`.
+        Each is a clause for people, as of `TableChanges.changed_types`. None of them for a source
+        without versions, and for positions of which one cannot be read any more.
 
         Raises:
             SourceNotFoundError: It is gone.
         """
 
-    def extent(
-        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
-    ) -> ChangeExtent:
+    def keeps_rows(self, span: SourceSpan) -> bool:
+        """Whether the log of a table shows that no commit between two positions changed rows.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+
+    def changes(self, span: SourceSpan, *, net: bool) -> ChangeKind:
+        """Return the kind of change of a source's rows, as bags, between two of its positions.
+
+        The columns of the span have the same types at both. `net` is that of `TableChanges.kind`.
+
+        Raises:
+            SourceNotFoundError: It is gone.
+        """
+
+    def extent(self, span: SourceSpan) -> ChangeExtent:
         """Return the extent of change of a source between two of its positions, from its log."""
 
     def position_at(self, source: TableName, instant_ms: int) -> StartPosition:

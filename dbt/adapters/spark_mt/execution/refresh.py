@@ -24,6 +24,7 @@ from dbt.adapters.spark_mt.execution.baseline import (
     has_moved,
     refresh_outcome,
     shown,
+    unchanged,
     without_data_loss,
 )
 from dbt.adapters.spark_mt.execution.errors import (
@@ -229,7 +230,7 @@ class Refreshes:
         run = requested.named(
             self._env.run(requested.trigger, analyzed, resolved, table.definition.baseline)
         )
-        if not requested.force and not _must_run(table, analyzed, run):
+        if not (requested.force or self._must_run(table, analyzed, run)):
             self._env.quiet.remember(table, analyzed, run)
             return self._up_to_date(table, run)
         raise_if_unfit(self._env, table, analyzed)
@@ -390,6 +391,19 @@ class Refreshes:
             note=note_of(table),
         )
 
+    def _must_run(self, table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
+        """Whether the rows may differ from the query's result now.
+
+        Under a baseline a refresh records the new positions in any case: the older ones get out of
+        reach of the log, and such a table cannot be computed again.
+        """
+        if table.positions is None or not _may_differ(table, analyzed, run):
+            return table.positions is None
+        if table.definition.baseline is not None or run.choice.keeps_checkpoint:
+            return True
+        resolved = table.definition.resolved
+        return not unchanged(self._env, resolved, analyzed, table.positions, run)
+
     def _outcome(
         self,
         table: StoredTable,
@@ -407,8 +421,8 @@ class Refreshes:
         )
 
 
-def _must_run(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
-    """Whether the rows may differ from the query's result now."""
+def _may_differ(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:
+    """Whether the rows may differ from the query's result now, by the positions alone."""
     if run.choice.reads_changes:
         return has_moved(table, analyzed, run)
     if table.positions is None or analyzed.time_dependent:

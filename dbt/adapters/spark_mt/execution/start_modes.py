@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.changes.changes import ClauseChanged, ColumnTypeWidened
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, StartModeType
 from dbt.adapters.spark_mt.definition.positions import Baseline, ChangeKind, positions_of
-from dbt.adapters.spark_mt.execution.baseline import read_after, with_origin
+from dbt.adapters.spark_mt.execution.baseline import read_after, reading, with_origin
 from dbt.adapters.spark_mt.execution.errors import StartModeChangeError
 from dbt.adapters.spark_mt.planning.steps import counted_from
 from dbt.adapters.spark_mt.resolution.durations import (
@@ -231,11 +231,14 @@ class _Starter:
         known = {name for name, _ in since}
         if missing := [name for name in followed if name not in known]:
             return (), f"the rows do not reflect {', '.join(missing)} up to a known position"
+        problem = self._changed_types(since) or self._lost(since)
+        return ((), problem) if problem else (since, "")
+
+    def _lost(self, since: SourcePositions) -> str:
+        """Say of which sources the changes since some positions cannot be read."""
         kinds = self._kinds(since)
         lost = [n for n, k in kinds.items() if k in (ChangeKind.GONE, ChangeKind.REPLACED)]
-        if lost:
-            return (), "; ".join(f"{name}: {kinds[name].value}" for name in lost)
-        return since, ""
+        return "; ".join(f"{name}: {kinds[name].value}" for name in lost)
 
     def _fallback(self, table: StoredTable, problem: str) -> Begun:
         """Use the start mode after RESUME_OR_, with a warning."""
@@ -261,6 +264,8 @@ class _Starter:
         self, since: SourcePositions, kept: StoredTable | None, warnings: tuple[str, ...]
     ) -> Begun:
         by_changes = self._by_changes(keeps_rows=kept is not None)
+        if changes := self._changed_types(since):
+            raise self._refused(problem=changes)
         kinds = {} if by_changes.strategy == MERGE else self._kinds(since)
         for name, kind in kinds.items():
             if kind is ChangeKind.REMOVED:
@@ -308,7 +313,21 @@ class _Starter:
         raise self._refused(problem=_WHOLE.format(problem=shape.problem))
 
     def _kinds(self, since: SourcePositions) -> dict[str, ChangeKind]:
-        return read_after(partial(self.environment.sources.changes, net=True), self.run, since)
+        return read_after(partial(self.environment.sources.changes, net=True), self._run, since)
+
+    def _changed_types(self, since: SourcePositions) -> str:
+        """Say which columns of the sources have other types now than at some positions."""
+        found = read_after(self.environment.sources.changed_types, self._run, since)
+        return "; ".join(
+            f"since then columns of {name} have other types: {', '.join(changes)}"
+            for name, changes in found.items()
+            if changes
+        )
+
+    @property
+    def _run(self) -> RefreshRun:
+        """The run with the columns that the query reads."""
+        return reading(self.run, self.resolution.definition, self.resolution.analyzed)
 
     def _refused(self, *, problem: str) -> StartModeChangeError:
         return StartModeChangeError(

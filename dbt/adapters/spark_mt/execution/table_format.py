@@ -75,12 +75,15 @@ class VersionRange:
         location: The table's path.
         after: The position after which changes count; `BEFORE_ALL` for all of its rows.
         upto: The newest position that counts.
+        columns: The names, in lower case, of the columns that are read; None for all. Any other
+            column is NULL in every row.
     """
 
     name: TableName
     location: str
     after: VersionedPosition
     upto: VersionedPosition
+    columns: Collection[str] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -177,7 +180,21 @@ class RowsNotThereError(Exception):
 
 
 class TableChanges(Protocol[RowsT_co]):
-    """Reads the changes of a table's rows between two of its versions, as bags of rows."""
+    """Reads the changes of a table's rows between two of its versions, as bags of rows.
+
+    Rows are compared by the columns of the range. These must have the same types at both versions,
+    unless a method says otherwise.
+    """
+
+    def changed_types(self, range_: VersionRange) -> tuple[str, ...]:
+        """Return the columns of the range that have other types at its end than at its beginning.
+
+        Nested names and their order count, nullability does not. A column counts that is at one of
+        the versions only, or that was dropped and added again. The first version was verified.
+
+        Returns:
+            A clause for people for each column, such as `a was INT and is BIGINT`.
+        """
 
     def kind(self, range_: VersionRange, *, net: bool) -> ChangeKind:
         """Return the kind of change in a range whose first version was verified.

@@ -20,6 +20,8 @@ from dbt.adapters.spark_mt.definition.definition import (
 from dbt.adapters.spark_mt.strategies.strategy import INCREMENTAL, RECOMPUTE, Choice, Write
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
     from dbt.adapters.spark_mt.definition.definition import (
         LastRefresh,
@@ -106,6 +108,7 @@ class RefreshRun:
         origin: Where the logs among the sources begin, for a run that computes all rows.
         scheduled_at_ms: The scheduled time that it stands for; None where no schedule asked.
         tree: The operators of the query, for a run that derives the change of the result.
+        columns: The columns that the query reads, as of `columns_read`.
     """
 
     refresh_id: str
@@ -118,11 +121,16 @@ class RefreshRun:
     origin: SourcePositions = ()
     scheduled_at_ms: int | None = None
     tree: Tree | None = None
+    columns: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def strategy(self) -> str:
         """The strategy, as it is stored."""
         return self.choice.strategy
+
+    def columns_of(self, source: str) -> Collection[str] | None:
+        """Return the columns that the query reads of a source; None for all."""
+        return self.columns.get(source.lower())
 
 
 @dataclass(frozen=True, slots=True)

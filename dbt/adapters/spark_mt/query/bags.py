@@ -69,11 +69,12 @@ def weighted_query(
         having: Which sums count, as the rest of a comparison.
     """
     known = tuple(columns)
-    shown = ", ".join(column.shown for column in known)
+    shown = "".join(f"{column.shown}, " for column in known)
     keys = ", ".join(key for column in known for key in column.keys)
+    grouped = f"GROUP BY {keys} " if keys else ""  # rows without columns are all the same
     return (
-        f"SELECT {shown}, sum({weight}) AS {weight} FROM (\n{rows}\n) "
-        f"GROUP BY {keys} HAVING sum({weight}) {having}"
+        f"SELECT {shown}sum({weight}) AS {weight} FROM (\n{rows}\n) "
+        f"{grouped}HAVING sum({weight}) {having}"
     )
 
 
@@ -95,7 +96,7 @@ def signed_query(columns: str, rows: str, weight: str, sign: int, *, repeats: bo
 def difference_query(columns: Iterable[BagColumn], one: str, other: str) -> str:
     """Return the rows of one query, without as many of each as another one has."""
     known, weight = tuple(columns), "`__materialized_table_copies`"
-    listed = ", ".join(column.sql for column in known)
+    listed = ", ".join(column.sql for column in known) or weight
     rows = (
         f"SELECT *, 1L AS {weight} FROM (\n{one}\n)\nUNION ALL\n"
         f"SELECT *, -1L AS {weight} FROM (\n{other}\n)"

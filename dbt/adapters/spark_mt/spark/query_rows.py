@@ -394,7 +394,13 @@ class QueryRows:
         names = {str(source.name): source.name for source in run.sources}
         upto = run.positions
         return [
-            VersionRange(names[name], self._sources.location(names[name]), after, end)
+            VersionRange(
+                names[name],
+                self._sources.location(names[name]),
+                after,
+                end,
+                run.columns_of(name),
+            )
             for name, after in since
             if isinstance(end := upto[name], VersionedPosition)
             and isinstance(after, VersionedPosition)

@@ -246,7 +246,7 @@ class ResultChanges:
         before, after = range_.after.version, range_.upto.version
         if self._tables.log.keeps_columns(range_.location, before, after):
             return RelationStates(FORMAT.at(range_.name.sql, before), now, *bags)
-        return RelationStates(_before(spark, range_, columns), now, *bags)
+        return RelationStates(_before(range_, columns), now, *bags)
 
 
 def sums_pay(own: float | None, *sources: float | None) -> bool:
@@ -288,20 +288,19 @@ def _bag(view: str, columns: str, sign: int, most: int) -> str:
     return f"({signed_query(columns, view, _WEIGHT, sign, repeats=most > 1)})"
 
 
-def _before(spark: SparkSession, range_: VersionRange, after: Sequence[StructField]) -> str:
-    """Return the earlier state of a table, in the columns of the later one."""
-    relation = FORMAT.at(range_.name.sql, range_.after.version)
-    before = spark.sql(f"SELECT * FROM {relation}").schema
-    one, other = ([(f.name, f.dataType) for f in fields] for fields in (before, after))
-    if one == other:
-        return relation
-    there = {field.name.lower() for field in before}
+def _before(range_: VersionRange, after: Sequence[StructField]) -> str:
+    """Return the earlier state of a table, in the columns of the later one.
+
+    The columns that are read have the same types in both. The others are NULL.
+    """
+    read = range_.columns
     columns = ", ".join(
-        f"CAST({quote(f.name) if f.name.lower() in there else 'NULL'} AS {ddl_type(f.dataType)}) "
-        f"AS {quote(f.name)}"
+        quote(f.name)
+        if read is None or f.name.lower() in read
+        else f"CAST(NULL AS {ddl_type(f.dataType)}) AS {quote(f.name)}"
         for f in after
     )
-    return f"(SELECT {columns} FROM {relation})"
+    return f"(SELECT {columns} FROM {FORMAT.at(range_.name.sql, range_.after.version)})"
 
 
 def _own_rows(definition: ResolvedDefinition, step: ApplyChanges) -> str:

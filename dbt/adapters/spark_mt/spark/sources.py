@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from dbt.adapters.spark_mt.definition.columns import FieldName, TableName
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition
+    from dbt.adapters.spark_mt.execution.ports import SourceSpan
     from dbt.adapters.spark_mt.execution.table_format import TableLog
     from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetail, TableDetails
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
@@ -218,31 +219,43 @@ class SparkSourceReader:
         """
         return self._detail(source).location
 
-    def changes(
-        self, source: TableName, after: FollowedPosition, upto: FollowedPosition, *, net: bool
-    ) -> ChangeKind:
+    def changed_types(self, span: SourceSpan) -> tuple[str, ...]:
+        """As `SourceReader.changed_types`; most often the log alone shows that there are none."""
+        range_ = self._range(span)
+        if range_ is None or self._keeps_columns(range_) or not self._is_readable(range_):
+            return ()
+        with self._sessions.open() as session:
+            return self._tables.changes(session.spark).changed_types(range_)
+
+    def keeps_rows(self, span: SourceSpan) -> bool:
+        """As `SourceReader.keeps_rows`."""
+        range_ = self._range(span)
+        if range_ is None or range_.after == BEFORE_ALL or not self._is_readable(range_):
+            return False
+        first, last = range_.after.version + 1, range_.upto.version
+        return self._log.first_row_change(range_.location, first, last) is None
+
+    def changes(self, span: SourceSpan, *, net: bool) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions.
 
         A table that was created again in another format was replaced.
         """
-        if isinstance(upto, OffsetPosition):
-            return self._logs.changes(source, after, upto)
-        if isinstance(after, OffsetPosition):
+        if isinstance(span.upto, OffsetPosition):
+            return self._logs.changes(span.source, span.after, span.upto)
+        range_ = self._range(span)
+        if range_ is None:
             return ChangeKind.REPLACED
-        range_ = VersionRange(source, self.location(source), after, upto)
-        if not (range_.is_empty or after == BEFORE_ALL or self.is_readable(source, after)):
+        if not self._is_readable(range_):
             return self._why_unreadable(range_)
         with self._sessions.open() as session:
             return self._tables.changes(session.spark).kind(range_, net=net)
 
-    def extent(
-        self, source: TableName, after: FollowedPosition, upto: FollowedPosition
-    ) -> ChangeExtent:
+    def extent(self, span: SourceSpan) -> ChangeExtent:
         """Return how much happened to a table between two of its positions, from its log."""
-        if isinstance(upto, OffsetPosition) or isinstance(after, OffsetPosition):
-            return ChangeExtent(self.changes(source, after, upto, net=True))
-        range_ = VersionRange(source, self.location(source), after, upto)
-        if not (range_.is_empty or after == BEFORE_ALL or self.is_readable(source, after)):
+        range_ = self._range(span)
+        if range_ is None:
+            return ChangeExtent(self.changes(span, net=True))
+        if not self._is_readable(range_):
             return ChangeExtent(self._why_unreadable(range_))
         with self._sessions.open() as session:
             session.configure(FEW_ROWS)  # those of the log
@@ -259,6 +272,24 @@ class SparkSourceReader:
         if first == 0:
             return StartPosition(BEFORE_ALL, is_complete=False)
         return StartPosition(position_in(self._log, source, location, versions[first - 1]))
+
+    def _range(self, span: SourceSpan) -> VersionRange | None:
+        """Return a span of a table's versions; None for one with a position of a log."""
+        after, upto = span.after, span.upto
+        if isinstance(after, OffsetPosition) or isinstance(upto, OffsetPosition):
+            return None
+        return VersionRange(span.source, self.location(span.source), after, upto, span.columns)
+
+    def _keeps_columns(self, range_: VersionRange) -> bool:
+        if range_.is_empty or range_.after == BEFORE_ALL:
+            return True
+        after, upto = range_.after.version, range_.upto.version
+        return self._log.keeps_columns(range_.location, after, upto)
+
+    def _is_readable(self, range_: VersionRange) -> bool:
+        """Whether the first position of a range still is one of this table."""
+        known = range_.is_empty or range_.after == BEFORE_ALL
+        return known or self.is_readable(range_.name, range_.after)
 
     def _first_at_or_after(self, location: str, versions: list[int], instant_ms: int) -> int:
         """Return which of the versions is the first of that time, their number if none is."""

@@ -33,6 +33,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     changed_views,
     disallowed,
     follows,
+    retyped,
     unread,
 )
 
@@ -152,7 +153,7 @@ def _changes_since(
     missing = [name for name in table.shape.followed if name not in known]
     if missing:
         return replace(unread(strategy, missing), is_final=table.baseline is not None)
-    return since
+    return retyped(strategy, inputs, since, is_final=table.baseline is not None) or since
 
 
 ADDING = Strategy(APPEND, _can_append, _appended)

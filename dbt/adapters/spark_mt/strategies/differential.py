@@ -45,6 +45,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     changed_views,
     disallowed,
     follows,
+    retyped,
     unread,
 )
 
@@ -204,6 +205,8 @@ def _derived(
     is_strict = table.incremental is Incremental.STRICT
     if not is_strict and (longer := slower(inputs.costs)) is not None:  # before a log is read
         return Refusal(DIFFERENTIAL, (longer,), since=since)
+    if refused := retyped(DIFFERENTIAL, inputs, since):
+        return refused
     extents = inputs.extents(since)
     reasons, is_possible = _extent(extents, is_strict=is_strict)
     if is_possible:

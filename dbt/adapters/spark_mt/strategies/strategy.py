@@ -183,6 +183,7 @@ class Choice:
 
 
 NO_BASELINE = "NO_BASELINE"
+TYPES_CHANGED = "SOURCE_TYPES_CHANGED"
 SWITCHED_OFF = "SWITCHED_OFF"
 FULL_MODE = Reason("FULL_MODE", "", "REFRESH_MODE is FULL")
 ROW_WISE = Reason("ROW_WISE", "", "every row of the result is made of one row of a source")
@@ -210,6 +211,10 @@ def _no_extents(since: SourcePositions) -> Mapping[str, ChangeExtent]:
     return dict.fromkeys((name for name, _ in since), ChangeExtent(ChangeKind.NONE))
 
 
+def _no_types(since: SourcePositions) -> Mapping[str, tuple[str, ...]]:
+    return dict.fromkeys((name for name, _ in since), ())
+
+
 @dataclass(frozen=True, slots=True)
 class RefreshInputs:
     """State of a table and its sources when a refresh begins; ports are read only if needed.
@@ -227,6 +232,8 @@ class RefreshInputs:
         can_resume: Reads whether the checkpoint of the table's rows is there.
         costs: Cost of earlier refreshes of this table, by strategy.
         refused: Preferred strategies that this refresh cannot use; `choose` fills it in.
+        changed_types: Reads which columns that the query reads of a source changed their types
+            between some positions and the newest ones, each as a clause for people.
     """
 
     request: Request
@@ -240,6 +247,7 @@ class RefreshInputs:
     can_resume: Callable[[], bool] = bool
     costs: Mapping[str, Cost] = field(default_factory=dict)
     refused: tuple[Refusal, ...] = ()
+    changed_types: Callable[[SourcePositions], Mapping[str, tuple[str, ...]]] = _no_types
 
     @property
     def redefined(self) -> tuple[str, ...]:
@@ -279,6 +287,22 @@ def changed_views(strategy: str, inputs: RefreshInputs) -> Refusal:
     """Refuse a strategy because the rows are those of older definitions of views."""
     names = ", ".join(inputs.redefined)
     return Refusal.of(strategy, "VIEW_CHANGED", f"the definition of {names} changed", names)
+
+
+def retyped(
+    strategy: str, inputs: RefreshInputs, since: SourcePositions, *, is_final: bool = False
+) -> Refusal | None:
+    """Refuse a strategy where the rows at some positions had other types than the newest ones.
+
+    Changes between the two do not account for the values that the query makes of unchanged rows.
+    It is asked before the changes themselves, which cannot be read over two types.
+    """
+    reasons = tuple(
+        Reason(TYPES_CHANGED, name, f"columns of {name} have other types: {', '.join(changes)}")
+        for name, changes in inputs.changed_types(since).items()
+        if changes
+    )
+    return Refusal(strategy, reasons, is_final, since) if reasons else None
 
 
 def unread(strategy: str, names: Sequence[str]) -> Refusal:

@@ -31,6 +31,7 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     changed_views,
     follows,
     kind_of,
+    retyped,
     unread,
 )
 from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
@@ -62,7 +63,7 @@ def _possible(table: TableFacts) -> Choice | Refusal:
         return Refusal(STREAM, no.reasons)
 
 
-def _usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:  # noqa: ARG001 - a port
+def _usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
     """Return the stream that resumes after the rows of a table, or why it cannot."""
     if inputs.request not in (Request.REFRESH, Request.HOST):
         return all_rows(STREAM, inputs)
@@ -71,10 +72,16 @@ def _usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | R
     if inputs.redefined:
         return changed_views(STREAM, inputs)
     problem = _checkpoint_problem(inputs) if own.keeps_checkpoint else _problem(own, inputs)
-    return problem or own
+    return problem or _retyped(table, own, inputs) or own
 
 
 STREAMING = Strategy(STREAM, _possible, _usable)
+
+
+def _retyped(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Refusal | None:
+    """Refuse to resume where the rows before have other types than those that come."""
+    since = positions_of(own.followed, inputs.positions or {})
+    return retyped(STREAM, inputs, since, is_final=table.baseline is not None)
 
 
 def _checkpoint_problem(inputs: RefreshInputs) -> Refusal | None:

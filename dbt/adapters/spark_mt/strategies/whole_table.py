@@ -29,13 +29,19 @@ from dbt.adapters.spark_mt.strategies.strategy import (
     Strategy,
     disallowed,
     follows,
+    retyped,
     unread,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dbt.adapters.spark_mt.definition.positions import Baseline, Position, Positions
+    from dbt.adapters.spark_mt.definition.positions import (
+        Baseline,
+        Position,
+        Positions,
+        SourcePositions,
+    )
     from dbt.adapters.spark_mt.strategies.strategy import RefreshInputs
     from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
@@ -101,9 +107,13 @@ def _lost(table: TableFacts, baseline: Baseline, inputs: RefreshInputs) -> Refus
             text = f"{name} was dropped and created again"
             refusal = Refusal.of(WINDOW, "SOURCE_RECREATED", text, name)
             return replace(refusal, is_final=True, since=((name, last),))
-    kinds = inputs.changes(baseline.positions)
-    if reasons := tuple(disallowed(kinds, ChangeKind.ADDED)):
-        return Refusal(WINDOW, reasons, True, baseline.positions, _why(inputs.refused))  # noqa: FBT003 - readable
+    since = baseline.positions
+    return retyped(WINDOW, inputs, since, is_final=True) or _rewritten(inputs, since)
+
+
+def _rewritten(inputs: RefreshInputs, since: SourcePositions) -> Refusal | None:
+    if reasons := tuple(disallowed(inputs.changes(since), ChangeKind.ADDED)):
+        return Refusal(WINDOW, reasons, True, since, _why(inputs.refused))  # noqa: FBT003 - readable
     return None
 
 

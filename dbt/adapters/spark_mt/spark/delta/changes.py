@@ -8,7 +8,6 @@ change.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -19,15 +18,20 @@ from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent,
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
 from dbt.adapters.spark_mt.query.bags import BagColumn, difference_query, weighted_query
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.delta.schemas import (
+    changed_types,
+    has_moved_columns,
+    maps_names,
+)
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors, unlogged
 from dbt.adapters.spark_mt.spark.query_relations import has_rows
 from dbt.adapters.spark_mt.spark.types import ddl_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from pyspark.sql import Row, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
     from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
@@ -36,7 +40,6 @@ if TYPE_CHECKING:
 
 
 _WEIGHT = "__materialized_table_weight"
-_PHYSICAL_NAME = "delta.columnMapping.physicalName"
 _FILE_METADATA = "_metadata"
 _CHANGE_FEED = "delta.enableChangeDataFeed"
 _UNIQUE_NAME = re.compile(
@@ -96,6 +99,21 @@ class RangeReader:
         self._schemas: dict[tuple[TableName, int], StructType] = {}
         self._found: dict[tuple[str, int, int], FileChanges | None] = {}
         self._kept_columns: dict[tuple[str, int, int], bool] = {}
+
+    def changed_types(self, range_: VersionRange) -> tuple[str, ...]:
+        """As `TableChanges.changed_types`; the log has the schemas of both versions."""
+        if range_.is_empty or range_.after == BEFORE_ALL or self._keeps_columns(range_):
+            return ()
+        after, upto = range_.after.version, range_.upto.version
+        now = self._log.table_schema(range_.location, upto, after=after)
+        if not now:
+            return ()  # only the protocol changed
+        before = self._log.table_schema(range_.location, after)
+        if not before:  # the log was cleaned up to a checkpoint
+            if maps_names(now):
+                return ("the names of columns in the data files are not known",)
+            before = self._schema(range_, after).json()
+        return changed_types(before, now, range_.columns)
 
     def kind(self, range_: VersionRange, *, net: bool) -> ChangeKind:
         """As `TableChanges.kind`.
@@ -192,7 +210,10 @@ class RangeReader:
         if not self._is_comparable(range_):
             return queries
         columns = self._columns(range_)
-        return tuple(weighted_query(columns, rows, weight) for rows in queries)
+        return tuple(
+            self._completed(range_, weighted_query(columns, rows, weight), weight)
+            for rows in queries
+        )
 
     def _of_files(self, range_: VersionRange, changes: FileChanges, weight: str) -> str:
         files, before, after = changes.files_to_read, range_.after.version, range_.upto.version
@@ -209,7 +230,7 @@ class RangeReader:
         if not has_change_feed(self._spark, range_.name):
             return None
         feed = f"table_changes({quote_text(range_.name.sql)}, {before + 1}, {after})"
-        columns = ", ".join(quote(f.name) for f in self._schema(range_, after))
+        columns = self._listed(range_)
         counts = "IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L)"
         return f"SELECT {columns}, {counts} AS {weight} FROM {feed}"
 
@@ -244,28 +265,45 @@ class RangeReader:
         if not self._is_comparable(range_):
             return rows
         others = self._rows(range_, other, changes.files_to_read)
-        return difference_query(self._columns(range_), rows, others)
+        return self._completed(range_, difference_query(self._columns(range_), rows, others))
 
     def _rows(self, range_: VersionRange, version: int, files: Iterable[str] | None = None) -> str:
         there = {f.name.lower() for f in self._schema(range_, version)}
-        columns = ", ".join(
-            quote(f.name)
-            if f.name.lower() in there
-            else f"CAST(NULL AS {ddl_type(f.dataType)}) AS {quote(f.name)}"
-            for f in self._schema(range_, range_.upto.version)
-        )
+        columns = self._listed(range_, there)
         query = f"SELECT {columns} FROM {range_.name.sql} VERSION AS OF {version}"
         if files is None:
             return query
         return f"{query} WHERE {_FILE_METADATA}.file_name IN ({', '.join(map(quote_text, files))})"
 
+    def _listed(self, range_: VersionRange, there: Collection[str] | None = None) -> str:
+        """Return the columns of the end of a range as SELECT items: NULL for what is not read."""
+        read = {f.name.lower() for f in self._read(range_)}
+        return ", ".join(
+            quote(f.name)
+            if f.name.lower() in read and (there is None or f.name.lower() in there)
+            else f"CAST(NULL AS {ddl_type(f.dataType)}) AS {quote(f.name)}"
+            for f in self._schema(range_, range_.upto.version)
+        )
+
+    def _completed(self, range_: VersionRange, rows: str, *more: str) -> str:
+        """Return rows of the columns that are read with all columns of the end of a range."""
+        if len(self._read(range_)) == len(self._schema(range_, range_.upto.version)):
+            return rows
+        return f"SELECT {', '.join((self._listed(range_), *more))} FROM (\n{rows}\n)"
+
     def _is_comparable(self, range_: VersionRange) -> bool:
-        schema = self._schema(range_, range_.upto.version)
-        return all(is_comparable(ddl_type(field.dataType)) for field in schema)
+        return all(is_comparable(ddl_type(field.dataType)) for field in self._read(range_))
 
     def _columns(self, range_: VersionRange) -> tuple[BagColumn, ...]:
-        schema = self._schema(range_, range_.upto.version)
-        return tuple(BagColumn.of(quote(f.name), ddl_type(f.dataType)) for f in schema)
+        return tuple(BagColumn.of(quote(f.name), ddl_type(f.dataType)) for f in self._read(range_))
+
+    def _read(self, range_: VersionRange) -> list[StructField]:
+        """Return the columns at the end of a range that are read."""
+        return [
+            field
+            for field in self._schema(range_, range_.upto.version)
+            if range_.columns is None or field.name.lower() in range_.columns
+        ]
 
     def _schema(self, range_: VersionRange, version: int) -> StructType:
         """Return the columns of a version, which never change; reading them costs 0.03 s."""
@@ -307,27 +345,10 @@ class RangeReader:
         if range_.after == BEFORE_ALL or self._keeps_columns(range_):
             return False
         now = self._log.table_schema(range_.location, upto, after=after)
-        if _PHYSICAL_NAME not in now:
+        if not maps_names(now):
             return False
         before = self._log.table_schema(range_.location, after)
-        if not before:
-            return True
-        names = dict(_physical_names(json.loads(now)))
-        return any(
-            names.get(path, name) != name for path, name in _physical_names(json.loads(before))
-        )
-
-
-def _physical_names(type_: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each column and field of a type, and its name in the data files."""
-    if not isinstance(type_, dict):
-        return
-    for field in type_.get("fields", ()):
-        name = f"{path}.{quote(field['name'].lower())}"
-        yield name, str(field.get("metadata", {}).get(_PHYSICAL_NAME, field["name"]))
-        yield from _physical_names(field["type"], name)
-    for part in ("elementType", "keyType", "valueType"):
-        yield from _physical_names(type_.get(part), f"{path}.{part}")
+        return not before or has_moved_columns(before, now, range_.columns)
 
 
 def file_changes(actions: Iterable[FileAction], upto: int) -> FileChanges:

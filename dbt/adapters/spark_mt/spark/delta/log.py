@@ -392,6 +392,12 @@ class DriverLog(DeltaLog):
             yield commit
             version -= 1
 
+    def table_schema(self, location: str, version: int, *, after: int | None = None) -> str:
+        """As `DeltaLog.table_schema`; the checksum file of a version has it."""
+        metadata = self._checksum(location, version).get("metadata") if after is None else None
+        found = str((metadata or {}).get("schemaString") or "")
+        return found or super().table_schema(location, version, after=after)
+
     def _description(self, location: str, first: int, last: int) -> dict[str, Any]:
         """As in `DeltaLog`; a few commits are read without a job, the newest first."""
         if last - first >= _AT_ONCE:

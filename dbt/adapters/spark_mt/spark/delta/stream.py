@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
 from dbt.adapters.spark_mt.execution.errors import OffsetInsideCommitError
+from dbt.adapters.spark_mt.execution.ports import SourceSpan
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
 from dbt.adapters.spark_mt.spark.query_relations import NO_LIMITS
 from dbt.adapters.spark_mt.spark.sources import position_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -98,7 +99,14 @@ class DeltaSource:
     def kind(self, after: Position | None, upto: Position) -> ChangeKind:
         """Return what happened to the rows between two versions."""
         begin = BEFORE_ALL if after is None else _versioned(after)
-        return self._reader.changes(self._name, begin, _versioned(upto), net=True)
+        return self._reader.changes(SourceSpan(self._name, begin, _versioned(upto)), net=True)
+
+    def changes_types(
+        self, after: Position, upto: Position, columns: Collection[str] | None
+    ) -> bool:
+        """Whether columns have other types at one version than at another."""
+        span = SourceSpan(self._name, _versioned(after), _versioned(upto), columns)
+        return bool(self._reader.changed_types(span))
 
     @cached_property
     def _location(self) -> str:

@@ -163,6 +163,14 @@ class BatchEnds:
             found[name] = self._opened[name].position_of(json.dumps(offset))
         return found
 
+    def change_types(self, before: Positions, run: RefreshRun) -> bool:
+        """Whether the rows of a batch have other types than those before it, by its positions."""
+        return any(
+            source.changes_types(before[name], run.positions[name], run.columns_of(name))
+            for name, source in self._opened.items()
+            if name in before and name in run.positions
+        )
+
     def are_of(self, positions: Positions) -> bool:
         """Whether positions before a batch are those of the tables that it was read from."""
         return all(
@@ -281,6 +289,8 @@ class BatchWriter:
             raise CommitConflictError(table=table.name)
         positions = self.positions(context, number)
         run = replace(context.run, positions=positions, started_at_ms=self._now_ms())
+        if context.ends.change_types(table.positions or {}, run):
+            raise CommitConflictError(table=table.name)  # whose reader chooses a strategy again
         metadata = context.checkpoint.metadata(number)
         step = WriteBatch(table.definition, table.seq + 1, run, metadata, table.foreign)
         merged_into = table.name if context.run.choice.key else None

@@ -29,7 +29,7 @@ from dbt.adapters.spark_mt.spark.query_relations import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -226,6 +226,13 @@ class KafkaSource(_OffsetSource):
         """Return what an entry in the offsets of a checkpoint means."""
         return kafka_position(offset)
 
+    def changes_types(
+        self, after: Position, upto: Position, columns: Collection[str] | None
+    ) -> bool:
+        """Return False: the columns of a topic are fixed."""
+        del after, upto, columns
+        return False
+
     def kind(self, after: Position | None, upto: Position) -> ChangeKind:
         """Return what happened between two positions.
 
@@ -407,6 +414,13 @@ class _CheckpointedSource(_OffsetSource):
         """Return what an entry in the offsets of a checkpoint means, for that checkpoint."""
         text = json.dumps(json.loads(offset), sort_keys=True, separators=(",", ":"))
         return OffsetPosition(self._format, text)
+
+    def changes_types(
+        self, after: Position, upto: Position, columns: Collection[str] | None
+    ) -> bool:
+        """Return False: a folder of files has no types but those of the catalog."""
+        del after, upto, columns
+        return False
 
     def kind(self, after: Position | None, upto: Position) -> ChangeKind:
         """Return what happened between two positions of one checkpoint."""

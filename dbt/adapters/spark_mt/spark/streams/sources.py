@@ -31,7 +31,7 @@ from dbt.adapters.spark_mt.spark.streams.offsets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -92,6 +92,12 @@ class StreamSource(Protocol):
 
     def kind(self, after: Position | None, upto: Position) -> ChangeKind:
         """Return what happened to its rows between two positions."""
+        ...
+
+    def changes_types(
+        self, after: Position, upto: Position, columns: Collection[str] | None
+    ) -> bool:
+        """Whether columns (None for all) have other types at one position than at another."""
         ...
 
     @property

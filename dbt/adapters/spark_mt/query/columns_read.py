@@ -1,0 +1,78 @@
+"""Columns of the source relations that a query reads.
+
+What a query does not read can change without an effect on its rows. A column counts as read where
+an operator needs it: in an expression, to compare whole rows, or in the result. One that only
+passes through is not read.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.query.operators import (
+    Apply,
+    Distinct,
+    Operator,
+    Project,
+    Scan,
+    SetOperation,
+    Tree,
+    Union,
+    keys_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Keys = frozenset[str]
+
+
+def columns_read(tree: Tree) -> Mapping[str, frozenset[str]]:
+    """Return the columns that a query reads of each relation.
+
+    Returns:
+        Names of columns in lower case, by the full name of the relation in lower case. Of a
+        relation that is not in it, every column may be read.
+    """
+    if tree.gaps:
+        return {}
+    reader = _Reader()
+    reader.read(tree.root, keys_in(tree.root))
+    return {relation: frozenset(columns) for relation, columns in reader.found.items()}
+
+
+class _Reader:
+    """Reader of a tree from the root down, with the attributes that each operator must return."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, set[str]] = defaultdict(set)
+
+    def read(self, node: Operator, wanted: Keys) -> None:
+        if isinstance(node, Scan):
+            names = {a.name.lower() for a in node.output if a.key in wanted}
+            self.found[str(node.relation).lower()] |= names
+            return
+        for each, needed in self._needed(node, wanted):
+            self.read(each, needed)
+
+    @staticmethod
+    def _needed(node: Operator, wanted: Keys) -> Iterator[tuple[Operator, Keys]]:
+        """Yield the inputs of an operator, each with the attributes that it must return."""
+        match node:
+            case Project(input=rows, columns=columns):
+                used = (c.expression.keys for c in columns if c.attribute.key in wanted)
+                yield rows, frozenset().union(*used)
+            case Apply(input=rows, query=query, operands=operands):
+                yield rows, wanted.union(node.outer, *(each.keys for each in operands))
+                yield query, keys_in(query)
+            case Distinct() | SetOperation():  # which compare whole rows
+                yield from ((each, keys_in(each)) for each in node.inputs)
+            case Union(branches=branches, output=output):
+                places = [place for place, each in enumerate(output) if each.key in wanted]
+                for branch in branches:
+                    yield branch, frozenset(branch.output[place].key for place in places)
+            case _:
+                used = (expression.keys for expression in node.expressions)
+                needed = wanted.union(*used)
+                yield from ((each, needed) for each in node.inputs)
