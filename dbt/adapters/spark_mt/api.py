@@ -43,7 +43,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     WaitTimeoutError,
 )
 from dbt.adapters.spark_mt.execution.executor import existing_table
-from dbt.adapters.spark_mt.execution.operations import TableOperations
+from dbt.adapters.spark_mt.execution.operations import TableOperations, netted
 from dbt.adapters.spark_mt.execution.ports import RowDifference, Side
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.repair import RepairAction, Repaired, Repairs
@@ -139,6 +139,7 @@ __all__ = [
 
 
 @unlogged_methods
+@netted
 class MaterializedTables(TableOperations):
     """Materialized tables of one Spark session.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from dbt.adapters.spark_mt.changes.compatibility import check
 from dbt.adapters.spark_mt.changes.differ import diff
 from dbt.adapters.spark_mt.definition.positions import UnknownPosition
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.resolution.resolver import Resolver, StatementContext
 from dbt.adapters.spark_mt.resolution.settings import Settings
@@ -150,6 +151,10 @@ class Storage(Protocol):
         """
 
 
+def _described(error: Exception) -> str:
+    return f"{type(error).__name__}: {problem_of(error)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """The ports, the settings and the clock of one connection.
@@ -169,6 +174,8 @@ class Environment:
         handlers: Returns the serialized refresh handler that was recorded for a table.
         storage: Maintains tables.
         streams: Runs streams in this process; None if that is impossible.
+        described: Returns the text of an error that no part of a statement expects; None for the
+            error of a statement that was cancelled, which stays what it is.
     """
 
     format: TableFormat
@@ -192,6 +199,7 @@ class Environment:
     storage: Storage
     owner: Callable[[], Pairs] = tuple
     streams: StreamRunner | None = None
+    described: Callable[[Exception], str | None] = _described
 
     def now_ms(self) -> int:
         """Return the current instant in milliseconds since the epoch, UTC."""

@@ -6,8 +6,11 @@ Each operation reads its tables again. None relies on the results of an operatio
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.spark_mt.changes.differ import configuration_changes, diff, keep_configuration
 from dbt.adapters.spark_mt.definition.columns import TableName
@@ -23,7 +26,11 @@ from dbt.adapters.spark_mt.execution.alter import (
     planned_by,
 )
 from dbt.adapters.spark_mt.execution.create import Definitions
-from dbt.adapters.spark_mt.execution.errors import WaitTimeoutError
+from dbt.adapters.spark_mt.execution.errors import (
+    OtherStatementError,
+    UnexpectedError,
+    WaitTimeoutError,
+)
 from dbt.adapters.spark_mt.execution.executor import existing_table, stored_table
 from dbt.adapters.spark_mt.execution.jobs import keeper_of
 from dbt.adapters.spark_mt.execution.ports import reaches
@@ -47,7 +54,7 @@ from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
 from dbt.adapters.spark_mt.statements.renderer import render
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
     from dbt.adapters.spark_mt.execution.environment import Environment
@@ -56,6 +63,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.planning.steps import Plan
 
 
+OperationsT = TypeVar("OperationsT", bound="TableOperations")
 _POLL_S = 0.5
 
 
@@ -122,6 +130,48 @@ _EXPLAIN = columns(
 )
 
 
+@contextmanager
+def no_unexpected(environment: Environment) -> Iterator[None]:
+    """Raise every error of the block as one of ours.
+
+    It is the last net: what a statement expects is handled where it occurs. KeyboardInterrupt and
+    the error of a cancelled statement pass as they are.
+
+    Raises:
+        UnexpectedError: The block ended with an error of Spark, Python or a library, its cause.
+    """
+    try:
+        yield
+    except MaterializedTableError:
+        raise
+    except Exception as error:
+        problem = environment.described(error)
+        if problem is None:
+            raise
+        raise UnexpectedError(problem=problem) from error
+
+
+def netted(kind: type[OperationsT]) -> type[OperationsT]:
+    """Let the public methods that a class of operations defines raise errors of ours only.
+
+    `sql` passes statements of others on to the engine, whose errors stay what they are.
+    """
+    for name, method in tuple(vars(kind).items()):
+        if not name.startswith("_") and name != "sql" and isinstance(method, FunctionType):
+            setattr(kind, name, _netted(method))
+    return kind
+
+
+def _netted(method: FunctionType) -> Callable[..., object]:
+    @wraps(method)
+    def call(self: TableOperations, *arguments: object, **named: object) -> object:
+        with no_unexpected(self.environment):
+            return method(self, *arguments, **named)
+
+    return call
+
+
+@netted
 class TableOperations:
     """Statements, refreshes, plans and checks of materialized tables.
 
@@ -180,7 +230,7 @@ class TableOperations:
             return relayed
         environment = self._current()
         name = environment.store.full_name(create.name)
-        with about(name):
+        with about(name), no_unexpected(environment):
             if adopting:
                 outcome, analyzed_table = self._adoptions().adopt(create, as_of), None
             else:
@@ -214,7 +264,7 @@ class TableOperations:
         inner = plannable(statement)
         name = self.environment.store.full_name(inner.name)
         try:
-            with about(name):
+            with about(name), no_unexpected(self.environment):
                 if adopting:
                     planned, _ = self._adoptions().plan(created(statement, _CREATE_OR_ALTER), as_of)
                 else:
@@ -231,7 +281,7 @@ class TableOperations:
             MaterializedTableError: It would be refused; every violation is named.
         """
         inner, environment = plannable(statement), self._current()
-        with about(environment.store.full_name(inner.name)):
+        with about(environment.store.full_name(inner.name)), no_unexpected(environment):
             return _explained(planned_by(inner, environment)[0])
 
     def validate(
@@ -292,7 +342,7 @@ class TableOperations:
             if relayed is not None and relayed.refresh is not None:
                 return relayed.refresh
         environment = self._current()
-        with about(name):
+        with about(name), no_unexpected(environment):
             if scheduled_at is None:
                 return Refreshes(environment).refresh(table, force=force)
             if scheduled_at.tzinfo is None:
@@ -474,7 +524,7 @@ def carried_out(statement: nodes.Statement, environment: Environment) -> Stateme
     inner = statement.statement if isinstance(statement, nodes.Explain) else statement
     if isinstance(inner, nodes.ShowTables | nodes.ShowJobs | nodes.DescribeJob):
         return _CARRY_OUT[type(statement)](statement, environment)
-    with about(inner.name):
+    with about(inner.name), no_unexpected(environment):
         return _CARRY_OUT[type(statement)](statement, environment)
 
 
@@ -486,10 +536,10 @@ def created(statement: str, *forms: nodes.CreateForm) -> nodes.CreateTable:
     """Parse CREATE MATERIALIZED TABLE in one of the expected forms, or without any in every form.
 
     Raises:
-        TypeError: It is another statement.
+        OtherStatementError: It is another statement.
     """
     parsed = parse_statement(statement)
     if not isinstance(parsed, nodes.CreateTable) or (forms and parsed.form not in forms):
         expected = " or ".join(form.value for form in forms) or "CREATE"
-        raise TypeError(f"expected {expected} MATERIALIZED TABLE")  # noqa: TRY003, EM102 - for programmers
+        raise OtherStatementError(expected=expected, statement=statement.strip()[:80])
     return parsed

@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.execution.context import (
     run_parallel,
 )
 from dbt.adapters.spark_mt.execution.environment import Environment, QuietTables
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.leases import Managers
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, Settings
 from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
@@ -76,6 +77,14 @@ def utc_now() -> datetime:
     return datetime.now(tz=timezone.utc)
 
 
+def described(error: Exception) -> str | None:
+    """As `Environment.described`."""
+    if not is_spark_error(error):
+        return f"{type(error).__name__}: {problem_of(error)}"
+    failure = failure_of(error)
+    return None if failure.is_cancelled else f"[{failure.condition}] {failure.message}"
+
+
 class SparkEnvironment:
     """Environment of a session, and what to interrupt and to forget in it.
 
@@ -126,8 +135,7 @@ class SparkEnvironment:
         seen = SeenTables(tables.log, self.details, known or KnownQueries())
         stored = StoredQueries(self.sessions, settings, seen)
         rows = QueryRows(sources, tables, self.details, stored)
-        errors = WriteErrors(tables, self.details)
-        filler = StreamFiller(self.sessions, parts, errors) if parts else None
+        filler = parts and StreamFiller(self.sessions, parts, WriteErrors(tables, self.details))
         content = ContentWriter(self.sessions, rows, tables, self.details, filler)
         self.value = Environment(
             format=tables.format,
@@ -151,6 +159,7 @@ class SparkEnvironment:
             quiet=QuietTables(store, sources, now_ms),
             storage=SparkStorage(tables, self.sessions, self.details, parts, now_ms),
             streams=SparkStreamRunner(self.sessions, parts, now_ms) if parts else None,
+            described=described,
         )
 
     def set_confs(self, prefix: str) -> dict[str, str]:
