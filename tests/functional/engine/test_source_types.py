@@ -9,10 +9,12 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.execution.errors import (
     RefreshNotIncrementalError,
+    RefreshSchemaError,
     SourceTypesChangedError,
 )
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.strategies import differential
+from dbt.adapters.spark_mt.strategies.choice import NotIncrementalError
 from tests.functional.engine.oracle import described, outcome, rows
 from tests.incremental.spark.shapes import ShapeCase
 
@@ -256,3 +258,46 @@ def test_a_sample_of_random_changes_of_a_shape(tables):
     case = ShapeCase(tables, 3, queries=3)
     for _ in range(3):
         case.step()
+
+
+def test_a_result_that_became_wider_names_how_the_table_keeps_its_history(tables):
+    tables.sql(f"CREATE TABLE w (id INT, qty INT) USING delta {WIDENING}")
+    tables.sql("INSERT INTO w VALUES (1, 7)")
+    query = "SELECT id, qty FROM w"
+    create(tables, "t", query, "'x.y' = '1'")
+    tables.sql("ALTER TABLE w ALTER COLUMN qty TYPE BIGINT")
+    with pytest.raises(RefreshSchemaError) as raised:
+        tables.refresh("t")
+    assert "'schema.type-widening' = 'true'" in str(raised.value)
+    before = len(rows(tables, "DESCRIBE HISTORY t"))
+    outcome(
+        tables,
+        "CREATE OR ALTER MATERIALIZED TABLE t WITH ('x.y' = '1', 'schema.type-widening' = 'true') "
+        f"FRESHNESS = INTERVAL '1' MINUTE REFRESH_MODE = CONTINUOUS AS {query}",
+    )
+    assert rows(tables, "SELECT id, qty, typeof(qty) FROM t") == [(1, 7, "bigint")]
+    assert len(rows(tables, "DESCRIBE HISTORY t")) > before
+
+
+def test_files_that_were_vacuumed_are_named_as_lost_history(tables, session):
+    tables.sql("CREATE TABLE o USING delta AS SELECT id, id % 3 AS k FROM range(30)")
+    create(tables, "t", "SELECT k, count(*) AS n FROM o GROUP BY k", STRICT)
+    tables.sql("INSERT INTO o VALUES (100, 1)")
+    tables.refresh("t")
+    tables.sql("UPDATE o SET k = 2 WHERE id = 100")
+    tables.sql("OPTIMIZE o")
+    session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    tables.sql("VACUUM o RETAIN 0 HOURS")
+    with pytest.raises(RefreshNotIncrementalError) as raised:
+        tables.refresh("t")
+    assert "SOURCE_HISTORY_GONE" in str(raised.value)
+    assert "FILE_NOT_FOUND" not in str(raised.value)
+    assert tables.refresh("t", force=True).strategy == "recompute"
+
+
+def test_a_query_that_cannot_be_pinned_says_what_to_rewrite(tables):
+    tables.sql("CREATE TABLE o USING delta AS SELECT id FROM range(30)")
+    with pytest.raises(NotIncrementalError) as raised:
+        create(tables, "t", "SELECT id FROM IDENTIFIER('o')", STRICT)
+    assert "NOT_PINNABLE" in str(raised.value)
+    assert "name each table after FROM or JOIN itself" in str(raised.value)

@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     RefreshFailedError,
     RefreshNotIncrementalError,
     RefreshSchemaError,
+    SourceFilesGoneError,
     TableNotFoundError,
 )
 from dbt.adapters.spark_mt.execution.ports import StepRunner
@@ -305,6 +306,32 @@ def test_a_change_that_cannot_be_applied_leads_to_a_recompute(tables, error, str
     assert refresh(tables).strategy == strategy
     (job,) = environment.execution_context.log.jobs("spark_catalog", 0)[:1]
     assert job.reason.startswith("CHANGE_FAILED: ")
+
+
+@pytest.mark.usefixtures("any_size")
+def test_files_of_a_source_that_were_vacuumed_are_named_as_its_history(tables):
+    incremental(tables)
+    tables.append("orders", [(1, DAY_1, 5)])
+    environment = tables.environment
+    gone = SourceFilesGoneError(table=T, sources="c.s.orders", problem="[FILE_NOT_FOUND] a")
+    tables.environment = replace(environment, runner=NoChanges(environment.runner, gone))
+    assert refresh(tables).strategy == "recompute"
+    (job,) = environment.execution_context.log.jobs("spark_catalog", 0)[:1]
+    assert job.reason.startswith("SOURCE_HISTORY_GONE")
+    assert "FILE_NOT_FOUND" not in job.reason
+
+
+TWICE = "SELECT day AS d, day AS d FROM orders"
+
+
+def test_strict_names_why_no_change_could_be_derived(tables):
+    tables.learn(TWICE, "d STRING; d STRING", lambda r: [(row[1], row[1]) for row in r["orders"]])
+    create(tables, TWICE, f"(d, e) WITH ('incremental' = 'strict') {CONTINUOUS}")
+    tables.delete("orders", "k", 1)
+    with pytest.raises(RefreshNotIncrementalError) as caught:
+        refresh(tables)
+    found = [each.rpartition(" (")[2].strip(")") for each in caught.value.violations]
+    assert found == ["ROWS_CHANGED", "DUPLICATE_NAMES"]
 
 
 def test_strict_refuses_what_must_compute_all_rows(tables):

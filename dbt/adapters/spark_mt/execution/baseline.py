@@ -39,6 +39,7 @@ from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.strategies.strategy import (
+    DIFFERENTIAL,
     NONE,
     RECOMPUTE,
     REMEMBERED,
@@ -232,11 +233,21 @@ def chosen(
     if request is Request.REFRESH and choice.strategy == RECOMPUTE:
         options = read_options(definition.declared.options)
         if options.incremental is Incremental.STRICT:
-            violations = [reason.violation for reason in choice.reasons]
-            raise RefreshNotIncrementalError(table=table.name, violations=violations)
+            raise RefreshNotIncrementalError(table=table.name, violations=_why_all(choice))
     if choice.write is Write.CHANGE:
         run = replace(run, tree=definition_tree(definition.resolved, analyzed))
     return replace(run, choice=choice)
+
+
+def _why_all(choice: Choice) -> list[str]:
+    """Return why a refresh must compute all rows, and why no change could be derived instead."""
+    derived = [
+        reason
+        for refusal in choice.refused
+        if refusal.strategy == DIFFERENTIAL
+        for reason in refusal.reasons
+    ]
+    return [reason.violation for reason in dict.fromkeys((*choice.reasons, *derived))]
 
 
 def chosen_for_partitions(

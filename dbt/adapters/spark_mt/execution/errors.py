@@ -151,6 +151,16 @@ class RefreshFailedError(MaterializedTableError):
     remedy = "Remove the cause and run the statement again, which computes the rows once more."
 
 
+class SourceFilesGoneError(RefreshFailedError):
+    """Files of an earlier version of a source, which a change was to be read from, are gone."""
+
+    condition = "MATERIALIZED_TABLE_SOURCE_FILES_GONE"
+    text = (
+        "Files of {sources} at an earlier version were removed, so that what changed for "
+        "the materialized table {table} cannot be read: {problem}"
+    )
+
+
 class ExecutorLostError(MaterializedTableError):
     """Rows that were kept for a write were lost with their executor: the plan is made again."""
 
@@ -206,7 +216,8 @@ class RefreshSchemaError(MaterializedTableError):
     text = "The query of the materialized table {table} no longer returns the columns of the table."
     remedy = (
         "The table keeps the rows it has. CREATE OR ALTER MATERIALIZED TABLE with the same query "
-        "takes over appended columns and fills the table again; other changes need CREATE OR "
+        "takes over appended columns, and with the option 'schema.type-widening' = 'true' wider "
+        "types; it keeps the history of the table and fills it again. Other changes need CREATE OR "
         "REPLACE (in dbt: --full-refresh), which computes the whole table again."
     )
 

@@ -34,6 +34,7 @@ from dbt.adapters.spark_mt.execution.errors import (
     PositionsNotReadableError,
     RefreshFailedError,
     RefreshSchemaError,
+    SourceFilesGoneError,
     StreamsOverConnectError,
     SuspendedError,
     UnknownPartitionKeyError,
@@ -55,6 +56,7 @@ from dbt.adapters.spark_mt.planning.schedule import scheduled_partitions
 from dbt.adapters.spark_mt.planning.steps import SCHEDULED, plan_registration
 from dbt.adapters.spark_mt.resolution.durations import SESSION_TIME_ZONE, parse_zone
 from dbt.adapters.spark_mt.resolution.options import read_options
+from dbt.adapters.spark_mt.resolution.stream_flow import Reason
 from dbt.adapters.spark_mt.strategies.strategy import NONE, STREAM, Refusal, Request, Write
 
 if TYPE_CHECKING:
@@ -251,6 +253,8 @@ class Refreshes:
             return self._caught_up(table, run)
         try:
             return self._written(table, run)
+        except SourceFilesGoneError as error:
+            return _files_gone(table, run, error)
         except _NOT_APPLIED as error:
             if run.choice.write is not Write.CHANGE:
                 raise
@@ -419,6 +423,23 @@ class Refreshes:
             warnings=(*result.warnings, *notes),
             note=note_of(table),
         )
+
+
+def _files_gone(table: StoredTable, run: RefreshRun, error: SourceFilesGoneError) -> Refusal:
+    """Refuse the strategy of a run whose changes cannot be read any more.
+
+    A table with a baseline cannot be computed again: it ends with this reason.
+    """
+    reasons = tuple(
+        Reason(
+            "SOURCE_HISTORY_GONE",
+            name,
+            f"what happened to {name} since then cannot be read: its files were removed",
+        )
+        for name in error.parameters["sources"].split(", ")
+    )
+    is_final = table.definition.baseline is not None
+    return Refusal(run.strategy, reasons, is_final, run.choice.since or ())
 
 
 def _may_differ(table: StoredTable, analyzed: AnalyzedQuery, run: RefreshRun) -> bool:

@@ -121,6 +121,7 @@ class AnalyzedQuery:
         context: The catalog, schema and SQL confs of the session that analysed it.
         pinnable: Whether every versioned source can be read as of a version inside the query;
             otherwise a refresh compares versions before and after.
+        unpinned: Why not, as part of a sentence about the query; empty where it is pinnable.
         nondeterministic: Functions whose value differs for the same rows (`rand`, `uuid`).
         time_dependent: Functions with one value per refresh (`current_date`).
         streaming: Whether the query reads a STREAM.
@@ -149,6 +150,7 @@ class AnalyzedQuery:
     source_columns: tuple[SourceColumns, ...] = ()
     more_columns: tuple[SourceColumns, ...] = ()
     process: ProcessCall | None = None
+    unpinned: str = ""
 
 
 class QueryAnalyzer(Protocol):

@@ -367,12 +367,20 @@ def _check_sources(analyzed: AnalyzedQuery) -> None:
                 reason="FUNCTION", problem=f"it calls the persistent function {source.name}"
             )
     if not analyzed.pinnable:
-        raise NoShapeError(
-            reason="NOT_PINNABLE", problem="its sources cannot be read as of a version"
-        )
+        raise NoShapeError(reason="NOT_PINNABLE", problem=not_pinnable(analyzed))
     if analyzed.time_dependent:
         functions = ", ".join(f"{name}()" for name in analyzed.time_dependent)
         raise NoShapeError(reason="TIME_DEPENDENT", problem=f"it uses {functions}")
+
+
+def not_pinnable(analyzed: AnalyzedQuery) -> str:
+    """Say why the sources of a query cannot be read as of a version, and what to rewrite."""
+    why = f" ({analyzed.unpinned})" if analyzed.unpinned else ""
+    return (
+        f"its sources cannot be read as of a version{why}: name each table after FROM or JOIN "
+        "itself, not by IDENTIFIER(…), by TABLE or in a table function, and qualify columns by an "
+        "alias"
+    )
 
 
 def _key_places(definition: ResolvedDefinition) -> Sequence[int]:

@@ -138,14 +138,15 @@ class QueryObjects:
             for name, view in self._views.items()
         )
 
-    def all_readable(self) -> bool:
-        """Whether the texts of all views account for what they read."""
+    def gap(self) -> str:
+        """Return why the text of a view does not account for what it reads; empty if all do."""
         plan = self._inspection.plan
-        return not any(
-            match_names(view.text, plan, (*relation.via, relation.name), view.context).gap
-            for relation in plan.relations
-            if (view := self._views.get(relation.name)) is not None
+        gaps = (
+            (view.name, match_names(view.text, plan, (*r.via, r.name), view.context).gap)
+            for r in plan.relations
+            if (view := self._views.get(r.name)) is not None
         )
+        return next((f"in the view {name}, {gap}" for name, gap in gaps if gap), "")
 
     def nondeterministic(self) -> tuple[str, ...]:
         """Return functions whose value differs for the same rows, of the query and its objects."""
@@ -276,7 +277,8 @@ class SparkQueryAnalyzer:
         if not self._stand_ins.views:  # whose session has no temporary objects but these
             self._refuse_temporary(inspection)
         objects = QueryObjects(self._spark, inspection, context)
-        expanded, schema, complete = self._expanded(inspection, context)
+        expanded, schema, gap = self._expanded(inspection, context)
+        gap = gap or objects.gap()
         columns = self._known
         if columns is None:
             columns, text = self._source_columns(inspection, expanded, context, recorded)
@@ -288,7 +290,8 @@ class SparkQueryAnalyzer:
             columns=columns_of(schema),
             sources=tuple(_distinct(objects.sources())),
             context=context,
-            pinnable=complete and objects.all_readable(),
+            pinnable=not gap,
+            unpinned=gap,
             nondeterministic=objects.nondeterministic(),
             time_dependent=objects.time_dependent(),
             streaming=inspection.plan.streaming,
@@ -365,8 +368,8 @@ class SparkQueryAnalyzer:
 
     def _expanded(
         self, inspection: Inspection, context: QueryContext
-    ) -> tuple[str, StructType, bool]:
-        """Return the query with full names, its result, and whether all names could be made full.
+    ) -> tuple[str, StructType, str]:
+        """Return the query with full names, its result, and why not all names could be made full.
 
         If Spark does not take the query with full names, the text stays: the stored context gives
         the names their meaning. A column may be qualified in a way that only fits a short name.
@@ -378,8 +381,9 @@ class SparkQueryAnalyzer:
         except Exception as error:
             if not is_spark_error(error):
                 raise
-            return inspection.text, self._schema(inspection.text, context), False
-        return text, schema, not inspection.gap
+            why = "Spark does not take it with the full names of its tables"
+            return inspection.text, self._schema(inspection.text, context), why
+        return text, schema, inspection.gap
 
     def _refuse_substitutions(self, query: str) -> None:
         """Refuse `${key}`, which Spark replaces by this session's value before it parses."""

@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.commit_metadata import encode_commit
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
     ExecutorLostError,
     RefreshFailedError,
     RefreshSchemaError,
+    SourceFilesGoneError,
 )
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_history import is_other_table
@@ -28,7 +29,6 @@ from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.commit_metadata import CommitMetadata
     from dbt.adapters.spark_mt.planning.steps import (
         ApplyChanges,
@@ -169,8 +169,26 @@ class WriteErrors:
             return ExecutorLostError(table=table)
         if failure.is_schema_mismatch:
             return RefreshSchemaError(violations=[failure.message], table=table)
-        problem = f"[{failure.condition}] {failure.message}"
-        return RefreshFailedError(table=table, problem=problem)
+        return self._not_computed(step, failure)
+
+    def _not_computed(self, step: Writing, failure: SparkFailure) -> RefreshFailedError:
+        """Return the error of rows that Spark did not compute; of changes, which files are gone."""
+        table, problem = step.definition.name, f"[{failure.condition}] {failure.message}"
+        since = getattr(step, "since", None)
+        if not since or not failure.is_unreadable_version:
+            return RefreshFailedError(table=table, problem=problem)
+        sources = self._named_in(failure, [name for name, _ in since])
+        return SourceFilesGoneError(table=table, sources=sources, problem=problem)
+
+    def _named_in(self, failure: SparkFailure, names: Sequence[str]) -> str:
+        """Return the sources whose files a failure names; all of them where it names none."""
+        found = [name for name in names if self._location(name) in failure.message]
+        return ", ".join(found or names)
+
+    def _location(self, name: str) -> str:
+        detail = self._details.of(TableName.of(*name.split(".", 2)))
+        location = "" if isinstance(detail, NoTable) else detail.location
+        return location.partition(":")[2].lstrip("/") or name
 
     def _raise_violations(
         self,

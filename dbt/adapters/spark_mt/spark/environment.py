@@ -135,7 +135,7 @@ class SparkEnvironment:
         seen = SeenTables(tables.log, self.details, known or KnownQueries())
         stored = StoredQueries(self.sessions, settings, seen)
         rows = QueryRows(sources, tables, self.details, stored)
-        filler = parts and StreamFiller(self.sessions, parts, WriteErrors(tables, self.details))
+        filler = _filler(self.sessions, parts, WriteErrors(tables, self.details))
         content = ContentWriter(self.sessions, rows, tables, self.details, filler)
         self.value = Environment(
             format=tables.format,
@@ -165,6 +165,12 @@ class SparkEnvironment:
     def set_confs(self, prefix: str) -> dict[str, str]:
         """Return the confs of the session whose keys begin so."""
         return _set_confs(self._spark, prefix)
+
+
+def _filler(
+    sessions: PrivateSessions, parts: StreamParts | None, errors: WriteErrors
+) -> StreamFiller | None:
+    return None if parts is None else StreamFiller(sessions, parts, errors)
 
 
 class SparkStorage:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.positions import positions_of
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.resolution.columns import Names, query_positions
-from dbt.adapters.spark_mt.resolution.row_lineage import Shape, pinned_names
+from dbt.adapters.spark_mt.resolution.row_lineage import Shape, not_pinnable, pinned_names
 from dbt.adapters.spark_mt.resolution.stream_flow import NotAStreamError, OutputMode, Reason
 from dbt.adapters.spark_mt.resolution.stream_plan import StreamShape, has_watermark, stream_shape
 from dbt.adapters.spark_mt.strategies.strategy import (
@@ -224,8 +224,7 @@ class _Streams:
         if self.table.shape.reason in NEVER_STREAMED:
             raise NotAStreamError(_shape_reason(self.table.shape))
         if not self.table.analyzed.pinnable:
-            text = "its text does not show where it reads its sources"
-            raise NotAStreamError(Reason("NOT_PINNABLE", "", text))
+            raise NotAStreamError(Reason("NOT_PINNABLE", "", not_pinnable(self.table.analyzed)))
         fixed = pinned_names(self.table.definition)
         for source in followed:
             if str(source.name).lower() in fixed:
