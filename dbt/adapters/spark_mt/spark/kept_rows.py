@@ -29,6 +29,10 @@ _ADAPTIVE = "spark.sql.adaptive.enabled"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _DEFAULT_THRESHOLD = "10485760b"
 _VIEW = "__materialized_table_kept_"
+_ANY_NUMBER = 100_000
+"""Of partitions: COALESCE to so many merges none, and its result has no known order. Spark keeps
+the order of a checkpoint's plan in attributes that the checkpoint need not have, as those of a sort
+aggregate, a merge join or a window, and then a query over the cached rows fails."""
 _NUMBERS = count()
 """Of names: a write keeps rows of its own in the session whose kept rows it reads."""
 
@@ -97,7 +101,7 @@ class KeptRows:
 
     def _checkpoint(self, query: str) -> DataFrame:
         """Return the rows of a query, which the first job that reads all of them computes."""
-        frame: Any = self._spark.sql(query).localCheckpoint(eager=False)
+        frame: Any = self._spark.sql(query).coalesce(_ANY_NUMBER).localCheckpoint(eager=False)
         if is_connect(self._spark):
             # PySpark 4.2 assigns it to the active session, whatever session computes it; the
             # server knows it in this session only, and frees it with the relation.
