@@ -73,6 +73,7 @@ from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.registry import SparkCorrections, SparkScan
 from dbt.adapters.spark_mt.spark.system_table import SystemTable
 from dbt.adapters.spark_mt.statements.parser import parse_name
+from dbt.adapters.spark_mt.statements.values import query_text
 from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost, Refusal, Write
 
 if TYPE_CHECKING:
@@ -289,12 +290,17 @@ class MaterializedTables(TableOperations):
     def columns(self, query: str) -> tuple[Column, ...]:
         """Return the columns that a query of a materialized table would have; nothing is computed.
 
+        Args:
+            query: Its text, which a semicolon may end.
+
         Raises:
             QueryError: Spark refuses the query.
+            StatementSyntaxError: Another statement follows the query.
         """
+        text = query_text(query)
         if self._relay is not None:
-            return self._relay.columns(query)
-        return self.environment.analyzer.columns(query)
+            return self._relay.columns(text)
+        return self.environment.analyzer.columns(text)
 
     def register(self, name: TableName) -> None:
         """Write a table's row in the registry, which did not know the table under this name.

@@ -43,6 +43,7 @@ from dbt.adapters.spark_mt.handle import SparkDatabaseError, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT, check_session
 from dbt.adapters.spark_mt.statements.parser import parse_statement
+from dbt.adapters.spark_mt.statements.values import query_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -393,6 +394,11 @@ class SparkMTAdapter(SparkAdapter):
             DbtDatabaseError: The statement is not valid or failed.
         """
         return run_decision(self, decision, statement, settings, query)
+
+    @available
+    def query_text(self, sql: str) -> str:
+        """A model's query without the semicolon that may end it."""
+        return query_text(sql)
 
     @available.parse(lambda *_, **__: [])
     def materialized_columns(self, sql: str) -> list[tuple[str, str]]:

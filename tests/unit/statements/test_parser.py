@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetention,
     StateRetentionType,
 )
+from dbt.adapters.spark_mt.statements.errors import MultipleStatementsError
 from dbt.adapters.spark_mt.statements.nodes import (
     AddQuery,
     AlterQuery,
@@ -33,6 +34,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
     Suspend,
 )
 from dbt.adapters.spark_mt.statements.parser import parse
+from dbt.adapters.spark_mt.statements.values import query_text
 
 T = TableName("t")
 WEEK = StartInterval(7, IntervalUnit.DAY)
@@ -310,3 +312,23 @@ def test_forms_of_alter(form, expected):
 )
 def test_the_other_statements(sql, expected):
     assert parse(sql) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("SELECT id FROM s;", "SELECT id FROM s"),
+        (" SELECT id FROM s ;;\n -- the end\n/* ; */ ; ", "SELECT id FROM s"),
+        ("SELECT ';' AS a -- ;\n FROM `s;`", "SELECT ';' AS a -- ;\n FROM `s;`"),
+        ("-- first;\nSELECT 1; -- last", "-- first;\nSELECT 1"),
+        ("SELECT 1", "SELECT 1"),
+        ("", ""),
+    ],
+)
+def test_a_query_is_read_without_the_semicolons_after_it(text, query):
+    assert query_text(text) == query
+
+
+def test_a_query_with_a_second_statement_is_refused():
+    with pytest.raises(MultipleStatementsError):
+        query_text("SELECT 1; SELECT 2")

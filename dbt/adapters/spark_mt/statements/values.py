@@ -306,14 +306,31 @@ def read_query(cursor: Cursor) -> str:
     begin = cursor.previous.end
     if cursor.at_end() or cursor.at(";"):
         raise cursor.expected(what="a query")
+    tokens, end = _rest(cursor)
+    _refuse_table_hints(cursor, tokens)
+    _refuse_missing_commas(cursor, tokens)
+    return cursor.sql[begin:end].strip()
+
+
+def query_text(text: str) -> str:
+    """Return a query as a statement keeps it: without blanks around it and semicolons after it.
+
+    Raises:
+        StatementSyntaxError: Another statement follows.
+        UnreadableTextError: A quote or a comment is never closed.
+    """
+    _, end = _rest(Cursor(text))
+    return text[:end].strip()
+
+
+def _rest(cursor: Cursor) -> tuple[list[Token], int]:
+    """Read what is left of a statement, and return it and where its semicolon, or its end, is."""
     tokens = []
     while not (cursor.at_end() or cursor.at(";")):
         tokens.append(cursor.next())
     end = cursor.peek().start if cursor.at(";") else len(cursor.sql)
     expect_end(cursor)
-    _refuse_table_hints(cursor, tokens)
-    _refuse_missing_commas(cursor, tokens)
-    return cursor.sql[begin:end].strip()
+    return tokens, end
 
 
 def _refuse_table_hints(cursor: Cursor, tokens: list[Token]) -> None:

@@ -2,9 +2,10 @@
 
    `decision` is what `adapter.decide_materialization` returns: which statement, for which relation. -#}
 {%- macro materialized_table_statement(decision, settings, sql) -%}
+{%- set query = adapter.query_text(sql) -%}
 create or {{ 'replace' if decision.replaces else 'alter' }} materialized table {{ adapter.full_name(decision.target) }}
 {% set clauses = [
-  materialized_table_columns(decision.target, settings, sql),
+  materialized_table_columns(decision.target, settings, query),
   materialized_table_comment(),
   materialized_table_names('partitioned by', settings.partitioned_by),
   materialized_table_names('cluster by', settings.clustered_by),
@@ -17,5 +18,5 @@ create or {{ 'replace' if decision.replaces else 'alter' }} materialized table {
 {{ clause }}
 {% endfor -%}
 as
-{{ sql | trim }}
+{{ query }}
 {%- endmacro -%}
