@@ -3,6 +3,7 @@
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import FieldName
+from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.resolution.columns import Names
 from dbt.adapters.spark_mt.resolution.source_columns import (
     UnboundColumnsError,
@@ -12,12 +13,13 @@ from dbt.adapters.spark_mt.resolution.source_columns import (
     has_outer_star,
     has_star,
     hides_order,
+    in_stored_order,
     merged,
     missing,
     selection,
     takes_all_columns,
 )
-from tests.unit.builders import columns, context
+from tests.unit.builders import columns, context, resolve, stored
 
 NAMES = Names()
 BOUND = "(SELECT `a`, `b` FROM orders)"
@@ -155,3 +157,21 @@ def test_what_is_not_in_the_text_cannot_be_bound(query):
 def test_what_a_text_takes_without_naming_it(query, star, outer, whole, hides):
     found = (has_star(query), has_outer_star(query), takes_all_columns(query), hides_order(query))
     assert found == (star, outer, whole, hides)
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        ("id INT; x INT; b INT", "id x b"),
+        ("b INT; id INT; x INT", "id x b"),
+        ("id INT; b INT; a INT; c INT", "id a b c"),
+        ("x INT; y INT; z INT", "x y z"),
+        ("c INT; id INT; x INT; b INT", "id c b x"),
+        ("b INT; id INT", "id b"),
+    ],
+)
+def test_a_column_in_the_place_of_one_that_is_gone_is_at_its_place(now, expected):
+    declared = DeclaredDefinition("SELECT * FROM renamed")
+    before = stored(resolve(declared, "id INT; a INT; b INT"))
+    found = in_stored_order(columns(now), declared, before, context())
+    assert [column.name for column in found] == expected.split()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.columns import FieldName, SourceColumns, TableName
+from dbt.adapters.spark_mt.definition.columns import ColumnSpec, FieldName, SourceColumns, TableName
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.freshness import Freshness
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
@@ -237,3 +237,14 @@ def test_a_change_that_failed_is_the_reason_for_the_recompute():
     failed = Refusal.of(NAME, "CHANGE_FAILED", "it failed")
     choice = choose(*table(), None, now(), (failed,))
     assert (choice.strategy, [r.code for r in choice.reasons]) == ("recompute", ["CHANGE_FAILED"])
+
+
+def test_two_columns_of_one_name_are_not_said_to_have_other_types():
+    query = "SELECT user_id, price, id AS user_id FROM orders ORDER BY price DESC, id LIMIT 3"
+    found = analyzed(query, "user_id INT; price DECIMAL(10,2); user_id STRING", SOURCE)
+    names = tuple(map(ColumnSpec, "abc"))
+    definition = Engine().knows(found).resolve(DeclaredDefinition(query, columns=names)).definition
+    by_name = replace(definition, declared=DeclaredDefinition(query))
+    for each in (definition, by_name):
+        assert "TOP_OF_OTHER_TYPES" not in codes(choose(each, found))
+        assert "DUPLICATE_NAMES" in codes(choose(each, found))

@@ -256,13 +256,18 @@ def in_stored_order(
 ) -> tuple[Column, ...]:
     """Return the columns that the table has in its order, and new ones at the end.
 
-    A changed query whose text fixes the order of its columns keeps this order.
+    A new column has the place of one that is gone, as a renamed one does. A changed query whose
+    text fixes the order of its columns keeps this order.
     """
     same = same_tokens(stored.declared.query, declared.query)
     if not same and not has_outer_star(declared.query):
         return columns
     names = Names.of(context)
     places = {names.fold(c.name): place for place, c in enumerate(stored.resolved.columns)}
+    folded = [names.fold(c.name) for c in columns]
+    new = [name for name in folded if name not in places]
+    gone = [place for name, place in places.items() if name not in folded]
+    places.update(zip(new, gone, strict=False))
     return tuple(sorted(columns, key=lambda c: places.get(names.fold(c.name), len(places))))
 
 
