@@ -16,6 +16,7 @@ from benchmarks import (
     incremental,
     manager,
     manager_fresh,
+    manager_queue,
     manager_rest,
     manager_start,
     parsing,
@@ -54,6 +55,8 @@ _SIZES = (
     ("--managed-seconds", 120, "for how long a manager is looked at"),
     ("--hosted-tables", 50, "tables that a manager hosts"),
     ("--rest-seconds", 600, "for how long a manager is looked at whose sources do not change"),
+    ("--queued-tables", 100, "tables of which refreshes wait in a manager"),
+    ("--queued-refreshes", 1_000, "refreshes that wait in a manager"),
     ("--fresh-seconds", 300, "for how long lags are measured by a writer and a reader"),
     ("--incremental-rows", incremental.ROWS, "rows of the source of tables that are refreshed"),
 )
@@ -65,7 +68,7 @@ MANAGER = (
     "manager-fresh",
     "manager-many",
 )
-IN_A_SHELL = ("parsing", "connect", "manager-start")
+IN_A_SHELL = ("parsing", "connect", "manager-start", "manager-queue")
 PARTS = (*IN_A_SHELL, "builds", "registry", "small", "incremental", *STREAMS, *MANAGER)
 
 
@@ -92,7 +95,7 @@ def main() -> int:
 
 def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> list[Measurement]:
     """Measure; what runs dbt in a shell comes first, so that Spark's JVM takes nothing from it."""
-    measurements = run_in_a_shell(parts, folder, requested.samples)
+    measurements = run_in_a_shell(parts, folder, requested)
     if set(parts) <= set(IN_A_SHELL):
         return measurements
     progress("starting Spark and making the data …")
@@ -120,8 +123,11 @@ def run(parts: Sequence[str], folder: Path, requested: argparse.Namespace) -> li
     return measurements
 
 
-def run_in_a_shell(parts: Sequence[str], folder: Path, samples: int) -> list[Measurement]:
+def run_in_a_shell(
+    parts: Sequence[str], folder: Path, requested: argparse.Namespace
+) -> list[Measurement]:
     """Measure what starts processes of its own."""
+    samples = requested.samples
     measurements: list[Measurement] = []
     if "parsing" in parts:
         progress("dbt parse …")
@@ -130,6 +136,9 @@ def run_in_a_shell(parts: Sequence[str], folder: Path, samples: int) -> list[Mea
         measurements += connect.measure(folder, samples)
     if "manager-start" in parts:
         measurements += manager_start.measure(folder, samples)
+    if "manager-queue" in parts:
+        size = requested.queued_tables, requested.queued_refreshes
+        measurements += manager_queue.measure(folder, *size)
     return measurements
 
 

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dbt.adapters.spark_mt.manager.http.auth import (
+    MOST_ADDRESSES,
     PATIENCE_SECONDS,
     SESSION_SECONDS,
     WRONG_TOKENS,
@@ -15,7 +16,12 @@ from dbt.adapters.spark_mt.manager.http.auth import (
     Visitor,
     is_own_page,
 )
-from dbt.adapters.spark_mt.manager.http.errors import TokenRequiredError, WeakTokenError
+from dbt.adapters.spark_mt.manager.http.errors import (
+    TokenRequiredError,
+    TooManyTriesError,
+    WeakTokenError,
+    WrongTokenError,
+)
 from tests.unit.manager.http.client import OWN_PAGE, TOKEN
 
 
@@ -29,13 +35,13 @@ class Clock:
         return self.now
 
 
-def request(*, cookie="", scheme="http", **headers):
+def request(*, cookie="", scheme="http", client="127.0.0.1", **headers):
     found = {"host": "127.0.0.1:8765", **{k.replace("_", "-"): v for k, v in headers.items()}}
     if cookie:
         found["cookie"] = cookie
     raw = [(k.encode(), v.encode("latin-1")) for k, v in found.items()]
     scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "scheme": scheme}
-    return Request({**scope, "headers": raw})
+    return Request({**scope, "headers": raw, "client": (client, 50_000)})
 
 
 def guarded(clock=None, token=TOKEN, **rules):
@@ -45,7 +51,7 @@ def guarded(clock=None, token=TOKEN, **rules):
 def session(access, **headers):
     """The cookie of a new session, as a browser sends it."""
     response = Response()
-    assert access.sign_in(request(**OWN_PAGE, **headers), response, TOKEN)
+    access.sign_in(request(**OWN_PAGE, **headers), response, TOKEN)
     return response.headers["set-cookie"].partition(";")[0]
 
 
@@ -165,23 +171,41 @@ def test_a_cookie_cannot_be_changed(change):
 
 def test_a_wrong_token_begins_no_session():
     response = Response()
-    assert not guarded().sign_in(request(**OWN_PAGE), response, TOKEN + "x")
+    with pytest.raises(WrongTokenError):
+        guarded().sign_in(request(**OWN_PAGE), response, TOKEN + "x")
     assert "set-cookie" not in response.headers
 
 
 def test_nobody_signs_in_where_there_is_no_token():
-    assert not Access(AccessRules()).sign_in(request(**OWN_PAGE), Response(), "")
+    with pytest.raises(WrongTokenError):
+        Access(AccessRules()).sign_in(request(**OWN_PAGE), Response(), "")
 
 
-def test_tokens_cannot_be_tried_by_the_thousand():
+def test_after_too_many_wrong_tokens_the_answer_says_so_and_the_right_one_is_taken():
     clock = Clock()
     access = guarded(clock)
     for _ in range(WRONG_TOKENS):
-        assert not access.sign_in(request(**OWN_PAGE), Response(), "wrong")
-    assert not access.sign_in(request(**OWN_PAGE), Response(), TOKEN)
+        with pytest.raises(WrongTokenError):
+            access.sign_in(request(**OWN_PAGE), Response(), "wrong")
+        clock.now += 1
+    with pytest.raises(TooManyTriesError) as error:
+        access.sign_in(request(**OWN_PAGE), Response(), TOKEN + "x")
+    assert error.value.parameters == {"seconds": str(PATIENCE_SECONDS - WRONG_TOKENS)}
+    with pytest.raises(WrongTokenError):
+        access.sign_in(request(client="10.0.0.8", **OWN_PAGE), Response(), "wrong")
+    session(access)
     assert access.visitor(request(authorization=f"Bearer {TOKEN}")) is Visitor.TOKEN
     clock.now += PATIENCE_SECONDS
-    assert access.sign_in(request(**OWN_PAGE), Response(), TOKEN)
+    with pytest.raises(WrongTokenError):
+        access.sign_in(request(**OWN_PAGE), Response(), "wrong")
+
+
+def test_the_addresses_of_wrong_tokens_are_remembered_up_to_a_limit():
+    access = guarded()
+    for number in range(MOST_ADDRESSES + 10):
+        with pytest.raises(WrongTokenError):
+            access.sign_in(request(client=f"10.0.0.{number}", **OWN_PAGE), Response(), "wrong")
+    assert len(access._wrong_tokens) == MOST_ADDRESSES
 
 
 def test_forms_carry_the_token_of_their_session():

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.manager.http.app import LARGEST_BODY, BodyLimit
+from dbt.adapters.spark_mt.manager.http.app import (
+    LARGEST_BODY,
+    LARGEST_STATEMENT,
+    MOST_HELD,
+    BodyLimit,
+)
+from dbt.adapters.spark_mt.manager.http.errors import MOST_NAMED
 from dbt.adapters.spark_mt.manager.http.routes import MOST_CALLS
 from tests.unit.manager.http.client import (
     BEARER,
@@ -35,14 +41,14 @@ def statement(length: int) -> bytes:
 
 
 def test_a_body_as_long_as_allowed():
-    client = Client(largest_body=2_000)
+    client = Client(limits=lambda _: 2_000)
     answer = client.ask("POST", PLAN, content=statement(2_000), headers=JSON)
     assert problem(answer) == (400, "SYNTAX_ERROR")
     assert client.manager.requested[0][0] == "plan"
 
 
 def test_a_body_that_says_that_it_is_longer():
-    client = Client(largest_body=2_000)
+    client = Client(limits=lambda _: 2_000)
     answer = client.ask("POST", PLAN, content=statement(2_001), headers=JSON)
     assert problem(answer) == (413, "REQUEST_TOO_LARGE")
     assert answer.json()["parameters"] == {"limit": "2000"}
@@ -50,7 +56,7 @@ def test_a_body_that_says_that_it_is_longer():
 
 
 def test_forms_of_the_page_are_limited_as_well():
-    client = Client(largest_body=2_000)
+    client = Client(limits=lambda _: 2_000)
     kind = {"content-type": "application/x-www-form-urlencoded"}
     answer = client.ask("POST", "/login", content=b"token=" + b"x" * 2_000, headers=kind)
     assert problem(answer) == (413, "REQUEST_TOO_LARGE")
@@ -69,13 +75,79 @@ def test_a_body_that_ends_in_the_middle_is_not_used():
     async def unused(*_):
         pytest.fail("the request was handled")
 
-    scope = {"type": "http", "headers": []}
-    asyncio.run(BodyLimit(unused, 2_000)(scope, receive, unused))
+    scope = {"type": "http", "headers": [], "path": "/login"}
+    asyncio.run(BodyLimit(unused, lambda _: 2_000)(scope, receive, unused))
     assert messages == []
 
 
+def test_all_bodies_that_are_being_read_share_a_limit():
+    held, refused = [], []
+
+    async def app(*_):
+        pytest.fail("a request was handled")
+
+    async def run():
+        limit = BodyLimit(app, lambda _: MOST_HELD)
+        more = asyncio.Event()
+
+        async def ask(parts):
+            async def receive():
+                if not parts:
+                    held.append(1)
+                    await more.wait()
+                    return {"type": "http.disconnect"}
+                return {"type": "http.request", "body": parts.pop(), "more_body": True}
+
+            async def send(message):
+                refused.append(message.get("status"))
+
+            await limit({"type": "http", "headers": [], "path": "/login"}, receive, send)
+
+        first = asyncio.create_task(ask([b"x" * (MOST_HELD - 10)]))
+        while not held:
+            await asyncio.sleep(0)
+        await ask([b"x" * 11])
+        more.set()
+        await first
+        assert refused[0] == 503
+        assert limit._held == 0
+
+    asyncio.run(run())
+
+
+def test_the_longest_bodies_are_those_with_a_statement():
+    client = Client()
+    long = statement(LARGEST_BODY + 1)
+    assert problem(client.ask("POST", PLAN, content=long, headers=JSON)) == (400, "SYNTAX_ERROR")
+    for path in (f"{TABLES}/refresh", f"{TABLES}/{DAILY}/suspend", "/login", "/actions/refresh"):
+        answer = client.ask("POST", path, content=long, headers={**JSON})
+        assert problem(answer) == (413, "REQUEST_TOO_LARGE")
+        assert answer.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("form", [',"a%d":1', ',"a%d" : [1]', ',"a%d\\\\":{}'])
+def test_a_body_of_many_keys_is_refused_before_it_is_parsed(form):
+    body = ('{"statement":"x"' + "".join(form % n for n in range(100_000)) + "}").encode()
+    answer = Client().ask("POST", PLAN, content=body, headers=JSON)
+    assert problem(answer) == (400, "INVALID_REQUEST")
+    assert answer.json()["violations"] == ["The body has more than 4,000 keys and strings."]
+
+
+def test_a_statement_may_have_any_number_of_quotes():
+    text = '"\\"' * 100_000
+    client = Client()
+    client.ask("POST", PLAN, json={"statement": text})
+    assert client.manager.requested == [("plan", text)]
+
+
+def test_of_many_violations_some_are_named():
+    body = {f"a{number}": 1 for number in range(1_000)}
+    found = Client().post(PLAN, body).json()["violations"]
+    assert (len(found), found[-1]) == (MOST_NAMED + 1, "There are 951 more.")
+
+
 def test_a_body_in_chunks_that_does_not_say_so():
-    client = Client(largest_body=2_000)
+    client = Client(limits=lambda _: 2_000)
     sent = []
 
     async def chunks():
@@ -93,7 +165,7 @@ def test_a_body_in_chunks_that_does_not_say_so():
 
 def test_chunks_that_fit_are_put_together():
     client = Client()
-    body = statement(LARGEST_BODY // 2)
+    body = statement(LARGEST_STATEMENT // 2)
 
     async def chunks():
         for at in range(0, len(body), 10_000):

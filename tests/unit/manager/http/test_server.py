@@ -6,12 +6,14 @@ import json
 import socket
 import threading
 import time
+from contextlib import suppress
 
 import httpx
 import pytest
 
-from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app
+from dbt.adapters.spark_mt.manager.http.app import BodyLimit, HttpServer, create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
+from dbt.adapters.spark_mt.manager.http.connections import BoundedProtocol, bind, listen
 from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
 from tests.unit.manager.fake import FakeManager
 from tests.unit.manager.http.client import BEARER, DAILY, TABLES, TOKEN, problem
@@ -26,11 +28,18 @@ def manager():
 
 @pytest.fixture
 def server(manager):
-    app = create_app(manager, Access(AccessRules(token=TOKEN)), largest_body=10_000)
+    app = create_app(manager, Access(AccessRules(token=TOKEN)), limits=lambda _: 10_000)
     found = HttpServer(app, "127.0.0.1", 0)
     found.start()
     yield found
     found.stop(5)
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """The times and limits of connections, small enough for a test."""
+    monkeypatch.setattr(BoundedProtocol, "header_seconds", 0.3)
+    monkeypatch.setattr(BoundedProtocol, "most_connections", 8)
 
 
 def raw(server, request: bytes) -> bytes:
@@ -146,3 +155,98 @@ def test_no_name_is_no_host(server):
     assert answer.startswith(b"HTTP/1.1 421 ")
     nameless = raw(server, b"GET /livez HTTP/1.0\r\n\r\n")
     assert nameless.startswith(b"HTTP/1.1 421 ")
+
+
+def test_a_port_in_use_is_known_before_anything_is_started(server):
+    with pytest.raises(AddressTakenError) as error:
+        bind("127.0.0.1", server.port)
+    assert error.value.parameters["port"] == str(server.port)
+    free = bind("127.0.0.1", 0)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(free.getsockname(), timeout=5)
+    late = HttpServer(None, "127.0.0.1", 0, free)
+    listen(free, "127.0.0.1", 0)
+    assert late.stop()
+    free.close()
+
+
+SLOW = (b"", b"GET", b"GET /livez HTTP/1.1\r\nhost: 127.0.0.1\r\n", b"POST /login HTTP/1.1\r\nx: ")
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("beginning", SLOW)
+def test_a_connection_without_whole_headers_is_closed(server, beginning):
+    """Also one that sends a byte now and then."""
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(beginning)
+        connection.settimeout(0.05)
+        while not _is_closed(connection):
+            with suppress(OSError):
+                connection.sendall(b"x" if beginning else b"")
+            assert time.monotonic() - began < 20
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_connection_in_use_has_a_time_for_each_request(server):
+    with httpx.Client(base_url=server.url) as client:
+        for _ in range(4):
+            assert client.get("/livez").status_code == 200
+            time.sleep(0.15)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        head = f"GET /livez HTTP/1.1\r\nhost: 127.0.0.1:{server.port}\r\n"
+        connection.sendall(f"{head}\r\n".encode())
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
+        connection.sendall(head.encode())
+        began = time.monotonic()
+        while connection.recv(65_536):
+            assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 4, "uvicorn's own time for idle ones is five seconds"
+
+
+def test_silent_connections_shut_nobody_out(server, monkeypatch):
+    monkeypatch.setattr(BoundedProtocol, "most_connections", 8)
+    address = ("127.0.0.1", server.port)
+    silent = [socket.create_connection(address, timeout=30) for _ in range(40)]
+    form = b"POST /login HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\n\r\nt"
+    for connection in silent[::2]:
+        with suppress(OSError):
+            connection.sendall(form)
+    for path in ("/livez", "/readyz", "/login"):
+        assert httpx.get(server.url + path, timeout=30).status_code == 200
+    for connection in silent:
+        connection.close()
+
+
+def test_a_body_that_does_not_come_ends_with_the_connection(manager, monkeypatch):
+    monkeypatch.setattr(BodyLimit.__init__, "__defaults__", (0.2,))
+    server = HttpServer(create_app(manager, Access(AccessRules(token=TOKEN))), "127.0.0.1", 0)
+    server.start()
+    host = f"host: 127.0.0.1:{server.port}\r\n"
+    form = "content-type: application/x-www-form-urlencoded\r\ncontent-length: 100\r\n\r\ntoken="
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(f"POST /login HTTP/1.1\r\n{host}{form}".encode())
+        answer = b""
+        while chunk := connection.recv(65_536):
+            answer += chunk
+    server.stop(5)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"REQUEST_TIMEOUT" in answer
+
+
+def test_head_has_the_headers_of_get_and_no_body(server):
+    for path in ("/livez", "/readyz", TABLES, "/login", "/nowhere", "/metrics"):
+        got = httpx.get(server.url + path, headers=BEARER)
+        head = httpx.head(server.url + path, headers=BEARER)
+        assert (head.status_code, head.content) == (got.status_code, b"")
+        assert head.headers["content-type"] == got.headers["content-type"]
+    assert int(httpx.head(server.url + "/livez").headers["content-length"]) > 0
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True

@@ -1,6 +1,6 @@
 """HTTP application of a manager: OpenAPI document, limits, request log, and its server.
 
-No body is read before the client is authenticated: see `auth.Guard`.
+No body but that of a sign-in is read before the client is authenticated: see `auth.Guard`.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-import socket
 import threading
 import time
 import uuid
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import structlog
 import uvicorn
 from fastapi import FastAPI
@@ -30,10 +30,13 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.manager.http import metrics, pages, routes, schemas
 from dbt.adapters.spark_mt.manager.http.auth import HEALTH, Guard
+from dbt.adapters.spark_mt.manager.http.connections import BoundedProtocol, bind, listen
 from dbt.adapters.spark_mt.manager.http.errors import (
-    AddressTakenError,
     InternalError,
+    InvalidRequestError,
+    ManagerBusyError,
     ManagerStoppingError,
+    RequestTimeoutError,
     RequestTooLargeError,
     ServerNotStartedError,
     of_http,
@@ -42,10 +45,16 @@ from dbt.adapters.spark_mt.manager.http.errors import (
 )
 
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from dbt.adapters.spark_mt.manager.http.auth import Access
     from dbt.adapters.spark_mt.manager.views import ManagerService
+
+    Limits = Callable[[str], int]
+    """Returns how many bytes the body of a request may have, by its path."""
 
 
 TITLE = "Refresh manager of materialized tables"
@@ -57,8 +66,26 @@ ABOUT = (
     "milliseconds since the epoch, UTC."
 )
 _ARGUMENT = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes; the text of a statement is in it, which Spark Connect takes up to 128 MiB long."""
+LARGEST_STATEMENT = 4 * 1024 * 1024
+"""Bytes of a body that has the text of a statement. JSON is parsed on the event loop, where a body
+of this length takes a tenth of a second or two."""
+LARGEST_BODY = 64 * 1024
+"""Bytes of every other body, also of forms, and so of all that is read without a token."""
+STATEMENTS = frozenset(
+    {
+        "/plan",
+        "/v3/materialized-tables/execute",
+        "/v3/materialized-tables/plan",
+    }
+)
+_COLUMNS = re.compile("/v3/sessions/[^/]+/columns")
+MOST_STRINGS = 4_000
+"""Keys and strings of a body. Each key that no field has would be an error with a text of its own,
+which takes seconds for hundreds of thousands of them."""
+MOST_HELD = 64 * 1024 * 1024
+"""Bytes of all bodies that are being read."""
+BODY_SECONDS = 20.0
+"""How long a client has to send a body."""
 QUIET = HEALTH | {"/metrics"}
 """Paths that machines read every few seconds; logged at level DEBUG only."""
 HEADERS = {
@@ -72,14 +99,17 @@ HEADERS = {
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
-MOST_CONNECTIONS = 512
-_BACKLOG = 128
 _STEP_SECONDS = 0.01
-_LAST_PORT = 65_535
 
 log = structlog.get_logger("dbt.adapters.spark_mt.http")
 
 Document = dict[str, Any]
+
+
+def largest_body(path: str) -> int:
+    """Return how many bytes the body of a request may have."""
+    has_statement = path in STATEMENTS or _COLUMNS.fullmatch(path) is not None
+    return LARGEST_STATEMENT if has_statement else LARGEST_BODY
 
 
 def document(app: FastAPI) -> Document:
@@ -108,14 +138,14 @@ def _explain(schema: Document, name: str) -> None:
 
 
 def create_app(
-    service: ManagerService, access: Access, *, largest_body: int = LARGEST_BODY
+    service: ManagerService, access: Access, *, limits: Limits = largest_body
 ) -> FastAPI:
     """Return the application.
 
     Args:
         service: The manager.
         access: Who may see and do what.
-        largest_body: Bytes of a request's body.
+        limits: Returns how many bytes a body may have, by the path of its request.
     """
     app = FastAPI(
         title=TITLE,
@@ -129,8 +159,9 @@ def create_app(
     for kind in (MaterializedTableError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _answer_error)
     # The last one that is added sees a request first.
-    app.add_middleware(BodyLimit, limit=largest_body)
+    app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(Guard, access=access)
+    app.add_middleware(HeadRequests)
     app.add_middleware(RequestLog, access=access)
     app.include_router(routes.router(service))
     registry = metrics.registry(service)
@@ -159,18 +190,22 @@ async def _answer_error(request: Request, error: Exception) -> Response:
 
 
 class BodyLimit:
-    """Reads the body of a request as far as it may be long; a longer one is never held in memory.
+    """Reads the body of a request as far as it may be long, and as long as it may take.
 
-    Starlette limits the parts of forms with files, and no other body.
+    A body that is longer is never held in memory, and all that are being read share a limit.
+    Starlette limits the parts of forms with files, and no other body; uvicorn waits for ever.
 
     Args:
         app: Gets the whole body as one message.
-        limit: Bytes, whether the client sent the length or not.
+        limits: Bytes by path, whether the client sent the length or not.
+        seconds: How long the client has to send it.
     """
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, seconds: float = BODY_SECONDS) -> None:
         self._app = app
-        self._limit = limit
+        self._limits = limits
+        self._seconds = seconds
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -178,26 +213,78 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         request = HTTPConnection(scope)
-        length = request.headers.get("content-length", "0")
-        is_too_large = length.isdigit() and int(length) > self._limit
-        body, has_more = bytearray(), True
-        while has_more and not is_too_large:
-            message = await receive()
-            if message["type"] == "http.disconnect":  # a part of a body may name another table
-                return
-            body += message.get("body", b"")
-            has_more = message.get("more_body", False)
-            is_too_large = len(body) > self._limit
-        if is_too_large:
-            problem = problem_response(RequestTooLargeError(limit=self._limit), request)
+        try:
+            with anyio.fail_after(self._seconds):
+                body = await self._body(request, receive)
+        except (TimeoutError, MaterializedTableError) as error:
+            ours = isinstance(error, MaterializedTableError)
+            refused = error if ours else RequestTimeoutError(seconds=round(self._seconds))
+            problem = problem_response(refused, request)
+            problem.headers["connection"] = "close"  # the rest of the body is not read
             await problem(scope, receive, send)
             return
-        read: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+        if body is None:  # a part of a body may name another table
+            return
+        read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replay() -> Message:
             return read.pop() if read else await receive()
 
         await self._app(scope, replay, send)
+
+    async def _body(self, request: HTTPConnection, receive: Receive) -> bytes | None:
+        """Return the whole body; None where the client ended the connection before."""
+        limit = self._limits(request.url.path)
+        length = request.headers.get("content-length", "0")
+        if length.isdigit() and int(length) > limit:
+            raise RequestTooLargeError(limit=limit)
+        body, has_more = bytearray(), True
+        try:
+            while has_more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                more = message.get("body", b"")
+                self._held += len(more)
+                body += more
+                has_more = message.get("more_body", False)
+                if len(body) > limit:
+                    raise RequestTooLargeError(limit=limit)
+                if self._held > MOST_HELD:
+                    raise ManagerBusyError(limit="as many large")
+        finally:
+            self._held -= len(body)
+        if _strings(body) > MOST_STRINGS:
+            many = f"The body has more than {MOST_STRINGS:,} keys and strings."
+            raise InvalidRequestError(violations=[many])
+        return bytes(body)
+
+
+def _strings(body: bytearray) -> int:
+    """Return at least how many keys and strings a JSON document has, without parsing it.
+
+    A quote that begins one has no backslash before it, and one within a string has.
+    """
+    return body.count(b'"') - body.count(b'\\"')
+
+
+class HeadRequests:
+    """Answers HEAD as GET, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            is_body = message["type"] == "http.response.body"
+            await send({**message, "body": b""} if is_body else message)
+
+        await self._app({**scope, "method": "GET"}, receive, send_head)
 
 
 class RequestLog:
@@ -275,13 +362,16 @@ class HttpServer:
         app: What answers.
         host: The address to listen at.
         port: The port; 0 takes a free one.
+        bound: A socket that has the address already.
     """
 
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+    def __init__(
+        self, app: ASGIApp, host: str, port: int, bound: socket.socket | None = None
+    ) -> None:
         self._app = app
         self._host = host.strip("[]")
         self._port = port
-        self._socket: socket.socket | None = None
+        self._socket = bound
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -309,7 +399,8 @@ class HttpServer:
             AddressTakenError: The address is not free, or not of this machine.
             ServerNotStartedError: It did not come up in time.
         """
-        self._socket = _listen(self._host, self._port)
+        self._socket = self._socket or bind(self._host, self._port)
+        listen(self._socket, self._host, self._port)
         self._port = int(self._socket.getsockname()[1])
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -319,7 +410,7 @@ class HttpServer:
                 server_header=False,
                 ws="none",
                 lifespan="off",
-                limit_concurrency=MOST_CONNECTIONS,
+                http=BoundedProtocol,
             )
         )
         work = partial(self._run, self._server, self._socket)
@@ -375,24 +466,3 @@ class HttpServer:
 
     def _is_up(self) -> bool:
         return self._server is not None and self._server.started
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        if not 0 <= port <= _LAST_PORT:
-            raise OverflowError(f"ports end at {_LAST_PORT}")  # noqa: TRY003, TRY301, EM102 - as socket does
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        found = socket.socket(family, kind, protocol)
-        try:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            found.bind(address)
-            found.listen(_BACKLOG)
-        except OSError:
-            found.close()
-            raise
-    except (OSError, OverflowError) as error:
-        problem = getattr(error, "strerror", None) or str(error)
-        raise AddressTakenError(host=host, port=port, problem=problem) from error
-    return found

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import secrets
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -23,16 +24,19 @@ from starlette.responses import RedirectResponse
 from dbt.adapters.spark_mt.manager.http.errors import (
     ForeignRequestError,
     TokenRequiredError,
+    TooManyTriesError,
     UnauthenticatedError,
     UnknownHostError,
     UnsupportedMediaTypeError,
     WeakTokenError,
+    WrongTokenError,
     problem_response,
 )
 from dbt.adapters.spark_mt.spark.listeners import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
 SESSION_SECONDS = 12 * 3600
 WRONG_TOKENS = 10
 PATIENCE_SECONDS = 60
+MOST_ADDRESSES = 1_000
 SHORTEST_TOKEN = 16
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 CSRF_HEADER = "x-csrf-token"
@@ -161,7 +166,8 @@ class Access:
             hmac.new(secret, b"spark-mt session", hashlib.sha256).digest(), now
         )
         self._now = now
-        self._wrong_tokens: deque[float] = deque(maxlen=WRONG_TOKENS)
+        self._wrong_tokens: OrderedDict[str, deque[float]] = OrderedDict()
+        """When the newest wrong ones came, by address."""
 
     @property
     def has_token(self) -> bool:
@@ -217,19 +223,21 @@ class Access:
         expected = self.csrf_token(request)
         return bool(expected) and _same(csrf_token, expected) and is_own_page(request)
 
-    def sign_in(self, request: Request, response: Response, token: str) -> bool:
+    def sign_in(self, request: Request, response: Response, token: str) -> None:
         """Begin a session: put its cookie into the response if the token is right.
 
-        False when it is not, when the form came from another site, or after too many attempts.
+        The right one is taken after any number of wrong ones: whoever sends wrong ones must not
+        lock out others. The comparison takes the same time in any case.
+
+        Raises:
+            ForeignRequestError: The form came from another site.
+            WrongTokenError: The token is not the right one.
+            TooManyTriesError: The same, after too many wrong ones from this address.
         """
-        # Against guessing. Programs, who send the token themselves, are not held up by it.
-        wrong, since = self._wrong_tokens, self._now() - PATIENCE_SECONDS
-        has_too_many_wrong = len(wrong) == WRONG_TOKENS and wrong[0] > since
-        if not is_own_page(request) or has_too_many_wrong:
-            return False
+        if not is_own_page(request):
+            raise ForeignRequestError(reason="another site began the request")
         if self._token is None or not _same(token.strip(), self._token):
-            wrong.append(self._now())
-            return False
+            self._refuse_wrong(request.client.host if request.client else "")
         response.set_cookie(
             self._sessions.cookie,
             self._sessions.begin(),
@@ -240,6 +248,19 @@ class Access:
             samesite="strict",
         )
         return True
+
+    def _refuse_wrong(self, address: str) -> NoReturn:
+        now = self._now()
+        wrong = self._wrong_tokens.setdefault(address, deque())
+        self._wrong_tokens.move_to_end(address)
+        while len(self._wrong_tokens) > MOST_ADDRESSES:
+            self._wrong_tokens.popitem(last=False)
+        while wrong and wrong[0] <= now - PATIENCE_SECONDS:
+            wrong.popleft()
+        if len(wrong) >= WRONG_TOKENS:
+            raise TooManyTriesError(seconds=max(1, math.ceil(wrong[0] + PATIENCE_SECONDS - now)))
+        wrong.append(now)
+        raise WrongTokenError
 
     def sign_out(self, request: Request, response: Response) -> None:
         """End the session: its cookie is deleted, and a copy of it is not valid."""

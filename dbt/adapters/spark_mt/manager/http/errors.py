@@ -77,6 +77,14 @@ class UnauthenticatedError(MaterializedTableError):
     )
 
 
+class WrongTokenError(UnauthenticatedError):
+    """The token that was typed into the page is not the manager's."""
+
+    condition = "MATERIALIZED_TABLE_WRONG_TOKEN"
+    text = "That is not the manager's token."
+    remedy = "On the manager's machine `spark-mt token` prints it."
+
+
 class ForeignRequestError(MaterializedTableError):
     """A browser asks for a change, and nothing shows that the manager's own page began it."""
 
@@ -113,6 +121,25 @@ class UnsupportedMediaTypeError(MaterializedTableError):
     condition = "MATERIALIZED_TABLE_UNSUPPORTED_MEDIA_TYPE"
     text = "The request is of the media type '{found}', not application/json; nothing was done."
     remedy = "Send the header `Content-Type: application/json`, without a body too."
+
+
+class RequestTimeoutError(MaterializedTableError):
+    """The body of a request did not come in time."""
+
+    condition = "MATERIALIZED_TABLE_REQUEST_TIMEOUT"
+    text = "The body of the request did not come within {seconds} seconds; nothing was done."
+    remedy = "Send the request again, with all of its body at once."
+
+
+class TooManyTriesError(MaterializedTableError):
+    """Too many wrong tokens came from an address."""
+
+    condition = "MATERIALIZED_TABLE_TOO_MANY_TRIES"
+    text = "There were too many tries with wrong tokens from this address; this one is wrong, too."
+    remedy = (
+        "Try again after {seconds} seconds, or with the right token, which is taken at any time. "
+        "On the manager's machine `spark-mt token` prints it."
+    )
 
 
 class RequestTooLargeError(MaterializedTableError):
@@ -183,6 +210,8 @@ class ScheduleTimeMissingError(MaterializedTableError):
     )
 
 
+MOST_NAMED = 50
+"""How many violations of a request are named."""
 MEDIA_TYPE = "application/problem+json"
 CATALOGUE = "docs/errors.md"
 _REFERENCE = re.compile(r" \([^()]*\b(?:seed|semantics|message of|RFC)\b[^()]*\)")
@@ -208,9 +237,11 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     execution.SuspendedError: 409,
     execution.TableInitializingError: 409,
     CommitConflictError: 409,
+    RequestTimeoutError: 408,
     RequestTooLargeError: 413,
     UnsupportedMediaTypeError: 415,
     UnknownHostError: 421,
+    TooManyTriesError: 429,
     execution.RefreshFailedError: 500,
     execution.ExecutorLostError: 500,
     execution.ChangeFailedError: 500,
@@ -255,8 +286,8 @@ def problem_response(error: MaterializedTableError, request: HTTPConnection) -> 
     headers = {}
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="spark-mt"'
-    if status == 503:
-        headers["Retry-After"] = "5"
+    if status in {429, 503}:
+        headers["Retry-After"] = error.parameters.get("seconds", "5")
     if isinstance(error, WrongMethodError):
         headers["Allow"] = error.parameters["allowed"]
     return JSONResponse(document, status, headers, MEDIA_TYPE)
@@ -274,7 +305,10 @@ _PLACES = {"query": "The parameter", "path": "The part", "body": "The key"}
 def of_validation(error: RequestValidationError, request: Request) -> InvalidRequestError:
     """Name everything that is wrong with a body or a query."""
     known = _known_keys(request.scope.get("endpoint"))
-    return InvalidRequestError(violations=[_violation(each, known) for each in error.errors()])
+    found = error.errors()
+    named = [_violation(each, known) for each in found[:MOST_NAMED]]
+    rest = len(found) - len(named)
+    return InvalidRequestError(violations=[*named, f"There are {rest} more."] if rest else named)
 
 
 def of_http(error: HTTPException, request: Request) -> MaterializedTableError:

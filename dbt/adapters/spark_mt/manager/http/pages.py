@@ -28,6 +28,7 @@ from starlette.staticfiles import StaticFiles
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.manager.http import pages_format
+from dbt.adapters.spark_mt.manager.http.errors import TooManyTriesError
 from dbt.adapters.spark_mt.manager.http.pages_tables import (
     Choice,
     Row,
@@ -143,13 +144,16 @@ async def read_form(request: Request) -> dict[str, str]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _KIND:
         raise FormError(415)
+    body = await request.body()
     try:
-        text = (await request.body()).decode("ascii")
-        fields = parse_qsl(
-            text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"
-        )
+        return await run_in_threadpool(_fields, body)
     except ValueError as error:
         raise FormError(400) from error
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    text = body.decode("ascii")
+    fields = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
     return dict(fields)
 
 
@@ -324,11 +328,21 @@ class StatusPage:
             return self._sign_in_page(request, status=error.status, problem=str(error))
         leads_to = local_path(form.get("next", "/"))
         response = _go(leads_to)
-        if self._access.sign_in(request, response, form.get("token", "")):
-            return response
-        return self._sign_in_page(
-            request, status=403, problem="That is not the manager's token.", leads_to=leads_to
-        )
+        try:
+            self._access.sign_in(request, response, form.get("token", ""))
+        except MaterializedTableError as error:
+            return self._not_signed_in(request, error, leads_to)
+        return response
+
+    def _not_signed_in(
+        self, request: Request, error: MaterializedTableError, leads_to: str
+    ) -> Response:
+        text = f"{type(error).text} {type(error).remedy}".format_map(error.parameters)
+        status = 429 if isinstance(error, TooManyTriesError) else 403
+        found = self._sign_in_page(request, status=status, problem=text, leads_to=leads_to)
+        if status == 429:
+            found.headers["retry-after"] = error.parameters["seconds"]
+        return found
 
     async def sign_out(self, request: Request) -> Response:
         """End a session."""
