@@ -33,21 +33,14 @@ find_python() {
     fail "Python 3.10 to 3.13 is needed and none was found: install Python 3.11 (Debian, Ubuntu: apt-get install python3.11 python3.11-venv; macOS: brew install python@3.11) or name yours with make setup PYTHON=/path/to/python."
 }
 
-# The pins need Python 3.11; on 3.10 pip chooses the newest versions that pyproject.toml allows.
-constrain() {
-    if "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-        export PIP_CONSTRAINT="$PWD/constraints.txt"
-    fi
-}
-
 make_venv() {
     local python
     python=$(find_python)
     echo "Making .venv with $("$python" --version) …"
     "$python" -m venv .venv || fail \
         "$python cannot make virtual environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)."
-    constrain .venv/bin/python
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+    # Some pins are for one Python only; a variable, so that it holds for what builds packages too.
+    PIP_CONSTRAINT="$PWD/constraints.txt" .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 }
 
 # Ivy and the JVM print a hundred lines; they matter only when something went wrong.

@@ -90,15 +90,19 @@ REFUSED = [
     f"{_STRICT} a FROM src ORDER BY ALL LIMIT 2; DROP MATERIALIZED TABLE z",
     f"{_STRICT} a, row_number() OVER (ORDER BY b) AS n FROM src",
     f"{_STRICT} a, rand() AS r FROM src",
-    f"{_STRICT} a, count(*) AS n FROM src GROUP BY a; UPDATE src SET a = a + 1; "
-    "ALTER MATERIALIZED TABLE z REFRESH; DROP MATERIALIZED TABLE z",
+    (
+        f"{_STRICT} a, count(*) AS n FROM src GROUP BY a; UPDATE src SET a = a + 1; "
+        "ALTER MATERIALIZED TABLE z REFRESH; DROP MATERIALIZED TABLE z"
+    ),
     f"{_OF_ONE} * FROM range(3); DROP MATERIALIZED TABLE z",
     f"{_OF_ONE} a FROM src TABLESAMPLE (50 PERCENT); DROP MATERIALIZED TABLE z",
     f"{_OF_ONE} a FROM src VERSION AS OF 0; DROP MATERIALIZED TABLE z",
     f"{_OF_ONE} a FROM src VERSION AS OF 99",
-    "CREATE TABLE csvs (a INT) USING csv; INSERT INTO csvs VALUES (1); "
-    f"{_OF_ONE} a FROM csvs; ALTER MATERIALIZED TABLE z REFRESH; DROP MATERIALIZED TABLE z; "
-    f"{_STRICT} a FROM csvs; DROP MATERIALIZED TABLE z",
+    (
+        "CREATE TABLE csvs (a INT) USING csv; INSERT INTO csvs VALUES (1); "
+        f"{_OF_ONE} a FROM csvs; ALTER MATERIALIZED TABLE z REFRESH; DROP MATERIALIZED TABLE z; "
+        f"{_STRICT} a FROM csvs; DROP MATERIALIZED TABLE z"
+    ),
     "CREATE VIEW seen AS SELECT a FROM src; " + f"{_OF_ONE} a FROM seen; DROP VIEW seen; "
     "ALTER MATERIALIZED TABLE z REFRESH; DROP MATERIALIZED TABLE z",
     "ALTER MATERIALIZED TABLE not_there REFRESH",
@@ -109,12 +113,16 @@ REFUSED = [
     "EXPLAIN CREATE MATERIALIZED TABLE z AS SELECT nope FROM src",
     "DESCRIBE MATERIALIZED TABLE not_there",
     "CREATE MATERIALIZED TABLE z (PRIMARY KEY (b)) AS SELECT a FROM src",
-    "CREATE TABLE odd (id INT, o INT) USING delta; "
-    f"{_OF_ONE} id FROM odd; CREATE OR REPLACE TABLE odd USING delta AS SELECT 3 AS id, "
-    "array(1) AS o; ALTER MATERIALIZED TABLE z REFRESH; DROP MATERIALIZED TABLE z",
-    "CREATE TABLE zero (id INT) USING delta; "
-    f"{_OF_ONE} id, 1 / id AS q FROM zero; INSERT INTO zero VALUES (0); "
-    "ALTER MATERIALIZED TABLE z REFRESH; DROP MATERIALIZED TABLE z",
+    (
+        "CREATE TABLE odd (id INT, o INT) USING delta; "
+        f"{_OF_ONE} id FROM odd; CREATE OR REPLACE TABLE odd USING delta AS SELECT 3 AS id, "
+        "array(1) AS o; ALTER MATERIALIZED TABLE z REFRESH; DROP MATERIALIZED TABLE z"
+    ),
+    (
+        "CREATE TABLE zero (id INT) USING delta; "
+        f"{_OF_ONE} id, 1 / id AS q FROM zero; INSERT INTO zero VALUES (0); "
+        "ALTER MATERIALIZED TABLE z REFRESH; DROP MATERIALIZED TABLE z"
+    ),
 ]
 """Statements, separated by semicolons. What of them is refused or fails is an exception of ours."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -33,7 +35,17 @@ def activate(spark: SparkSession) -> None:
     PySpark has no call for that alone; making a DataFrame from values does it, on the way. All
     threads of a process share the active session, so it may be another one a moment later.
     """
+    _leave_out_notice()
     spark.createDataFrame([], "nothing INT")
+
+
+@cache
+def _leave_out_notice() -> None:
+    """Leave out the warning of PySpark 4.1 when pandas-on-Spark is loaded into a running Spark.
+
+    It asks for a variable that PyArrow 2 needed, and which it then sets. PySpark 4.2 does neither.
+    """
+    warnings.filterwarnings("ignore", message="'PYARROW_IGNORE_TIMEZONE' environment variable")
 
 
 def spark_frame(value: object, model: str) -> DataFrame:
