@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import json
+import re
+import zipfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.errors import ANSI_CONDITIONS, failure_of, is_spark_error
+
+pyspark = pytest.importorskip("pyspark")
 
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 AnalysisException = pytest.importorskip("pyspark.errors").AnalysisException
@@ -282,3 +288,43 @@ def test_a_lost_server_is_a_grpc_condition() -> None:
 
     failure = failure_of(RpcError())
     assert (failure.condition, failure.message) == ("GRPC_UNAVAILABLE", "connection refused")
+
+
+_ADVISES_NULL = re.compile("and return NULL|to bypass this error|with ANSI mode on")
+_NOT_BY_ANSI_MODE = {
+    "CAST_OVERFLOW_IN_TABLE_INSERT",  # raised in both modes: the policy of stores decides
+    "INVALID_VARIANT_CAST",
+}
+_WITHOUT_ADVICE = {"ILLEGAL_DAY_OF_WEEK"}
+
+
+def conditions_of_spark():
+    """Every condition of the installed Spark with its text, sub-conditions too."""
+    (jar,) = Path(pyspark.__file__).parent.glob("jars/spark-common-utils_2.13-*.jar")
+    with zipfile.ZipFile(jar) as opened:
+        found = json.loads(opened.read("error/error-conditions.json"))
+    for name, about in found.items():
+        yield name, " ".join(about["message"])
+        for sub, more in about.get("subClass", {}).items():
+            yield f"{name}.{sub}", " ".join(more["message"])
+
+
+@pytest.mark.skipif(not pyspark.__version__.startswith("4.2."), reason="the list is for Spark 4.2")
+def test_the_conditions_of_ansi_mode_are_those_that_spark_advises_on():
+    found = {name for name, text in conditions_of_spark() if _ADVISES_NULL.search(text)}
+    assert (found - _NOT_BY_ANSI_MODE) | _WITHOUT_ADVICE == ANSI_CONDITIONS
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_of_ansi_mode"),
+    [
+        ("DIVIDE_BY_ZERO", True),
+        ("DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION", True),
+        ("DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION", False),
+        ("TABLE_OR_VIEW_NOT_FOUND", False),
+    ],
+)
+def test_an_error_of_ansi_mode_names_the_conf(condition, is_of_ansi_mode):
+    message = failure_of(PySparkException(f"[{condition}] Something failed.")).message
+    assert message.startswith("Something failed.")
+    assert ("`spark.sql.ansi.enabled: false`" in message) == is_of_ansi_mode

@@ -16,7 +16,7 @@ import logging
 import re
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -142,6 +142,33 @@ _UNREADABLE_VERSION = FORMAT.conditions.unreadable_version | {
     "FAILED_READ_FILE.FILE_NOT_EXIST",
 }
 """Storage that fails raises other conditions."""
+ANSI_CONDITIONS = frozenset(
+    {
+        "ARITHMETIC_OVERFLOW",
+        "BINARY_ARITHMETIC_OVERFLOW",
+        "CANNOT_PARSE_TIMESTAMP",
+        "CAST_INVALID_INPUT",
+        "CAST_OVERFLOW",
+        "CONVERSION_INVALID_INPUT",
+        "DATATYPE_MISMATCH.CAST_WITH_CONF_SUGGESTION",
+        "DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION",
+        "DIVIDE_BY_ZERO",
+        "ILLEGAL_DAY_OF_WEEK",
+        "INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION",
+        "INTERVAL_DIVIDED_BY_ZERO",
+        "INVALID_ARRAY_INDEX",
+        "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+        "INVALID_URL",
+        "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
+        "REMAINDER_BY_ZERO",
+    }
+)
+"""Conditions whose text in Spark 4.2 advises to turn ANSI mode off or to call a function that gives
+NULL instead; and that of `next_day`, which has NULL only without ANSI mode."""
+_ANSI_HINT = (
+    "This is an error in Spark's ANSI mode. dbt-spark turns it off and has NULL here, or a number "
+    "that overflowed: so does `spark.sql.ansi.enabled: false` under server_side_parameters."
+)
 _STACK = "\n\nJVM stacktrace:\n"
 _MAX_CAUSES = 8
 _PREFIX = re.compile(r"^\s*(?:\([\w.$]+\)\s+)?\[([A-Z_][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]\s*")
@@ -262,7 +289,17 @@ class SparkFailure:
 
 
 def failure_of(error: BaseException) -> SparkFailure:
-    """Describe `error`, whichever PySpark raised it, without raising."""
+    """Describe `error`, whichever PySpark raised it, without raising.
+
+    The message of an error of ANSI mode says where its statement has NULL instead.
+    """
+    failure = _described(error)
+    if ANSI_CONDITIONS.isdisjoint((failure.condition, failure.main_condition)):
+        return failure
+    return replace(failure, message=f"{failure.message} {_ANSI_HINT}")
+
+
+def _described(error: BaseException) -> SparkFailure:
     java = getattr(error, "java_exception", None)
     if java is not None:
         return _of_java(java, error)
