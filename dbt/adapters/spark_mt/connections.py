@@ -51,8 +51,11 @@ if TYPE_CHECKING:
 
 
 _CONFS = "server_side_parameters"
-_SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
-"""The default of Spark's own `spark.redaction.regex`."""
+_SECRET = re.compile(
+    r"secret|password|passphrase|token|credential|(access|account|private)[._-]?key|://[^/@]*:[^/@]*@",
+    re.IGNORECASE,
+)
+"""More than the default of Spark's `spark.redaction.regex`: keys of storage accounts, URLs too."""
 _REDACTED = "*********(redacted)"
 
 
@@ -155,7 +158,7 @@ class SparkMTCredentials(Credentials):
         return server_url(self.host or "", self.port, self.token, use_ssl=self.use_ssl)
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
-        """Return what `dbt debug` prints, without values that Spark would redact, too."""
+        """Return what `dbt debug` prints, with secrets left out."""
         for key, value in super().connection_info(with_aliases=with_aliases):
             yield key, {k: _shown(k, v) for k, v in value.items()} if key == _CONFS else value
 

@@ -76,3 +76,28 @@ def test_two_freshnesses_in_one_config():
 def test_debug_prints_the_server_only_where_there_is_one(facts, shown):
     keys = [key for key, _ in credentials(schema="dev", **facts).connection_info()]
     assert [key for key in keys if key in ("host", "port")] == shown
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.hadoop.fs.s3a.secret.key", "hidden"),
+        ("spark.hadoop.fs.s3a.access.key", "hidden"),
+        ("spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net", "hidden"),
+        ("spark.hadoop.google.cloud.auth.service.account.private.key", "hidden"),
+        ("spark.ssl.keyPassword", "hidden"),
+        ("spark.driver.extraJavaOptions", "-Djavax.net.ssl.trustStorePassword=hidden"),
+        ("spark.hadoop.javax.jdo.option.ConnectionURL", "jdbc:mysql://hive:hidden@db:3306/meta"),
+        ("spark.hadoop.javax.jdo.option.ConnectionURL", "jdbc:postgresql://db/m?password=hidden"),
+    ],
+)
+def test_dbt_debug_shows_no_secret(key, value):
+    shown = dict(credentials(schema="dev", server_side_parameters={key: value}).connection_info())
+    assert "hidden" not in str(shown)
+    assert list(shown["server_side_parameters"]) == [key]
+
+
+def test_dbt_debug_shows_other_confs():
+    confs = {"spark.hadoop.hive.metastore.uris": "thrift://metastore:9083", "spark.master": "yarn"}
+    shown = dict(credentials(schema="dev", server_side_parameters=confs).connection_info())
+    assert shown["server_side_parameters"] == confs
