@@ -1,6 +1,6 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test package site unit incremental functional conformance airflow lake browser faults soak demo serve bench docs clean
+.PHONY: help setup lint format types test package site unit incremental functional conformance corpus airflow lake browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own. The longest come first,
@@ -39,6 +39,9 @@ functional: setup ## the tests on real Spark and Delta
 
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
 	@$(python) tools/run_suites.py -- $(addprefix tests/functional/,adapter/ engine/ manager/ processes/ streams/)
+
+corpus: setup ## TPC-DS and Spark's SQL tests as materialized tables; continues where it ended; CORPUS_ONLY, CORPUS_SHARE, CORPUS_SEED, CORPUS_MINUTES=…
+	@$(python) -m tests.corpus
 
 airflow: setup ## the DAGs of materialized tables in Airflow itself, in an environment of its own; 2 minutes
 	@tests/airflow/setup.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes .venv with the pinned packages and brings the jars of Delta and of Kafka into ivy's caches.
+# Makes .venv with the pinned packages and brings the jars of Delta, of Kafka and of Spark's tests into ivy's caches.
 # Run by `make setup`; quick when there is nothing to do. PYTHON and JAVA_HOME are honoured.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -46,12 +46,13 @@ make_venv() {
 # Ivy and the JVM print a hundred lines; they matter only when something went wrong.
 fetch_jars() {
     local log
-    echo "Fetching Delta's jars, and a Kafka for tests …"
-    log=$(.venv/bin/python tools/fetch_jars.py 2>&1 && .venv/bin/python -m tests.kafka.jars 2>&1) || fail "$log
+    echo "Fetching Delta's jars, and for tests a Kafka and the queries of Spark's own …"
+    log=$(.venv/bin/python tools/fetch_jars.py 2>&1 && .venv/bin/python -m tests.kafka.jars 2>&1 &&
+        .venv/bin/python -m tests.corpus.jars 2>&1) || fail "$log
 The jars could not be fetched: check that Maven Central is reachable, or configure a mirror for Ivy, and run make setup again."
 }
 
-inputs=$(cat pyproject.toml constraints.txt tools/setup.sh tools/fetch_jars.py tests/kafka/ivy.xml | cksum)
+inputs=$(cat pyproject.toml constraints.txt tools/setup.sh tools/fetch_jars.py tests/kafka/ivy.xml tests/corpus/ivy.xml | cksum)
 stamp=.venv/.ready
 check_java
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$inputs" ] && .venv/bin/python -c '' 2>/dev/null; then

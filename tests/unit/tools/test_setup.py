@@ -16,6 +16,7 @@ INPUTS = (
     "tools/setup.sh",
     "tools/fetch_jars.py",
     "tests/kafka/ivy.xml",
+    "tests/corpus/ivy.xml",
 )
 
 

@@ -1,0 +1,53 @@
+"""Command line of the corpora; `make corpus` runs it."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.corpus.corpora import CONFS, Run, Selection
+from tests.corpus.jars import tests_jar
+from tests.corpus.results import Store, fingerprint, report
+from tests.functional.engine.conftest import started
+
+if TYPE_CHECKING:
+    from tests.corpus.results import Result
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / ".work" / "corpus"
+
+
+def code() -> str:
+    """Return the fingerprint of what the results depend on."""
+    files = [*(ROOT / "dbt").rglob("*.py"), *Path(__file__).parent.glob("*.py")]
+    return fingerprint({str(p.relative_to(ROOT)): p.read_bytes() for p in files})
+
+
+def main() -> int:
+    """Run what is not done yet, and print what was seen; 1 if something was wrong."""
+    selection = Selection.of_environment()
+    store = Store(FOLDER / f"{code()}-{selection.seed}.jsonl")
+    known = store.read()
+    print(f"{store.path.relative_to(ROOT)}: {len(known)} queries are done")  # noqa: T201
+    jar = tests_jar()
+    with (
+        tempfile.TemporaryDirectory() as warehouse,
+        contextmanager(started)(warehouse, **CONFS) as spark,
+    ):
+
+        def finished(result: Result) -> None:
+            store.add(result)
+            for fault in result.faults:
+                print(f"{result.query}: {fault}", flush=True)  # noqa: T201
+
+        Run(spark, jar, selection, frozenset(known), finished).all()
+    found = [each for name, each in store.read().items() if selection.has(name)]
+    print("\n".join(report(found)))  # noqa: T201
+    return int(any(result.faults for result in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

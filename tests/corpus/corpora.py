@@ -1,0 +1,240 @@
+"""Corpora of queries that others wrote, run in one Spark session after another's interruption."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from itertools import cycle, islice
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from tests.corpus import tpcds
+from tests.corpus.queries import Query
+from tests.corpus.run import Workplace, refused_by_spark, relations, without_tables
+from tests.corpus.scripts import (
+    NESTED_SOURCES,
+    Kind,
+    alternatives,
+    common_sources,
+    scripts,
+    temporary_query,
+)
+from tests.corpus.sources import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from tests.corpus.jars import TestsJar
+    from tests.corpus.results import Result
+    from tests.corpus.scripts import Script, Statement
+    from tests.corpus.sources import Source
+
+CONFS = {"spark.sql.adaptive.enabled": "true"}
+"""What the Spark of the tests of the engine lacks to plan as a user's does."""
+_TOGETHER = 9
+"""Queries of TPC-DS whose sources are changed together."""
+_PROPERTIES = (
+    "'delta.enableChangeDataFeed' = 'true'",
+    "'delta.enableDeletionVectors' = 'true'",
+    "'delta.enableDeletionVectors' = 'false'",
+)
+"""Each source has one of these: the ways in which Delta records what a commit changed."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which queries to run.
+
+    Args:
+        only: A pattern of names, as for files.
+        share: The share of the queries.
+        seed: The seed of the share, the rows and the changes.
+        deadline: When to begin no more queries, on the monotonic clock.
+    """
+
+    only: str = "*"
+    share: float = 1.0
+    seed: int = 31
+    deadline: float = float("inf")
+
+    @classmethod
+    def of_environment(cls, share: float = 1.0) -> Selection:
+        """Read CORPUS_ONLY, CORPUS_SHARE, CORPUS_SEED and CORPUS_MINUTES."""
+        minutes = float(os.environ.get("CORPUS_MINUTES", "inf"))
+        return cls(
+            os.environ.get("CORPUS_ONLY", "*"),
+            float(os.environ.get("CORPUS_SHARE", share)),
+            int(os.environ.get("CORPUS_SEED", "31")),
+            time.monotonic() + minutes * 60,
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether a query is to be run."""
+        chance = Choice(f"{self.seed} {name}").random()
+        return fnmatch(name, self.only) and chance < self.share
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() > self.deadline
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run over the corpora.
+
+    Args:
+        spark: The Spark of the run.
+        jar: The jar of Spark's tests.
+        selection: Which queries to run.
+        known: The names of queries that an earlier run finished.
+        finished: Takes each result.
+    """
+
+    spark: SparkSession
+    jar: TestsJar
+    selection: Selection
+    known: frozenset[str]
+    finished: Callable[[Result], None]
+
+    def all(self) -> None:
+        """Run both corpora."""
+        self.tpcds()
+        self.sql_tests()
+
+    def tpcds(self) -> None:
+        """Run the queries of TPC-DS."""
+        columns = tpcds.tables(self.jar)
+        pending = [query for query in tpcds.queries(self.jar) if self._is_pending(query.name)]
+        for together in _chunks(pending, _TOGETHER):
+            if self.selection.is_over:
+                return
+            with _place(self.spark) as session:
+                sources = tpcds.sources(together, columns, self.selection.seed)
+                _create(session, sources)
+                place = Workplace(session, self.selection.seed, self.finished)
+                place.run(together, [source.name for source in sources])
+
+    def sql_tests(self) -> None:
+        """Run the queries of Spark's SQL tests."""
+        for each in scripts(self.jar):
+            if self.selection.is_over:
+                return
+            pending = [name for name in names(each) if self._is_pending(name)]
+            if pending:
+                with _place(self.spark) as session:
+                    _Player(self, session, each, frozenset(pending)).play()
+
+    def _is_pending(self, name: str) -> bool:
+        return self.selection.has(name) and name not in self.known
+
+
+def names(script: Script) -> tuple[str, ...]:
+    """Return the names of the queries of a file, in their order."""
+    count = sum(each.kind is Kind.QUERY for each in script.statements)
+    return tuple(f"{script.name}#{number}" for number in range(1, count + 1))
+
+
+@dataclass
+class _Player:
+    """The statements of one file, run in their order."""
+
+    run: Run
+    session: SparkSession
+    script: Script
+    wanted: frozenset[str]
+
+    def play(self) -> None:
+        """Run the statements; queries wait until a statement changes what they mean."""
+        self._waiting: list[Query] = []
+        self._sources: set[str] = set()
+        self._place = Workplace(self.session, self.run.selection.seed, self.run.finished)
+        self._create_common()
+        for key, value in self.script.confs:
+            _attempt(self.session, f"SET {key} = {value}")
+        numbered = iter(names(self.script))
+        for statement in self.script.statements:
+            if statement.kind is Kind.QUERY:
+                self._keep(Query(next(numbered), statement.text))
+            else:
+                self._apply(statement)
+        self._run_waiting()
+
+    def _create_common(self) -> None:
+        texts = " ".join(each.text.lower() for each in self.script.statements)
+        _create(self.session, [s for s in common_sources(self.run.jar) if s.name in texts])
+        for name, query in NESTED_SOURCES.items():
+            if name in texts:
+                self.session.sql(f"CREATE TABLE {name} USING delta AS {query}")
+
+    def _keep(self, query: Query) -> None:
+        if query.name not in self.wanted:
+            return
+        try:
+            read = relations(self.session, query.text)
+        except Exception as error:  # noqa: BLE001 - some queries are there to be refused
+            self.run.finished(refused_by_spark(query, self.run.selection.seed, error))
+            return
+        if not read:
+            self.run.finished(without_tables(query, self.run.selection.seed))
+            return
+        self._waiting.append(query)
+        self._sources |= read
+
+    def _apply(self, statement: Statement) -> None:
+        if statement.kind is Kind.CHANGES:
+            self._run_waiting()
+        query = temporary_query(statement.text)
+        try:
+            reads_tables = query is not None and bool(relations(self.session, query))
+        except Exception:  # noqa: BLE001 - as in `_keep`
+            reads_tables = False
+        for text in alternatives(statement.text, reads_tables=reads_tables):
+            if _attempt(self.session, text):
+                return
+
+    def _run_waiting(self) -> None:
+        if self._waiting:
+            tables = [t.name for t in self.session.catalog.listTables() if t.tableType != "VIEW"]
+            changed = self._sources & set(tables)
+            self._place.run(self._waiting, sorted(changed))
+        self._waiting, self._sources = [], set()
+
+
+def _attempt(session: SparkSession, statement: str) -> bool:
+    try:
+        session.sql(statement)
+    except Exception:  # noqa: BLE001 - some statements are there to be refused
+        return False
+    return True
+
+
+def _create(session: SparkSession, sources: Iterable[Source]) -> None:
+    for source, properties in zip(sources, cycle(_PROPERTIES), strict=False):
+        columns = ", ".join(f"{each.quoted} {each.type}" for each in source.columns)
+        session.sql(
+            f"CREATE TABLE {source.name} ({columns}) USING delta TBLPROPERTIES ({properties})"
+        )
+        session.sql(f"INSERT INTO {source.name} {source.selected(source.rows)}")
+
+
+@contextmanager
+def _place(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session whose current schema is one of its own, dropped at the end."""
+    session = spark.newSession()
+    schema = f"corpus_{uuid4().hex[:8]}"
+    session.sql(f"CREATE SCHEMA {schema}")
+    session.sql(f"USE {schema}")
+    yield session
+    spark.newSession().sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+
+
+def _chunks(queries: Sequence[Query], size: int) -> Iterator[tuple[Query, ...]]:
+    remaining = iter(queries)
+    while chunk := tuple(islice(remaining, size)):
+        yield chunk

@@ -1,0 +1,196 @@
+"""Reading of the corpora, random changes, comparison and results, without Spark."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+import sqlglot
+
+from tests.corpus import scripts, tpcds
+from tests.corpus.comparison import difference
+from tests.corpus.jars import texts_of_class
+from tests.corpus.queries import Query
+from tests.corpus.results import (
+    NO_TABLE,
+    REFUSED,
+    SPARK_REFUSES,
+    Result,
+    Round,
+    Store,
+    figures,
+    fingerprint,
+    report,
+)
+from tests.corpus.scripts import Kind, Statement, alternatives, script
+from tests.corpus.sources import ROUNDS, Choice, Column, Source, changes
+
+COLUMNS = {
+    "store_sales": (Column("ss_sold_date_sk", "INT"), Column("ss_quantity", "INT")),
+    "date_dim": (Column("d_date_sk", "INT"), Column("d_year", "INT"), Column("d_date", "DATE")),
+    "item": (Column("i_item_sk", "INT"),),
+}
+QUERY = Query(
+    "tpcds/q0",
+    "SELECT d_year FROM store_sales, date_dim WHERE ss_sold_date_sk = d_date_sk "
+    "AND d_year IN (1999, 2001) AND d_date > '1999-02-01'",
+)
+SOURCE = Source(
+    "t",
+    (Column("a", "int", is_nullable=False), Column("m", "map<int,int>"), Column("s", "string")),
+    (("1", None, "x"), ("2", None, "y'z"), ("3", None, None)),
+)
+
+
+def test_the_texts_of_a_class_file():
+    pool = [
+        b"\x01" + struct.pack(">H", 3) + b"abc",
+        b"\x05" + b"\0" * 8,  # a long takes two places
+        b"\x0a" + b"\0" * 4,
+        b"\x01" + struct.pack(">H", 2) + b"de",
+    ]
+    content = b"\xca\xfe\xba\xbe\0\0\0\x3d" + struct.pack(">H", 6) + b"".join(pool) + b"rest"
+    assert texts_of_class(content) == ("abc", "de")
+
+
+def test_a_query_names_its_tables_and_the_values_of_columns():
+    assert tpcds.read(QUERY.text) == {"store_sales", "date_dim"}
+    found = tpcds.literals(QUERY.text)
+    assert (found["d_year"], found["d_date"]) == (("1999", "2001"), ("1999-02-01",))
+
+
+def test_rows_of_a_query_depend_on_the_seed_and_the_query():
+    (dates, sales) = tpcds.sources([QUERY], COLUMNS, seed=1)
+    assert (dates.name, sales.name) == ("date_dim", "store_sales")
+    assert dates.rows[0][:2] in {("1", "1999"), ("1", "2001")}
+    assert dates.rows[0][2] >= "1999-02-01"
+    assert len(set(sales.rows)) < len(sales.rows)
+    assert (dates, sales) == tpcds.sources([QUERY], COLUMNS, seed=1)
+    assert (dates, sales) != tpcds.sources([QUERY], COLUMNS, seed=2)
+
+
+@pytest.mark.parametrize("round_", ROUNDS)
+@pytest.mark.parametrize("seed", range(20))
+def test_changes_are_statements_of_spark(round_, seed):
+    text = changes(SOURCE, round_, Choice(seed))
+    assert text == changes(SOURCE, round_, Choice(seed))
+    assert sqlglot.parse_one(text, dialect="spark").key == round_
+    assert "CAST(NULL AS int)" not in text  # a column that may not be NULL
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_keys_of_a_merge_are_its_own(seed):
+    """Spark refuses a MERGE in which two rows update one."""
+    text = changes(SOURCE, "merge", Choice(seed))
+    values = sqlglot.parse_one(text, dialect="spark").find(sqlglot.exp.Values).expressions
+    keys = [tuple(e.sql() for e in row.expressions[:2]) for row in values]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("source", [Source("t", SOURCE.columns, ()), Source("t", (), ((),))])
+def test_nothing_changes_a_table_without_rows_or_columns(source):
+    assert changes(source, "update", Choice(1)) is None
+
+
+def test_bags_of_rows():
+    assert not difference([(1, 2.0), (1, {"a": 1, "b": 2})], [(1, {"b": 2, "a": 1}), (1, 2.0)])
+    assert difference([(0.1 + 0.2, -0.0, b"x")], [(0.3, 0.0, bytearray(b"x"))]) is not False
+    assert not difference([(float("nan"), None)], [(float("nan"), None)])
+    assert difference([(1,), (1,)], [(1,)]).unexpected == (("(1)", 1),)
+    assert difference([("1",)], [(1,)])
+    assert difference([], [(None,)]).missing == (("(None)", 1),)
+
+
+FILE = """-- a comment
+--IMPORT other.sql
+--SET a=1,b = 2
+create temporary view t as select * from values (1) as t(a);
+/* why; */
+select 'x\\;' from t; -- at the end
+(select 1);
+SET x = 1;
+--QUERY-DELIMITER-START
+select ';' from t
+--QUERY-DELIMITER-END
+WITH x AS (SELECT 1) SELECT * FROM x"""
+
+
+def test_a_file_of_statements():
+    found = script("dir/file.sql", {"dir/file.sql": FILE, "other.sql": "CREATE TABLE u (a INT);"})
+    assert found.name == "sql-tests/dir/file"
+    assert found.confs == (("a", "1"), ("b", "2"))
+    assert found.statements == (
+        Statement("CREATE TABLE u (a INT)", Kind.ADDS),
+        Statement("create temporary view t as select * from values (1) as t(a)", Kind.ADDS),
+        Statement("select 'x\\;' from t", Kind.QUERY),
+        Statement("(select 1)", Kind.QUERY),
+        Statement("SET x = 1", Kind.CHANGES),
+        Statement("select ';' from t", Kind.QUERY),
+        Statement("WITH x AS (SELECT 1) SELECT * FROM x", Kind.QUERY),
+    )
+
+
+def test_confs_of_folders():
+    found = script("nonansi/file.sql", {"nonansi/file.sql": "select 1"})
+    assert found.confs == (("spark.sql.ansi.enabled", "false"),)
+
+
+def test_tables_in_place_of_temporary_views():
+    view = "CREATE OR REPLACE TEMPORARY VIEW v(a) AS VALUES (1)"
+    table, persistent, same = alternatives(view, reads_tables=False)
+    assert (
+        table == "CREATE OR REPLACE TABLE v USING delta AS SELECT * FROM (\nVALUES (1)\n) AS v(a)"
+    )
+    assert persistent == "CREATE OR REPLACE VIEW v (a) AS VALUES (1)"
+    assert same == view
+    assert alternatives(view, reads_tables=True) == (persistent, view)
+    assert scripts.temporary_query(view) == "VALUES (1)"
+    assert scripts.temporary_query("CREATE VIEW v AS SELECT 1") is None
+    assert alternatives("create table t(a int) using parquet", reads_tables=False) == (
+        "create table t(a int) USING delta",
+    )
+    assert alternatives("DROP VIEW v", reads_tables=False) == ("DROP VIEW v",)
+
+
+RESULTS = (
+    Result("tpcds/q1", "SELECT 1", 1, "strict", rounds=(Round("insert", "differential", 2),)),
+    Result("tpcds/q2", "SELECT 2", 1, "auto", ("WINDOW",), (Round("insert", "recompute", 1),)),
+    Result("tpcds/q3", "SELECT 3", 1, REFUSED, ("SOME_CONDITION",), faults=("wrong",)),
+    Result("tpcds/q4", "SELECT 4", 1, "auto", (), (Round("insert", "", 1, is_compared=False),)),
+    Result("sql-tests/a#1", "SELECT 5", 1, SPARK_REFUSES, ("TABLE_OR_VIEW_NOT_FOUND",)),
+    Result("sql-tests/a#2", "SELECT 6", 1, NO_TABLE),
+)
+
+
+def test_results_are_kept(tmp_path):
+    store = Store(tmp_path / "folder" / "results.jsonl")
+    assert store.read() == {}
+    for result in RESULTS:
+        store.add(result)
+    assert tuple(store.read().values()) == RESULTS
+
+
+def test_a_line_that_an_interruption_cut_off_is_no_result(tmp_path):
+    store = Store(tmp_path / "results.jsonl")
+    store.add(RESULTS[0])
+    with store.path.open("a") as file:
+        file.write('{"query": "tpc')
+    assert list(store.read()) == ["tpcds/q1"]
+    store.add(RESULTS[1])
+    assert list(store.read()) == ["tpcds/q1", "tpcds/q2"]
+
+
+def test_results_hold_for_the_code_that_gave_them():
+    assert fingerprint({"a": b"1", "b": b""}) == fingerprint({"b": b"", "a": b"1"})
+    assert fingerprint({"a": b"1"}) != fingerprint({"a": b"2"})
+    assert fingerprint({"a": b"1"}) != fingerprint({"b": b"1"})
+
+
+def test_figures_count_what_spark_takes_and_what_reads_a_table():
+    (found,) = figures(RESULTS)
+    assert (found.corpus, found.queries, found.created) == ("tpcds", 4, 3)
+    assert (found.incremental, found.always, found.refreshes) == (1, 1, 3)
+    assert (found.right, found.undetermined, found.faulty) == (2, 1, 1)
+    text = "\n".join(report(RESULTS))
+    assert "| 1 | not created | `SOME_CONDITION` |" in text
+    assert "| 1 | recomputed | `WINDOW` |" in text
