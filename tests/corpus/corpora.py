@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
 from itertools import cycle, islice
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -36,7 +38,10 @@ if TYPE_CHECKING:
 
 CONFS = {"spark.sql.adaptive.enabled": "true"}
 """What the Spark of the tests of the engine lacks to plan as a user's does."""
-_TOGETHER = 9
+_OF_FILES = 0.75
+"""Files are drawn with this power of the share, and the queries of a file with the rest."""
+_THREADS = 2
+_TOGETHER = 6
 """Queries of TPC-DS whose sources are changed together."""
 _PROPERTIES = (
     "'delta.enableChangeDataFeed' = 'true'",
@@ -74,9 +79,16 @@ class Selection:
         )
 
     def has(self, name: str) -> bool:
-        """Whether a query is to be run."""
-        chance = Choice(f"{self.seed} {name}").random()
-        return fnmatch(name, self.only) and chance < self.share
+        """Whether a query is to be run: files are drawn first, as their set-up takes longer."""
+        file, _, is_of_file = name.partition("#")
+        if not fnmatch(name, self.only):
+            return False
+        if not is_of_file:
+            return self._draws(name, 1.0)
+        return self._draws(file, _OF_FILES) and self._draws(name, 1 - _OF_FILES)
+
+    def _draws(self, name: str, exponent: float) -> bool:
+        return Choice(f"{self.seed} {name}").random() < self.share**exponent
 
     @property
     def is_over(self) -> bool:
@@ -103,32 +115,40 @@ class Run:
     finished: Callable[[Result], None]
 
     def all(self) -> None:
-        """Run both corpora."""
-        self.tpcds()
-        self.sql_tests()
+        """Run both corpora, in two threads: Spark plans a query in one."""
+        with ThreadPoolExecutor(_THREADS) as pool:
+            jobs = (*self.tpcds(), *self.sql_tests())
+            for done in [pool.submit(self._begin, job) for job in jobs]:
+                done.result()
 
-    def tpcds(self) -> None:
-        """Run the queries of TPC-DS."""
+    def _begin(self, job: Callable[[], None]) -> None:
+        if not self.selection.is_over:
+            job()
+
+    def tpcds(self) -> Iterator[Callable[[], None]]:
+        """Yield what runs the queries of TPC-DS, some of them at a time."""
         columns = tpcds.tables(self.jar)
         pending = [query for query in tpcds.queries(self.jar) if self._is_pending(query.name)]
         for together in _chunks(pending, _TOGETHER):
-            if self.selection.is_over:
-                return
-            with _place(self.spark) as session:
-                sources = tpcds.sources(together, columns, self.selection.seed)
-                _create(session, sources)
-                place = Workplace(session, self.selection.seed, self.finished)
-                place.run(together, [source.name for source in sources])
+            sources = tpcds.sources(together, columns, self.selection.seed)
+            yield partial(self._run_together, together, sources)
 
-    def sql_tests(self) -> None:
-        """Run the queries of Spark's SQL tests."""
+    def _run_together(self, queries: Sequence[Query], sources: Sequence[Source]) -> None:
+        with _place(self.spark) as session:
+            _create(session, sources)
+            place = Workplace(session, self.selection.seed, self.finished)
+            place.run(queries, [source.name for source in sources])
+
+    def sql_tests(self) -> Iterator[Callable[[], None]]:
+        """Yield what runs the queries of Spark's SQL tests, one file at a time."""
         for each in scripts(self.jar):
-            if self.selection.is_over:
-                return
             pending = [name for name in names(each) if self._is_pending(name)]
             if pending:
-                with _place(self.spark) as session:
-                    _Player(self, session, each, frozenset(pending)).play()
+                yield partial(self._play, each, frozenset(pending))
+
+    def _play(self, script: Script, pending: frozenset[str]) -> None:
+        with _place(self.spark) as session:
+            _Player(self, session, script, pending).play()
 
     def _is_pending(self, name: str) -> bool:
         return self.selection.has(name) and name not in self.known

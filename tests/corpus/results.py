@@ -6,18 +6,21 @@ import json
 from collections import Counter
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-CREATED = ("strict", "auto")
+STRICT, AUTO = "strict", "auto"
+CREATED = (STRICT, AUTO)
 REFUSED = "refused"
 SPARK_REFUSES = "Spark refuses"
 NO_TABLE = "reads no table"
 LEFT_OUT = (SPARK_REFUSES, NO_TABLE)
 """Outcomes of queries that are no matter of ours."""
+_WRITING = Lock()
 COMPUTES_ALL = ("recompute", "")
 
 
@@ -104,6 +107,10 @@ class Store:
 
     def add(self, result: Result) -> None:
         """Keep a result."""
+        with _WRITING:
+            self._add(result)
+
+    def _add(self, result: Result) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         complete = len(self._lines().encode())
         with self.path.open("a", encoding="utf-8") as file:
