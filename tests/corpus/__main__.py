@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from tests.corpus.corpora import CONFS, Run, Selection
 from tests.corpus.jars import tests_jar
-from tests.corpus.results import Store, fingerprint, report
+from tests.corpus.results import Store, fingerprint, report, with_report
 from tests.functional.engine.conftest import started
 
 if TYPE_CHECKING:
     from tests.corpus.results import Result
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "conformance.md"
 FOLDER = ROOT / ".work" / "corpus"
 
 
@@ -43,9 +44,12 @@ def main() -> int:
             for fault in result.faults:
                 print(f"{result.query}: {fault}", flush=True)  # noqa: T201
 
-        Run(spark, jar, selection, frozenset(known), finished).all()
+        run = Run(spark, jar, selection, frozenset(known), finished)
+        run.run((*run.tpcds(), *run.sql_tests()))
     found = [each for name, each in store.read().items() if selection.has(name)]
     print("\n".join(report(found)))  # noqa: T201
+    if selection.is_everything and not selection.is_over:
+        PAGE.write_text(with_report(PAGE.read_text("utf-8"), report(found)), encoding="utf-8")
     return int(any(result.faults for result in found))
 
 

@@ -91,6 +91,11 @@ class Selection:
         return Choice(f"{self.seed} {name}").random() < self.share**exponent
 
     @property
+    def is_everything(self) -> bool:
+        """Whether it leaves out no query."""
+        return self.only == "*" and self.share >= 1
+
+    @property
     def is_over(self) -> bool:
         """Whether the time is up."""
         return time.monotonic() > self.deadline
@@ -114,10 +119,9 @@ class Run:
     known: frozenset[str]
     finished: Callable[[Result], None]
 
-    def all(self) -> None:
-        """Run both corpora, in two threads: Spark plans a query in one."""
+    def run(self, jobs: Sequence[Callable[[], None]]) -> None:
+        """Run some of the corpora, in two threads: Spark plans a query in one."""
         with ThreadPoolExecutor(_THREADS) as pool:
-            jobs = (*self.tpcds(), *self.sql_tests())
             for done in [pool.submit(self._begin, job) for job in jobs]:
                 done.result()
 

@@ -219,6 +219,16 @@ def report(results: Iterable[Result]) -> Iterator[str]:
     )
 
 
+BEGIN, END = "<!-- written by make corpus -->", "<!-- end of corpus -->"
+
+
+def with_report(page: str, lines: Iterable[str]) -> str:
+    """Return a page with the lines of a report between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return "\n".join((before + BEGIN, *lines, END + after))
+
+
 def _table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
     for line in (header, tuple("---" for _ in header), *rows):
         yield f"| {' | '.join(map(str, line))} |"

@@ -30,6 +30,8 @@ OURS = (MaterializedTableError, QueryError, TemporaryObjectError)
 CREATE = "create"
 _STRICT_CREATE = "MATERIALIZED_TABLE_NOT_INCREMENTAL"
 _STRICT_REFRESH = "MATERIALIZED_TABLE_REFRESH_NOT_INCREMENTAL"
+_NET = "MATERIALIZED_TABLE_UNEXPECTED_ERROR"
+"""What wraps an exception that is not ours: the statement failed as it must not."""
 _NEVER = "CHANGE_FAILED"
 """The reason of a change that Spark could not compute: rows stay right, and a rule is wrong."""
 _CODE = re.compile(r"\(([A-Z][A-Z_0-9]+)\)\W*$")
@@ -139,6 +141,8 @@ class Workplace:
                 condition = condition_of(error)
                 is_strict = condition == _STRICT_CREATE and outcome == STRICT
                 case.gives(*(codes_of(error) if is_strict else (condition,)))
+                if condition == _NET:
+                    case.is_wrong(f"{CREATE}: {_short(error)}")
                 if not is_strict:
                     case.result = replace(case.result, outcome=REFUSED)
                     return
@@ -155,7 +159,7 @@ class Workplace:
         try:
             done = self._refreshed(case)
         except OURS as error:
-            if not isinstance(wanted, Exception):
+            if not isinstance(wanted, Exception) or condition_of(error) == _NET:
                 case.is_wrong(f"{round_}: {_short(error)}")
             return
         except Exception as error:  # noqa: BLE001 - whatever is not ours is a fault
@@ -183,7 +187,7 @@ class Workplace:
         found = difference(stored, wanted)
         if not found:
             case.saw(round_)
-        elif self._is_determined(case.result.text, wanted):
+        elif self.is_determined(case.result.text, wanted):
             case.saw(round_)
             case.is_wrong(f"{round_.name} ({round_.strategy}): {found}")
         else:
@@ -195,7 +199,7 @@ class Workplace:
         except Exception as error:  # noqa: BLE001 - the query may be one that Spark refuses
             return error
 
-    def _is_determined(self, text: str, wanted: Sequence[Row]) -> bool:
+    def is_determined(self, text: str, wanted: Sequence[Row]) -> bool:
         """Whether a query returns the same rows in whatever order it reads its sources' rows."""
         from pyspark.sql import functions
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
 import sqlglot
 
 from tests.corpus import scripts, tpcds
 from tests.corpus.comparison import difference
+from tests.corpus.corpora import Selection
 from tests.corpus.jars import texts_of_class
 from tests.corpus.queries import Query
 from tests.corpus.results import (
+    BEGIN,
+    END,
     NO_TABLE,
     REFUSED,
     SPARK_REFUSES,
@@ -21,10 +25,12 @@ from tests.corpus.results import (
     figures,
     fingerprint,
     report,
+    with_report,
 )
 from tests.corpus.scripts import Kind, Statement, alternatives, script
 from tests.corpus.sources import ROUNDS, Choice, Column, Source, changes
 
+ROOT = Path(__file__).parents[3]
 COLUMNS = {
     "store_sales": (Column("ss_sold_date_sk", "INT"), Column("ss_quantity", "INT")),
     "date_dim": (Column("d_date_sk", "INT"), Column("d_year", "INT"), Column("d_date", "DATE")),
@@ -194,3 +200,31 @@ def test_figures_count_what_spark_takes_and_what_reads_a_table():
     text = "\n".join(report(RESULTS))
     assert "| 1 | not created | `SOME_CONDITION` |" in text
     assert "| 1 | recomputed | `WINDOW` |" in text
+
+
+def test_a_page_gets_the_report_between_its_marks():
+    page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    once = with_report(page, ["one", "two"])
+    assert once == f"before\n{BEGIN}\none\ntwo\n{END}\nafter\n"
+    assert with_report(once, ["one", "two"]) == once
+
+
+def test_the_page_has_the_marks():
+    text = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    assert text.index(BEGIN) < text.index(END)
+
+
+def test_a_share_is_drawn_by_its_seed():
+    names = [f"tpcds/q{number}" for number in range(1_000)]
+    drawn = {name for name in names if Selection(share=0.1).has(name)}
+    assert 60 < len(drawn) < 140
+    assert drawn <= {name for name in names if Selection(share=0.2).has(name)}
+    assert drawn != {name for name in names if Selection(share=0.1, seed=2).has(name)}
+    assert {name for name in names if Selection(only="*/q1?").has(name)} == set(names[10:20])
+
+
+def test_files_are_drawn_before_their_queries():
+    names = [f"sql-tests/f{file}#{number}" for file in range(100) for number in range(100)]
+    drawn = [name for name in names if Selection(share=0.1).has(name)]
+    assert 600 < len(drawn) < 1_400
+    assert len({name.partition("#")[0] for name in drawn}) < 30
