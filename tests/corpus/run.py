@@ -105,8 +105,8 @@ class Workplace:
                 if case.result.outcome == STRICT or round_ == ROUNDS[-1]:
                     self._timed(case, partial(self._refresh, case, round_))
         for case in created:
+            self._drop(case)
             self.finished(case.result)
-            self.session.sql(f"DROP TABLE IF EXISTS {case.table}")
 
     def _timed(self, case: Case, action: Callable[[], None]) -> None:
         begin = time.monotonic()
@@ -171,6 +171,12 @@ class Workplace:
             return
         self._compare(case, Round(round_, done, len(wanted)), wanted)
 
+    def _drop(self, case: Case) -> None:
+        try:
+            self._tables.execute(f"DROP MATERIALIZED TABLE {case.table}")
+        except Exception as error:  # noqa: BLE001 - no table is to stay
+            case.is_wrong(f"drop: {_short(error)}")
+
     def _refreshed(self, case: Case) -> str:
         """Refresh a table; where it must be computed as a whole, say why and compute it."""
         try:
@@ -206,8 +212,9 @@ class Workplace:
         other = self.session.newSession()
         schema = self.session.catalog.currentDatabase()
         other.sql(f"USE {schema}")
-        for key, value in confs(self.session).items():
-            other.conf.set(key, value)
+        for key, value in self.session.conf.getAll.items():
+            if other.conf.getAll.get(key) != value:
+                other.conf.set(key, value)
         names = relations(self.session, text)
         for number in range(_ORDERS):
             for name in sorted(names):
@@ -240,12 +247,6 @@ def refused_by_spark(query: Query, seed: int, error: Exception) -> Result:
 def without_tables(query: Query, seed: int) -> Result:
     """Return the result of a query that reads no table: there is nothing to change."""
     return Result(query.name, query.text, seed, NO_TABLE)
-
-
-def confs(session: SparkSession) -> dict[str, str]:
-    """Return the confs that decide what a query means."""
-    found = session.conf.getAll
-    return {k: v for k, v in found.items() if k.startswith("spark.sql.ansi") or "legacy" in k}
 
 
 def relations(session: SparkSession, text: str) -> frozenset[str]:

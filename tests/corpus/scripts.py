@@ -34,6 +34,8 @@ _OF_FOLDERS = {
 _BEFORE = re.compile(r"\A\s*(?:--[^\n]*(?:\n\s*|\Z))+")
 _COMMENTS = re.compile(r"/\*(?!\+).*?\*/", re.DOTALL)
 _QUERY = re.compile(r"(?:SELECT|WITH|FROM|TABLE|VALUES)(?![\w.])|\(", re.I)
+_WRITES = re.compile(r"\bINSERT\s+(?:INTO|OVERWRITE)\b", re.IGNORECASE)
+"""What a WITH or a FROM can begin as well as a query."""
 _TEMPORARY = re.compile(
     r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+)?TEMP(?:ORARY)?\s+VIEW\s+(?:IF\s+NOT\s+EXISTS\s+)?"
     r"(?P<name>[\w.`]+)\s*(?P<columns>\([^()]*\))?\s*AS\b\s*(?P<query>.*)",
@@ -139,7 +141,7 @@ def _split(text: str, *, whole: bool = False) -> Iterator[str]:
 
 
 def _kind(text: str) -> Kind:
-    if _QUERY.match(text):
+    if _QUERY.match(text) and not _WRITES.search(text):
         return Kind.QUERY
     return Kind.ADDS if _ADDS.match(text) else Kind.CHANGES
 

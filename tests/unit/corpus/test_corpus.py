@@ -118,7 +118,8 @@ SET x = 1;
 --QUERY-DELIMITER-START
 select ';' from t
 --QUERY-DELIMITER-END
-WITH x AS (SELECT 1) SELECT * FROM x"""
+WITH x AS (SELECT 1) SELECT * FROM x;
+WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x"""
 
 
 def test_a_file_of_statements():
@@ -133,6 +134,7 @@ def test_a_file_of_statements():
         Statement("SET x = 1", Kind.CHANGES),
         Statement("select ';' from t", Kind.QUERY),
         Statement("WITH x AS (SELECT 1) SELECT * FROM x", Kind.QUERY),
+        Statement("WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x", Kind.CHANGES),
     )
 
 
