@@ -109,14 +109,15 @@ class MemorySourceReader:
         return () if found is None else types_changed(*found, span.columns)
 
     def keeps_rows(self, span: SourceSpan) -> bool:
-        """Whether no commit of a span changed rows."""
+        """Whether no commit of a span changed rows, or the columns that have their values."""
         found, table = self._both(span), self._table(span.source)
         if found is None:
             return False
         assert isinstance(span.after, VersionedPosition)
         assert isinstance(span.upto, VersionedPosition)
         between = (c for c in table.log if span.after.version < c.version <= span.upto.version)
-        return not any(_changes_rows(table, commit) for commit in between)
+        before, now = map(Counter, in_columns(*found, span.columns))
+        return before == now and not any(_changes_rows(table, commit) for commit in between)
 
     def _both(self, span: SourceSpan) -> tuple[NamedRows, NamedRows] | None:
         """Return the rows at both positions of a span, if both are of this table."""
