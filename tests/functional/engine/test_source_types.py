@@ -190,7 +190,7 @@ def test_strict_refuses_a_source_of_other_types_and_names_them(tables):
     "query",
     [
         "SELECT id, concat('#', qty) AS v FROM w",
-        "SELECT qty, count(*) AS n FROM w GROUP BY qty",
+        "SELECT concat('#', qty) AS v, count(*) AS n FROM w GROUP BY qty",
     ],
 )
 def test_a_table_with_a_baseline_is_suspended(tables, query):
@@ -227,6 +227,50 @@ def test_views_and_functions_on_the_way(tables, schema):
         "FROM range(61)"
     )
     assert check(tables, {"through_view": queries["through_view"]})["through_view"] == "recompute"
+
+
+def test_a_view_that_is_made_again_with_the_same_text_over_other_types(tables):
+    """Spark casts to the types that the columns had when the view was made."""
+    tables.sql(f"CREATE TABLE w (id INT, f FLOAT) USING delta {WIDENING}")
+    tables.sql("INSERT INTO w VALUES (1, 0.1)")
+    tables.sql("CREATE VIEW v AS SELECT id, f FROM w")
+    queries = {
+        "added": "SELECT id, concat('#', f) AS label FROM v",
+        "grouped": "SELECT concat('#', f) AS label, count(*) AS n FROM v GROUP BY f",
+    }
+    for name, query in queries.items():
+        create(tables, name, query)
+    tables.sql("ALTER TABLE w ALTER COLUMN f TYPE DOUBLE")
+    assert check(tables, queries) == dict.fromkeys(queries, "recompute")
+    before = rows(tables, queries["added"])
+    tables.sql("CREATE OR REPLACE VIEW v AS SELECT id, f FROM w")
+    assert rows(tables, queries["added"]) != before
+    assert check(tables, queries) == dict.fromkeys(queries, "recompute")
+
+
+def test_a_conf_that_changes_what_a_query_means_is_part_of_its_definition(tables, session):
+    """A conf of the session has no effect on refreshes until a statement takes it over."""
+    tables.sql(
+        "CREATE TABLE o USING delta AS SELECT id, TIMESTAMP'2024-01-01 00:30:00' AS at "
+        "FROM range(9)"
+    )
+    statement = (
+        "CREATE OR ALTER MATERIALIZED TABLE t FRESHNESS = INTERVAL '1' MINUTE REFRESH_MODE = "
+        "CONTINUOUS AS SELECT id, CAST(at AS STRING) AS v FROM o"
+    )
+    outcome(tables, statement)
+    before = rows(tables, "SELECT DISTINCT v FROM t")
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        tables.sql("INSERT INTO o SELECT 100, at FROM o LIMIT 1")
+        tables.refresh("t")
+        assert rows(tables, "SELECT DISTINCT v FROM t") == before
+        outcome(tables, statement)
+        now = rows(tables, "SELECT DISTINCT v FROM t")
+        assert len(now) == 1
+        assert now != before
+    finally:
+        session.conf.unset("spark.sql.session.timeZone")
 
 
 def test_commits_that_change_only_metadata_make_no_table_compute_its_rows(tables):

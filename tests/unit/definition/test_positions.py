@@ -47,3 +47,14 @@ def test_positions_are_printed_for_people():
     assert str(AT_7) == "version 7"
     assert str(DefinitionPosition("0123456789")) == "definition 01234567"
     assert str(UnknownPosition()) == "unknown"
+
+
+def test_a_view_is_another_one_when_the_types_of_its_columns_are_others():
+    plain = DefinitionPosition.of("SELECT a FROM t")
+    ints, longs = (DefinitionPosition.of("SELECT a FROM t", types) for types in ("int", "long"))
+    assert not ints.same_state(longs)
+    assert ints.same_state(DefinitionPosition.of("SELECT a FROM t", "int"))
+    assert not ints.same_state(DefinitionPosition.of("SELECT b FROM t", "int"))
+    assert plain.same_state(ints), "positions that were stored without the types"
+    assert longs.same_state(plain)
+    assert not plain.same_state(DefinitionPosition.of("SELECT b FROM t", "int"))

@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, VersionedPosition
+from dbt.adapters.spark_mt.planning.steps import RefreshRun
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
 from dbt.adapters.spark_mt.spark.streams.batches import BatchEnds
 from dbt.adapters.spark_mt.spark.streams.offsets import (
@@ -102,3 +103,19 @@ def test_a_source_that_had_nothing_yet_has_no_position():
 def test_positions_of_a_table_that_had_the_place_are_not_its_own(position, is_of):
     ends = BatchEnds({"a": delta("a"), "k": kafka("k")})
     assert ends.are_of({"a": position, "k": kafka_position('{"orders": {"0": 5}}')}) is is_of
+
+
+@pytest.mark.parametrize(
+    ("changes", "columns"), [(("a was INT and is BIGINT",), ("a",)), ((), None)]
+)
+def test_a_batch_after_which_columns_have_other_types_is_told(changes, columns):
+    spans = []
+    source = delta("a")
+    source._reader.changed_types = lambda span: spans.append(span) or changes
+    ends = BatchEnds({"a": source, "k": kafka("k")})
+    topic = kafka_position('{"orders": {"0": 5}}')
+    read = {} if columns is None else {"a": columns}
+    run = RefreshRun("r", "HOST", {"a": at("a", 5), "k": topic}, 0, columns=read)
+    assert ends.change_types({"a": at("a", 4), "k": topic}, run) is bool(changes)
+    assert [(s.after.version, s.upto.version, s.columns) for s in spans] == [(4, 5, columns)]
+    assert not ends.change_types({}, run), "a source that the table has not read yet"

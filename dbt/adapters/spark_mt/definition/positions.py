@@ -9,6 +9,7 @@ the source rows that were added after it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,17 +50,33 @@ BEFORE_ALL = VersionedPosition(-1, "")
 
 @dataclass(frozen=True, slots=True)
 class DefinitionPosition:
-    """A view or function on the path: it counts by a hash of what defines it."""
+    """A view or function on the path: it counts by a hash of what defines it.
+
+    Args:
+        fingerprint: The hash; of a view followed by a period and a hash of the types of its
+            columns. Positions that were stored before these counted do not have the second hash.
+    """
 
     fingerprint: str
 
+    @classmethod
+    def of(cls, definition: str, types: str = "") -> DefinitionPosition:
+        """Return the position of a definition and of the types of its columns, if it has these."""
+        own, typed = (hashlib.sha256(text.encode()).hexdigest() for text in (definition, types))
+        return cls(f"{own[:32]}.{typed[:16]}" if types else own[:32])
+
     def same_state(self, other: Position) -> bool:
         """Whether the definition is the same."""
-        return self == other
+        if not isinstance(other, DefinitionPosition):
+            return False
+        (own, _, types), (its, _, its_types) = (
+            each.fingerprint.partition(".") for each in (self, other)
+        )
+        return own == its and (types == its_types or "" in {types, its_types})
 
     def reaches(self, other: Position) -> bool:
         """Whether the definition is the same."""
-        return self == other
+        return self.same_state(other)
 
     def __str__(self) -> str:
         """For people: `definition 1a2b3c4d`."""

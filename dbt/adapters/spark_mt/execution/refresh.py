@@ -357,7 +357,7 @@ class Refreshes:
     def _is_readable(self, source: TableName, position: Position, now: Positions) -> bool:
         if isinstance(position, FollowedPosition):
             return self._env.sources.is_readable(source, position)
-        return position == now[str(source)]
+        return position.same_state(now[str(source)])
 
     def _checked(self, table: StoredTable, partition: tuple[PartitionValue, ...]) -> Partition:
         definition = table.definition

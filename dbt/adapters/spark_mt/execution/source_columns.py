@@ -123,6 +123,6 @@ def _columns_before(
     if isinstance(position, VersionedPosition):
         return environment.sources.columns(source.name, position)
     if isinstance(position, DefinitionPosition):
-        same = environment.sources.positions([source])[str(source.name)] == position
+        same = environment.sources.positions([source])[str(source.name)].same_state(position)
         return now if same else None
     return None

@@ -43,6 +43,10 @@ _NOT_FUNCTIONS = _NO_FUNCTION | {"PARSE_SYNTAX_ERROR", "FORBIDDEN_OPERATION"}
 _FIELD = re.compile(r"(?P<key>[A-Z][A-Za-z ]*):\s+(?P<value>.*)", re.DOTALL)
 
 
+VIEW_TYPES = "\n\0"
+"""Separates the definition of a view from the types of its columns, in what defines it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ViewDefinition:
     """A persistent view.
@@ -52,6 +56,7 @@ class ViewDefinition:
         context: Catalog, schema and confs under which Spark analyses that query.
         output: The names that the query's own columns had at creation, in the view's order.
         columns: The names of its columns.
+        types: The types of its columns, to which Spark casts what its query returns later.
     """
 
     name: TableName
@@ -59,13 +64,15 @@ class ViewDefinition:
     context: QueryContext
     output: tuple[str, ...]
     columns: tuple[str, ...] = ()
+    types: str = ""
 
     @property
     def fingerprint_text(self) -> str:
-        """All that changes the view's content besides its sources' content."""
+        """All that changes the view's content besides its sources' content, the types last."""
         confs = [f"{key}={value}" for key, value in self.context.confs]
         where = f"{self.context.catalog}.{self.context.schema}"
-        return "\n".join((where, *confs, *self.output, self.text))
+        definition = "\n".join((where, *confs, *self.output, self.text))
+        return f"{definition}{VIEW_TYPES}{self.types}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,7 @@ def describe_view(spark: SparkSession, name: TableName) -> ViewDefinition:
         context=QueryContext(catalog, ".".join(schema), confs),
         output=tuple(facts.get("view_query_output_columns") or ()),
         columns=tuple(column["name"] for column in facts.get("columns") or ()),
+        types=json.dumps([column.get("type") for column in facts.get("columns") or ()]),
     )
 
 

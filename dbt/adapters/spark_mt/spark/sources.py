@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from dbt.adapters.spark_mt.spark.binding import current_columns
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
+from dbt.adapters.spark_mt.spark.query_relations import VIEW_TYPES
 from dbt.adapters.spark_mt.spark.streams.offsets import KAFKA, FilesSource, KafkaSource
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class SparkSourceReader:
         """
         if isinstance(position, DefinitionPosition):
             text = self._details.definition_text(source.name, source.kind)
-            return text is not None and _fingerprint(text) == position
+            return text is not None and _definition(text).same_state(position)
         if not isinstance(position, VersionedPosition):
             return False
         detail = self._details.of(source.name)
@@ -377,8 +377,9 @@ def position_in(
 def _fixed_position(source: Source) -> Position:
     if source.kind is SourceKind.UNVERSIONED:  # those of logs are looked up
         return UnknownPosition()
-    return _fingerprint(source.definition_text)
+    return _definition(source.definition_text)
 
 
-def _fingerprint(definition: str) -> DefinitionPosition:
-    return DefinitionPosition(hashlib.sha256(definition.encode()).hexdigest()[:32])
+def _definition(text: str) -> DefinitionPosition:
+    definition, _, types = text.partition(VIEW_TYPES)
+    return DefinitionPosition.of(definition, types)

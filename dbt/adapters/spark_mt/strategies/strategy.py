@@ -261,7 +261,8 @@ def redefined(before: Positions | None, now: Positions) -> tuple[str, ...]:
     return tuple(
         name
         for name, position in sorted(now.items())
-        if isinstance(position, DefinitionPosition) and known.get(name) != position
+        if isinstance(position, DefinitionPosition)
+        and not (name in known and position.same_state(known[name]))
     )
 
 

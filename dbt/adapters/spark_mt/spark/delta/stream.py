@@ -105,8 +105,9 @@ class DeltaSource:
         self, after: Position, upto: Position, columns: Collection[str] | None
     ) -> bool:
         """Whether columns have other types at one version than at another."""
-        span = SourceSpan(self._name, _versioned(after), _versioned(upto), columns)
-        return bool(self._reader.changed_types(span))
+        if not isinstance(after, VersionedPosition) or not isinstance(upto, VersionedPosition):
+            return False
+        return bool(self._reader.changed_types(SourceSpan(self._name, after, upto, columns)))
 
     @cached_property
     def _location(self) -> str:
