@@ -230,10 +230,11 @@ class SparkSourceReader:
     def keeps_rows(self, span: SourceSpan) -> bool:
         """As `SourceReader.keeps_rows`."""
         range_ = self._range(span)
-        if range_ is None or range_.after == BEFORE_ALL or not self._is_readable(range_):
+        if range_ is None or range_.after == BEFORE_ALL:
             return False
         first, last = range_.after.version + 1, range_.upto.version
-        return self._log.first_row_change(range_.location, first, last) is None
+        changed = self._log.first_row_change(range_.location, first, last)
+        return changed is None and self._is_readable(range_)
 
     def changes(self, span: SourceSpan, *, net: bool) -> ChangeKind:
         """Return what happened to the rows of a source between two of its positions.
