@@ -135,6 +135,17 @@ def test_columns_that_came_later_are_null_before(watched):
     assert watched.rows(start) == ([(3, "c", 3)], [(2, "b", None)])
 
 
+def test_a_column_that_had_another_name_in_between(watched):
+    """The file that came then was rewritten, so that it is read as of a version of that time."""
+    watched.run(f"{PLAIN} TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    watched.run("INSERT INTO s VALUES (1, 'a')")
+    start = watched.now()
+    watched.run("ALTER TABLE s RENAME COLUMN v TO w", "INSERT INTO s VALUES (2, 'b')")
+    watched.run("ALTER TABLE s RENAME COLUMN w TO v", "OPTIMIZE s")
+    assert watched.kind(start) is ChangeKind.ADDED
+    assert watched.rows(start) == ([(2, "b")], [])
+
+
 @pytest.mark.conformance
 def test_columns_that_cannot_be_compared(watched):
     watched.run("CREATE TABLE s (id INT, m MAP<STRING, INT>) USING delta")

@@ -332,12 +332,29 @@ class RangeReader:
         return self._found[key]
 
     def _changed(self, range_: VersionRange, actions: Iterable[FileAction]) -> FileChanges:
-        if self._moves_columns(range_):
-            return _UNKNOWN
         changes = file_changes(actions, range_.upto.version)
+        if self._moves_columns(range_) or self._changes_between(range_, changes):
+            return _UNKNOWN
         columns = {f.name.lower() for f in self._schema(range_, range_.upto.version)}
         # a column of this name hides that of Spark
         return replace(changes, named=False) if _FILE_METADATA in columns else changes
+
+    def _changes_between(self, range_: VersionRange, changes: FileChanges) -> bool:
+        """Whether files are read at a version of a range where columns are others than at its end.
+
+        So it is after a column was renamed and got its name back.
+        """
+        if self._keeps_columns(range_):
+            return False
+        upto = range_.upto.version
+        versions = [version for version in changes.added if version != upto]
+        if not versions:
+            return False
+        now, *others = (
+            self._log.table_schema(range_.location, version) for version in (upto, *versions)
+        )
+        known = bool(now) and all(others)
+        return not known or any(changed_types(text, now, range_.columns) for text in others)
 
     def _moves_columns(self, range_: VersionRange) -> bool:
         """Whether a column has another name in the data files than it had, which changes rows."""
