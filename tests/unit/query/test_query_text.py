@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from dbt.adapters.spark_mt.query.text import (
     LookupTimeError,
     blank,
+    naming_variables,
     replace_at,
     shape_of,
     without_lookups,
@@ -259,3 +260,17 @@ def test_other_times_are_refused_and_version_as_of_named(time: str) -> None:
     assert caught.value.parameters["relation"] == "s.t"
     assert caught.value.parameters["line"] == "2"
     assert "s.t VERSION AS OF" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("SELECT * FROM IDENTIFIER(tab)", ("tab",)),
+        ("SELECT * FROM identifier(system.session.`my tab` || '_x')", ("my tab",)),
+        ("SELECT IDENTIFIER('a') FROM IDENTIFIER('s' || '.t')", ()),
+        ("SELECT identifier FROM t WHERE lower(tab) = 'x'", ()),
+        ("SELECT IDENTIFIER(concat('a', suffix)) FROM t", ("suffix",)),
+    ],
+)
+def test_session_variables_that_name_something(query, names):
+    assert naming_variables(query) == names

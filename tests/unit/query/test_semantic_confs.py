@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dbt.adapters.spark_mt.query.analyzer import DEFAULTS, semantic_confs
+from dbt.adapters.spark_mt.query.confs import DEFAULTS, semantic_confs
 
 
 def test_only_confs_that_change_meaning_are_kept() -> None:

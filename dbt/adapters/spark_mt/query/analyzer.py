@@ -1,9 +1,4 @@
-"""Analysed query: the port to an engine's analysis, its errors and its SQL confs.
-
-Spark stores all confs that a session modified with a persistent view. A definition stores a fixed
-list, and only values that differ from Spark's default. So a conf of execution (shuffle partitions,
-adaptive execution) never counts as a change of the definition.
-"""
+"""Analysed query: the port to an engine's analysis, and its errors."""
 
 from __future__ import annotations
 
@@ -14,8 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dbt.adapters.spark_mt.definition.columns import (
         Column,
         Pairs,
@@ -223,52 +216,3 @@ class SourceColumnsError(QueryError):
         "The table keeps the rows it has. Give the sources their columns back, or change the query "
         "with CREATE OR ALTER MATERIALIZED TABLE, which computes all rows again."
     )
-
-
-ALWAYS_STORED = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
-"""Stored even where they have the default, as Spark does with a view."""
-
-DEFAULTS: Mapping[str, str] = {
-    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
-    "spark.sql.ansi.enforceReservedKeywords": "false",
-    "spark.sql.ansi.relationPrecedence": "false",
-    "spark.sql.caseSensitive": "false",
-    "spark.sql.charAsVarchar": "false",
-    "spark.sql.crossJoin.enabled": "true",
-    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
-    "spark.sql.function.concatBinaryAsString": "false",
-    "spark.sql.function.eltOutputAsString": "false",
-    "spark.sql.groupByAliases": "true",
-    "spark.sql.groupByOrdinal": "true",
-    "spark.sql.jsonGenerator.ignoreNullFields": "true",
-    "spark.sql.lateralColumnAlias.enableImplicitResolution": "true",
-    "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
-    "spark.sql.orderByOrdinal": "true",
-    "spark.sql.parser.escapedStringLiterals": "false",
-    "spark.sql.parser.quotedRegexColumnNames": "false",
-    "spark.sql.preserveCharVarcharTypeInfo": "false",
-    "spark.sql.readSideCharPadding": "true",
-    "spark.sql.storeAssignmentPolicy": "ANSI",
-    "spark.sql.timestampType": "TIMESTAMP_LTZ",
-}
-"""The other confs of the list with Spark 4's defaults; stored where they differ."""
-
-LEGACY_PREFIX = "spark.sql.legacy."
-"""Every conf below it changes results by its purpose; stored where it was set."""
-
-
-def is_semantic(key: str) -> bool:
-    """Return whether the conf changes the meaning of a query."""
-    return key in ALWAYS_STORED or key in DEFAULTS or key.startswith(LEGACY_PREFIX)
-
-
-def semantic_confs(confs: Mapping[str, str]) -> Pairs:
-    """Return those of `confs` that change the meaning of a query, sorted by key."""
-    kept = {
-        key: value
-        for key, value in confs.items()
-        if key in ALWAYS_STORED
-        or key.startswith(LEGACY_PREFIX)
-        or (key in DEFAULTS and value.lower() != DEFAULTS[key].lower())
-    }
-    return tuple(sorted(kept.items()))

@@ -258,6 +258,9 @@ class ExpressionBinder:
     def _prepare(self, call: exp.Anonymous) -> None:
         """Expand `*` in a call, and give names where a function takes these from its arguments."""
         name = call_name(call)
+        if name == "identifier":
+            problem = "it names a column or a function by IDENTIFIER(…); write the name"
+            raise NotUnderstoodError(reason="IDENTIFIER", problem=problem)
         if name in _NAMED_BY_ARGUMENTS:
             self._gaps.add("ARGUMENT_NAMES", f"{name}() names its result by its arguments")
         arguments: list[exp.Expr] = []
@@ -289,6 +292,7 @@ def _with_fields(value: exp.Expr, fields: Iterable[str]) -> exp.Expr:
 
 def name_of(item: exp.Expr) -> str:
     """Return the name that Spark gives to an expression without an alias, where that is simple."""
+    item = item.unnest()
     if isinstance(item, exp.Column) and not is_star(item):
         return item.name
     if isinstance(item, exp.Dot) and isinstance(item.expression, exp.Identifier):

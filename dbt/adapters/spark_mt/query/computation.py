@@ -88,6 +88,8 @@ class Computation:
             raise NotUnderstoodError(
                 reason="GROUPING_SETS", problem="it groups by several sets of columns"
             )
+        if group.args.get("all"):
+            return self._grouped_by_all(group, items, binder, names)
         listed, sets = _grouping(group)
         trees: list[exp.Expr] = []
         places: list[int] = []
@@ -98,11 +100,28 @@ class Computation:
             if bound.tree not in trees:
                 trees.append(bound.tree)
             places.append(trees.index(bound.tree))
-        if group.args.get("all"):
-            trees = [b.tree for b in items if not any(map(_aggregate_of, b.tree.walk()))]
-            trees = list(dict.fromkeys(trees))
         if sets is not None:
             self.sets = tuple(tuple(dict.fromkeys(places[i] for i in each)) for each in sets)
+        self.groups = tuple(map(self._group_column, trees))
+        return trees
+
+    def _grouped_by_all(
+        self,
+        group: exp.Group,
+        items: Sequence[Bound],
+        binder: ExpressionBinder,
+        names: Mapping[str, Bound],
+    ) -> list[exp.Expr]:
+        """Read GROUP BY ALL: a column of this name, or all items without an aggregate."""
+        if group.expressions:
+            raise NotUnderstoodError(reason="GROUP", problem="it groups by ALL and more")
+        if binder.scope.first("all") is not None or "all" in names:
+            chosen = [_group(exp.column("all"), items, binder, names)]
+        else:
+            chosen = [b for b in items if not any(map(_aggregate_of, b.tree.walk()))]
+        if any(bound.subqueries for bound in chosen):
+            raise NotUnderstoodError(reason="SUBQUERY", problem="it groups by a subquery")
+        trees = list(dict.fromkeys(bound.tree for bound in chosen))
         self.groups = tuple(map(self._group_column, trees))
         return trees
 
@@ -209,6 +228,7 @@ def _group(
     names: Mapping[str, Bound],
 ) -> Bound:
     """Bind a grouping expression: by number, by a column, or by a column of the result."""
+    expression = expression.unnest()
     if isinstance(expression, exp.Literal) and not expression.is_string:
         place = int(expression.name) - 1 if expression.name.isdigit() else -1
         if not 0 <= place < len(items):

@@ -55,7 +55,11 @@ from dbt.adapters.spark_mt.query.operators import (
     without_sorts,
 )
 from dbt.adapters.spark_mt.query.partial_sums import AlgebraicResult, partial_sums
-from dbt.adapters.spark_mt.query.subqueries import fresh_ids, without_subqueries
+from dbt.adapters.spark_mt.query.subqueries import (
+    fresh_ids,
+    uses_value_again,
+    without_subqueries,
+)
 from dbt.adapters.spark_mt.query.types import parse_type
 
 if TYPE_CHECKING:
@@ -127,6 +131,10 @@ def obstacles(tree: Tree) -> tuple[NotIncremental, ...]:
     top = TopRows.of(tree.root)
     root = tree.root if top is None else top.input
     if not tree.gaps:
+        if uses_value_again(root):
+            problem = "it computes with a column that is the value of IN (subquery)"
+            remedy = "Write EXISTS, or compute with the value where it is made."
+            found.append(NotIncremental("SUBQUERY_VALUE", problem, remedy))
         root = without_subqueries(root, fresh_ids(root))
         found += _function_obstacles(render(root))
     for node in walk(root):

@@ -21,6 +21,7 @@ from dbt.adapters.spark_mt.query.binder import (
 )
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.computation import Computation, unknown_function
+from dbt.adapters.spark_mt.query.confs import unread_confs
 from dbt.adapters.spark_mt.query.expressions import (
     Attribute,
     Expression,
@@ -58,7 +59,7 @@ from dbt.adapters.spark_mt.query.relations import (
     projected,
 )
 from dbt.adapters.spark_mt.query.subqueries import filtered
-from dbt.adapters.spark_mt.query.syntax import UnreadableError, read_query
+from dbt.adapters.spark_mt.query.syntax import Fidelity, UnreadableError, read_query
 from dbt.adapters.spark_mt.query.text import readable_text, shape_of
 
 if TYPE_CHECKING:
@@ -73,13 +74,6 @@ _CLAUSES = frozenset(
     | {"qualify", "windows", "distinct", "order", "sort", "cluster", "distribute", "limit"}
     | {"offset", "this", "expression", "alias", "side", "wrapped", "by_name"}
 )
-_SPARK_READS_OTHERWISE = (
-    "spark.sql.ansi.doubleQuotedIdentifiers",
-    "spark.sql.parser.escapedStringLiterals",
-    "spark.sql.parser.quotedRegexColumnNames",
-    "spark.sql.ansi.relationPrecedence",
-)
-"""Confs under which a text has another tree."""
 
 
 def _not_understood(problem: str) -> Tree:
@@ -131,11 +125,11 @@ def operator_tree(
         {str(view.name).lower(): view for view in views},
         frozenset(lookups),
     )
-    for conf in _SPARK_READS_OTHERWISE:
-        if confs.get(conf, "false") == "true":
-            facts.gaps.add("CONF", f"it is read with {conf}")
     builder = _Builder(facts)
     result = builder.text(query, Text(context.catalog, context.schema, {}))
+    if unread := ", ".join(unread_confs(confs)):
+        part = Opaque("CONF", f"Spark may read it otherwise with {unread}", (result.node,))
+        result = replace(result, node=part)
     return builder.tree(result, columns)
 
 
@@ -204,13 +198,17 @@ class _Builder:
     def text(self, query: str, text: Text) -> Result:
         """Return the relation that a text describes."""
         try:
-            tree, faithful = read_query(readable_text(query))
+            tree, fidelity = read_query(readable_text(query))
         except UnreadableError as no:
             return Result(Opaque(no.reason, no.problem), ())
-        if not faithful:
-            self._facts.gaps.add("SYNTAX", "its text has syntax that cannot be written again")
         refs = {ref.start: ref for ref in shape_of(query).relations}
-        return self.query(tree, Place(replace(text, refs=refs)))
+        result = self.query(tree, Place(replace(text, refs=refs)))
+        problem = "its text has syntax that cannot be written again"
+        if fidelity is not Fidelity.LOST:
+            if fidelity is Fidelity.REARRANGED:
+                self._facts.gaps.add("SYNTAX", problem)
+            return result
+        return replace(result, node=Opaque("SYNTAX", problem, (result.node,)))
 
     def _check(self, node: Operator, outer: frozenset[str] = frozenset()) -> None:
         """Make sure that each expression uses attributes of its operator's inputs."""
@@ -230,6 +228,8 @@ class _Builder:
     def _query(self, node: exp.Expr, place: Place) -> Result:
         place = self._with_ctes(node, place)
         _check_clauses(node)
+        if isinstance(node, exp.Select) and not node.expressions:
+            raise NotUnderstoodError(reason="SELECT_KIND", problem="it selects a column named ALL")
         if isinstance(node, exp.Select):
             return self._select(node, place)
         if isinstance(node, exp.SetOperation):
@@ -261,8 +261,13 @@ class _Builder:
         rows = result.node
         order = node.args.get("order")
         if order is not None:
-            by = [binder.bind(_by_place(e, result)).tree for e in order.expressions]
-            rows = Sort(rows, tuple(map(Expression, by)))
+            listed = order.expressions
+            if _is_all(listed) and binder.scope.first("all") is None:
+                by = [_directed(Bound(listed[0]), c.attribute) for c in result.columns]
+            else:
+                bound = (binder.bind(_by_place(e, result)) for e in listed)
+                by = [Expression(each.tree) for each in bound]
+            rows = Sort(rows, tuple(by))
         return replace(result, node=_limited(node, rows))
 
     def _set_operation(self, node: exp.SetOperation, place: Place) -> Result:
@@ -338,7 +343,7 @@ class _Builder:
         named = self._named(items)
         keys = {each.attribute.key for each in named}
         order = [
-            Expression(bound.tree) if place < 0 else _directed(bound, named[place])
+            Expression(bound.tree) if place < 0 else _directed(bound, named[place].attribute)
             for place, bound in parts.order
         ]
         if any(each.keys - keys for each in order):
@@ -403,10 +408,18 @@ class _Builder:
     ) -> list[tuple[int, Bound]]:
         """Bind ORDER BY: the place of a column of the result, or -1 and an expression."""
         order = select.args.get("order")
+        written = order.expressions if order is not None else []
+        _check_order(written, items)
         found: list[tuple[int, Bound]] = []
         listed = [self._facts.fold(name) for name, _ in items]
-        for ordered in order.expressions if order is not None else ():
-            by = ordered.this
+        if _is_all(written):
+            column = exp.column("all")
+            if "all" not in listed and binder.scope.first("all") is None:
+                return [(place, Bound(written[0])) for place in range(len(items))]
+            written = [written[0].copy()]
+            written[0].set("this", column)
+        for ordered in written:
+            by = ordered.this.unnest()
             number = _number(by)
             plain = (
                 isinstance(by, exp.Column) and not by.table and self._facts.fold(by.name) in listed
@@ -495,7 +508,7 @@ def _limited(node: exp.Expr, rows: Operator) -> Operator:
 
 
 def _number(node: exp.Expr) -> int | None:
-    """Return the place that a number in ORDER BY or GROUP BY means."""
+    """Return the place that a number in ORDER BY means."""
     if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
         return int(node.name)
     return None
@@ -503,7 +516,7 @@ def _number(node: exp.Expr) -> int | None:
 
 def _by_place(ordered: exp.Expr, result: Result) -> exp.Expr:
     """Put a column in the place of its number."""
-    place = _number(ordered.this)
+    place = _number(ordered.this.unnest())
     if place is None or not 0 < place <= len(result.columns):
         return ordered
     copy = ordered.copy()
@@ -511,8 +524,23 @@ def _by_place(ordered: exp.Expr, result: Result) -> exp.Expr:
     return copy
 
 
-def _directed(bound: Bound, column: Named) -> Expression:
+def _directed(bound: Bound, column: Attribute) -> Expression:
     """Return a direction of ORDER BY for a column of the result."""
     ordered = bound.tree.copy()
-    ordered.set("this", column.attribute.expression.tree)
+    ordered.set("this", column.expression.tree)
     return Expression(ordered)
+
+
+def _is_all(order: Sequence[exp.Expr]) -> bool:
+    """Return whether ORDER BY has ALL and nothing else; a column of this name comes first."""
+    by = order[0].this if len(order) == 1 else None
+    return isinstance(by, exp.Var) and by.name.upper() == "ALL"
+
+
+def _check_order(order: Sequence[exp.Expr], items: Sequence[tuple[str, Bound]]) -> None:
+    """Refuse to count the columns of a result in which one item is several of them."""
+    if order and any(
+        generator_of(bound.tree) and len(bound.names) != 1 and not name for name, bound in items
+    ):
+        problem = "it sorts the several columns of a generator"
+        raise NotUnderstoodError(reason="GENERATOR", problem=problem)

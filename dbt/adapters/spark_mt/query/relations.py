@@ -190,7 +190,10 @@ class Relations:
         """Return a relation without its alias and joins, and what qualifies its columns."""
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             return self._named_relation(node, place)
-        if isinstance(node, exp.Table):
+        if isinstance(node, exp.Table) and call_name(node.this) == "identifier":
+            problem = "it names a relation by IDENTIFIER(…); write the name"
+            result = Result(Opaque("IDENTIFIER", problem), ())
+        elif isinstance(node, exp.Table):
             problem = f"it reads the table function {node.this.name or node.this.key}"
             result = Result(Opaque("TABLE_FUNCTION", problem), ())
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):

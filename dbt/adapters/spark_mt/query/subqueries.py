@@ -44,7 +44,7 @@ from dbt.adapters.spark_mt.query.operators import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from dbt.adapters.spark_mt.query.binder import Bound, Subquery
 
@@ -162,7 +162,118 @@ def without_subqueries(root: Operator, ids: Iterator[int]) -> Operator:
         root: The last operator of a query.
         ids: Gives attributes an identity that the tree does not have yet.
     """
-    return transform(root, _Rewriter(ids).changed)
+    return transform(root, _Rewriter(ids, _constants(root)).changed)
+
+
+_LOGICAL = (exp.Paren, exp.And, exp.Or, exp.Not)
+_KEEPING = (exp.Cast, exp.TryCast, exp.Is, exp.NullSafeEQ)
+_KEEPING_CALLS = frozenset(
+    {"coalesce", "nvl", "ifnull", "if", "isnull", "isnotnull", "struct", "named_struct", "array"}
+    | {"max", "min", "count", "bool_and", "bool_or", "every", "some", "any"}
+)
+"""Functions whose value of IN Spark does not compare with a literal, which it turns into NOT IN."""
+
+
+def _is_negated(value: exp.Expr) -> bool | None:
+    """Return whether NOT applies to a value of IN; None where that depends on Spark's optimizer.
+
+    Spark evaluates IN (subquery) in an expression by a join, and the value is never NULL. What
+    would be NULL is FALSE for IN and for NOT IN. Which of the two a value is, is known after
+    Spark has moved NOT inwards, over AND and OR.
+    """
+    negated = False
+    node, parent = value, value.parent
+    while isinstance(parent, _LOGICAL):
+        negated ^= isinstance(parent, exp.Not)
+        node, parent = parent, parent.parent
+    if parent is None or isinstance(parent, _KEEPING):
+        return negated
+    if isinstance(parent, exp.If):
+        case = parent.parent
+        is_condition = node.arg_key == "this" and isinstance(case, exp.Case)
+        return negated if is_condition and case.this is None else None
+    name = call_name(parent)
+    if name == "if" and parent.expressions[0] is not node:
+        return None
+    return negated if name in _KEEPING_CALLS else None
+
+
+def _is_logical(value: exp.Expr) -> bool:
+    """Return whether a whole expression is made of a value by AND, OR and NOT."""
+    parent = value.parent
+    while isinstance(parent, _LOGICAL):
+        parent = parent.parent
+    return parent is None
+
+
+def _uses(expressions: Iterable[Expression], keys: Collection[str]) -> Iterator[exp.Expr]:
+    """Yield the places of some attributes in expressions."""
+    for expression in expressions:
+        for column in expression.tree.find_all(exp.Column):
+            if column.name in keys:
+                yield column
+
+
+def _constants(root: Operator) -> frozenset[str]:
+    """Return the keys of attributes that Spark may replace by a literal."""
+    found: set[str] = set()
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        for node in walk(root):
+            if isinstance(node, Project):
+                found |= {c.attribute.key for c in node.columns if c.expression.keys <= found}
+            elif isinstance(node, Union):
+                sides = (zip(node.output, b.output, strict=False) for b in node.branches)
+                found |= {ours.key for side in sides for ours, a in side if a.key in found}
+    return frozenset(found)
+
+
+def uses_value_again(root: Operator) -> bool:
+    """Return whether an operator computes with a column that is the value of IN (subquery).
+
+    Spark merges both operators, so that NOT in the upper one would apply to IN in the lower one.
+    """
+    values: set[str] = set()
+    for node in reversed(list(walk(root))):
+        own = {each.attribute.key for each in _chain(node) if each.kind is SubqueryKind.IN}
+        if isinstance(node, Apply):
+            continue
+        if isinstance(node, Union):
+            pairs = [p for b in node.branches for p in zip(node.output, b.output, strict=False)]
+            values |= {ours.key for ours, theirs in pairs if theirs.key in values}
+            continue
+        named = [*getattr(node, "columns", ()), *getattr(node, "groups", ())]
+        passed_ = {id(each.expression) for each in named if each.expression.attribute in values}
+        others = [each for each in node.expressions if id(each) not in passed_]
+        if not isinstance(node, Sort) and any(
+            _is_computed(node, use) for use in _uses(others, values)
+        ):
+            return True
+        made = [
+            each.attribute.key
+            for each in named
+            if each.expression.attribute in values
+            or any(map(_is_logical, _uses((each.expression,), own)))
+        ]
+        values |= {*made}
+    return False
+
+
+def _is_computed(node: Operator, use: exp.Expr) -> bool:
+    """Return whether a column is more than a condition that must be true."""
+    parent = use.parent
+    while isinstance(parent, (exp.Paren, exp.And, exp.Or)):
+        parent = parent.parent
+    return parent is not None or not isinstance(node, Filter)
+
+
+def _chain(node: Operator) -> Iterator[Apply]:
+    """Yield the subqueries whose values an operator uses."""
+    below = node.inputs[0] if node.inputs and not isinstance(node, Apply) else None
+    while isinstance(below, Apply):
+        yield below
+        below = below.input
 
 
 def fresh_ids(root: Operator) -> Iterator[int]:
@@ -188,8 +299,9 @@ def time_windows(expression: Expression) -> list[exp.Expr]:
 
 
 class _Rewriter:
-    def __init__(self, ids: Iterator[int]) -> None:
+    def __init__(self, ids: Iterator[int], constants: frozenset[str]) -> None:
         self._ids = ids
+        self._constants = constants
 
     def changed(self, node: Operator) -> Operator:
         if isinstance(node, Aggregate) and node.sets is None:
@@ -198,7 +310,7 @@ class _Rewriter:
             return node
         if not isinstance(node.input, Apply):
             return node
-        rows = self._joined(node.input)
+        rows = self._joined(node.input, node.expressions)
         if rows is None:
             return node
         changed = node.over(rows)
@@ -222,7 +334,7 @@ class _Rewriter:
         used = frozenset(node.input.output)
         return replace(node, input=passed(node.input, *columns), groups=groups) if used else node
 
-    def _joined(self, top: Apply) -> Operator | None:
+    def _joined(self, top: Apply, used: Sequence[Expression]) -> Operator | None:
         chain: list[Apply] = []
         node: Operator = top
         while isinstance(node, Apply):
@@ -230,7 +342,7 @@ class _Rewriter:
             node = node.input
         rows, kept = node, []
         for apply in reversed(chain):
-            joined = self._as_join(rows, replace(apply, input=rows_of(top)), rows_of(top))
+            joined = self._as_join(rows, replace(apply, input=rows_of(top)), rows_of(top), used)
             rows = joined if joined is not None else rows
             kept += [apply] if joined is None else []
         if len(kept) == len(chain):
@@ -239,12 +351,23 @@ class _Rewriter:
             rows = apply.over(rows, apply.query)
         return rows
 
-    def _as_join(self, rows: Operator, apply: Apply, base: Operator) -> Operator | None:
+    def _as_join(
+        self, rows: Operator, apply: Apply, base: Operator, used: Sequence[Expression]
+    ) -> Operator | None:
         if apply.kind is SubqueryKind.SCALAR:
             return self._scalar(rows, apply)
         if apply.kind is SubqueryKind.EXISTS:
             return self._exists(rows, apply, keys_in(base))
-        return self._in(rows, apply)
+        negated = {_is_negated(use) for use in _uses(used, {apply.attribute.key})}
+        if len(negated) != 1 or None in negated or any(map(self._may_be_null, apply.operands)):
+            return None
+        return self._not_in(rows, apply) if negated.pop() else self._in(rows, apply, keys_in(base))
+
+    def _may_be_null(self, operand: Expression) -> bool:
+        """Return whether an operand is a constant, and no literal: NULL IN (…) is NULL in Spark."""
+        tree = operand.tree.unnest()
+        is_literal = isinstance(tree, (exp.Literal, exp.Var))
+        return operand.keys <= self._constants and not is_literal
 
     def _scalar(self, rows: Operator, apply: Apply) -> Operator | None:
         value, below = apply.query.output[0].expression, apply.query
@@ -311,8 +434,24 @@ class _Rewriter:
         semi = Join(rows, right, JoinKind.SEMI, keys, rest, subquery=True)
         return self._either(semi, apply.attribute, Expression(exp.false()))
 
-    def _in(self, rows: Operator, apply: Apply) -> Operator | None:
-        """Return x IN (…) with all of its three values, for one x and no correlation."""
+    def _in(self, rows: Operator, apply: Apply, outer: frozenset[str]) -> Operator | None:
+        """Return x IN (…), FALSE in the place of NULL."""
+        found = decorrelated(apply.query, outer)
+        if found is None or len(apply.operands) != len(found[2]):
+            return None
+        right, conditions, values = found
+        pairs = list(zip(apply.operands, values, strict=True))
+        equal = [Expression(exp.EQ(this=_operand(a), expression=_operand(b))) for a, b in pairs]
+        keys, rest = EquiKey.split([*equal, *conditions], outer, keys_in(right))
+        if len(pairs) == 1 and not conditions:
+            keys, rest = (EquiKey(*pairs[0]),), None
+        if not keys:
+            return None
+        semi = Join(rows, right, JoinKind.SEMI, keys, rest, subquery=True)
+        return self._either(semi, apply.attribute, Expression(exp.false()))
+
+    def _not_in(self, rows: Operator, apply: Apply) -> Operator | None:
+        """Return x IN (…), TRUE in the place of NULL, for one x and no correlation."""
         if apply.outer or len(apply.operands) != 1 or len(apply.query.output) != 1:
             return None
         operand, column = apply.operands[0], apply.query.output[0]
@@ -338,7 +477,7 @@ class _Rewriter:
                         ),
                         expression=has_null.expression.tree,
                     ),
-                    true=exp.Cast(this=exp.null(), to=exp.DataType.build("boolean")),
+                    true=exp.true(),
                 ),
             ],
             default=exp.false(),

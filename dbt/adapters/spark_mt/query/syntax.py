@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import count
+from enum import Enum
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import ErrorLevel, exp, parse_one, tokenize
@@ -95,7 +96,15 @@ class UnreadableError(Exception):
         self.problem = problem
 
 
-def read_query(text: str) -> tuple[exp.Query, bool]:
+class Fidelity(Enum):
+    """Whether a text can be written from its tree."""
+
+    FAITHFUL = "with the same tokens"
+    REARRANGED = "with more tokens, and pipes (|>) as clauses"
+    LOST = "with fewer tokens"
+
+
+def read_query(text: str) -> tuple[exp.Query, Fidelity]:
     """Return the tree of a query, and whether its text could be written from the tree.
 
     Identifiers keep their offsets in the text (`meta`). Literals are `exp.Var` with their text.
@@ -113,12 +122,20 @@ def read_query(text: str) -> tuple[exp.Query, bool]:
         )[0]
         written = _DIALECT.tokenize(sql(tree)) if tree is not None else []
     except (SqlglotError, RecursionError, IndexError, AttributeError) as error:
+        if _has_path(text):
+            raise UnreadableError("VARIANT_PATH", _PATH) from error  # noqa: EM101 - a code
         problem = "its text cannot be parsed"
         raise UnreadableError("UNREADABLE", problem) from error  # noqa: EM101
     if not isinstance(tree, exp.Query):
         key = tree.key if tree is not None else "nothing"
         raise UnreadableError("OPERATOR", f"it uses {key.upper()}")  # noqa: EM101
-    faithful = _words(_DIALECT.tokenize(marked)) == _words(written)
+    if tree.find(exp.Placeholder) is not None:
+        raise UnreadableError("VARIANT_PATH", _PATH)  # noqa: EM101 - a code
+    given, kept = _words(_DIALECT.tokenize(marked)), _words(written)
+    fidelity = Fidelity.FAITHFUL
+    if given != kept:
+        lost = given - kept
+        fidelity = Fidelity.LOST if lost.keys() - {"|>"} else Fidelity.REARRANGED
     for literal in list(tree.find_all(exp.Literal, exp.Column)):
         if literal.name in literals:
             kept = literals[literal.name]
@@ -126,7 +143,22 @@ def read_query(text: str) -> tuple[exp.Query, bool]:
     for call in tree.find_all(exp.Anonymous):
         name = str(call.this).lower()
         call.set("this", _STAND_INS.get(name, name))
-    return tree, faithful
+    return tree, fidelity
+
+
+_PATH = "it takes a part of a VARIANT by its path (v:a.b); write variant_get"
+
+
+def _has_path(text: str) -> bool:
+    """Return whether a colon is between two names, in a text without types of structs."""
+    try:
+        tokens = _DIALECT.tokenize(text)
+    except SqlglotError:
+        return False
+    return not any(token.token_type == TokenType.STRUCT for token in tokens) and any(
+        token.token_type == TokenType.COLON and before.end + 1 == token.start
+        for before, token in pairwise(tokens)
+    )
 
 
 def sql(tree: exp.Expr) -> str:

@@ -246,6 +246,26 @@ def _readable(query: str, tokens: Sequence[Token]) -> str:
     )
 
 
+def _no_variables(_: str) -> tuple[str, ...]:
+    return ()
+
+
+@guarded(_no_variables)
+def naming_variables(query: str) -> tuple[str, ...]:
+    """Return the session variables by which IDENTIFIER(…) names something in a query."""
+    tokens = tokens_of(query)
+    found: dict[str, None] = {}
+    for i, token in enumerate(tokens):
+        if not (_is_word(token, "IDENTIFIER") and _is(tokens, i + 1, TokenType.L_PAREN)):
+            continue
+        last = closing(tokens, i + 1) or i
+        for j in range(i + 2, last):
+            is_name = tokens[j].token_type in _NAME_END and not _is(tokens, j + 1, TokenType.DOT)
+            if is_name and not _is(tokens, j + 1, TokenType.L_PAREN):
+                found[tokens[j].text] = None
+    return tuple(found)
+
+
 def replace_at(query: str, replacements: Iterable[tuple[int, int, str]]) -> str:
     """Replace `query[start:end]` by each text; the ranges must not overlap."""
     pieces: list[str] = []

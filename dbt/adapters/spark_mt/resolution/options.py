@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.definition.errors import (
     closest,
     did_you_mean,
 )
-from dbt.adapters.spark_mt.query.analyzer import is_semantic
+from dbt.adapters.spark_mt.query.confs import is_semantic
 from dbt.adapters.spark_mt.resolution.durations import check_pattern, parse_duration
 from dbt.adapters.spark_mt.resolution.query_options import (
     PROCESS_FUNCTION,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName
+from dbt.adapters.spark_mt.definition.columns import SourceColumns, TableName, quote
 from dbt.adapters.spark_mt.query.analyzer import (
     AnalyzedQuery,
     QueryError,
@@ -27,7 +27,7 @@ from dbt.adapters.spark_mt.query.analyzer import (
 from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.functions import RANDOM
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree, relations_to_list
-from dbt.adapters.spark_mt.query.text import without_lookups
+from dbt.adapters.spark_mt.query.text import naming_variables, without_lookups
 from dbt.adapters.spark_mt.resolution.columns import Names
 from dbt.adapters.spark_mt.resolution.source_columns import (
     UnboundColumnsError,
@@ -273,6 +273,9 @@ class SparkQueryAnalyzer:
     ) -> AnalyzedQuery:
         lookups = without_lookups(query)
         self._refuse_substitutions(query)
+        if variables := naming_variables(query):
+            listed = ", ".join(f"the session variable {quote(name)}" for name in variables)
+            raise TemporaryObjectError(objects=listed)
         inspection = self._inspect(lookups.text, context)
         if not self._stand_ins.views:  # whose session has no temporary objects but these
             self._refuse_temporary(inspection)

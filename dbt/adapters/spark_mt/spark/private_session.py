@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from dbt.adapters.spark_mt.definition.columns import QueryContext, quote
 from dbt.adapters.spark_mt.definition.table_format import SINGLE_DRIVER
-from dbt.adapters.spark_mt.query.analyzer import (
+from dbt.adapters.spark_mt.query.confs import (
     ALWAYS_STORED,
     DEFAULTS,
     LEGACY_PREFIX,

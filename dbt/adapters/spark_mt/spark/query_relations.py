@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from dbt.adapters.spark_mt.definition.columns import QueryContext, TableName, quote, quote_text
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
-from dbt.adapters.spark_mt.query.analyzer import semantic_confs
+from dbt.adapters.spark_mt.query.confs import semantic_confs
 from dbt.adapters.spark_mt.query.text import QueryShape, replace_at, shape_of
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.plan import Plan, parts_of, read_plan
