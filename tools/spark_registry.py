@@ -1,7 +1,7 @@
 """SQL confs and functions of the installed Spark, as data of the package.
 
-`python tools/spark_registry.py` writes `query/spark_confs.py` and `query/spark_functions.py`, with
-the release that they were read from. It needs a JDK, whose `javap` shows what classes refer to.
+`python tools/spark_registry.py` writes them into `query/spark_confs.py` and `query/functions.py`,
+with the release that they were read from. It needs a JDK: `javap` shows what classes refer to.
 
 A conf is a candidate if a class of the parser, of the analyzer or of the rewriting of subqueries
 reads it. A function is known by the expression that Spark's registry makes of it.
@@ -9,7 +9,6 @@ reads it. A function is known by the expression that Spark's registry makes of i
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -107,15 +106,19 @@ def _module(jvm: Any, name: str) -> tuple[Any, Any]:  # noqa: ANN401 - of Py4J
     return found.getField("MODULE$").get(None), methods
 
 
-def _written(name: str, docstring: str, **values: object) -> None:
-    """Write a module with some values."""
-    lines = [f'"""{docstring}', "", "Written by `tools/spark_registry.py`.", '"""', ""]
-    lines += ["from __future__ import annotations", ""]
-    for key, value in values.items():
-        text = json.dumps(value, indent=4, sort_keys=True)
-        lines.append(f"{key} = {text}")
+_BEGIN, _END = "# Written by tools/spark_registry.py", "# End of what is written."
+
+
+def _write(name: str, **values: object) -> None:
+    """Write values into a module, between its two comments."""
     path = QUERY / f"{name}.py"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    before, _, rest = path.read_text(encoding="utf-8").partition(_BEGIN)
+    comment, _, old = rest.partition("\n")
+    lines = [f"{_BEGIN}{comment}"]
+    for key, value in values.items():
+        shown = dict(sorted(value.items())) if isinstance(value, dict) else value
+        lines.append(f"{key} = {shown!r}")
+    path.write_text(before + "\n".join(lines) + f"\n{_END}" + old.partition(_END)[2], "utf-8")
     command = [sys.executable, "-m", "ruff", "format", "-q", str(path)]
     subprocess.run(command, check=True)  # noqa: S603 - the linter
 
@@ -131,23 +134,47 @@ def confs_of_texts(jvm: Any) -> dict[str, str]:  # noqa: ANN401 - of Py4J
 _EXAMPLE = re.compile(r"> (.*?);\s*$", re.MULTILINE)
 
 
+_KINDS = {
+    "AGGREGATE": (
+        "org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction",
+        "org.apache.spark.sql.catalyst.expressions.RuntimeReplaceableAggregate",
+    ),
+    "GENERATOR": ("org.apache.spark.sql.catalyst.expressions.Generator",),
+    "WINDOW": ("org.apache.spark.sql.catalyst.expressions.WindowFunction",),
+}
+_GROUPS = {"agg_funcs": "AGGREGATE", "generator_funcs": "GENERATOR", "window_funcs": "WINDOW"}
+"""Kinds of the functions that a builder makes, whose class is not known."""
+
+
 def functions_of(spark: SparkSession) -> dict[str, dict[str, bool]]:
     """Return the functions by kind, each with whether all of its examples are deterministic.
 
-    Spark's registry has the kind and examples of each function. An expression is analysed to know
+    Spark's registry has the class and examples of each function. An expression is analysed to know
     whether it is deterministic, because that may depend on what it is replaced by.
     """
     jvm = spark._jvm  # noqa: SLF001 - the registry has no public way
     registry = jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
     identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
-    found: dict[str, dict[str, bool]] = {"aggregate": {}, "generator": {}, "scalar": {}}
+    found: dict[str, dict[str, bool]] = {kind: {} for kind in (*_KINDS, "SCALAR")}
     for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect():
         info = registry.lookupFunction(identifier(name))
-        group = info.get().getGroup() if info.isDefined() else ""
-        kind = {"agg_funcs": "aggregate", "generator_funcs": "generator"}.get(group, "scalar")
-        examples = _EXAMPLE.findall(info.get().getExamples()) if info.isDefined() else []
+        if not info.isDefined():
+            continue  # a table function, or an operator
+        kind = _GROUPS.get(info.get().getGroup()) or _kind(jvm, info.get().getClassName())
+        examples = _EXAMPLE.findall(info.get().getExamples())
         found[kind][name] = all(_is_deterministic(spark, each) for each in examples)
     return found
+
+
+def _kind(jvm: Any, name: str) -> str:  # noqa: ANN401 - of Py4J
+    """Return the kind of the function whose expression has a class."""
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    found = jvm.java.lang.Class.forName(name, False, loader)  # noqa: FBT003 - of Java
+    for kind, parents in _KINDS.items():
+        for parent in parents:
+            if jvm.java.lang.Class.forName(parent, False, loader).isAssignableFrom(found):  # noqa: FBT003
+                return kind
+    return "SCALAR"
 
 
 def _is_deterministic(spark: SparkSession, query: str) -> bool:
@@ -171,11 +198,8 @@ def main() -> None:
         functions = functions_of(session)
     finally:
         session.stop()
-    title = "SQL confs that the parser and the analyzer of Spark read, with their defaults."
-    _written("spark_confs", title, RELEASE=RELEASE, CONFS=confs)
-    title = "Functions of Spark by kind, each with whether it is deterministic."
-    kinds = {kind.upper(): values for kind, values in functions.items()}
-    _written("spark_functions", title, RELEASE=RELEASE, **kinds)
+    _write("spark_confs", RELEASE=RELEASE, CONFS=confs)
+    _write("functions", RELEASE=RELEASE, **functions)
 
 
 if __name__ == "__main__":

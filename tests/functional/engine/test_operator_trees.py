@@ -11,7 +11,8 @@ from decimal import Decimal
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, SourceColumns
-from dbt.adapters.spark_mt.query.functions import AGGREGATES, GENERATORS
+from dbt.adapters.spark_mt.query import functions, spark_confs
+from dbt.adapters.spark_mt.query.functions import AGGREGATES, GENERATORS, KNOWN
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from tests.support.query_corpus import NEXMARK, NEXMARK_TABLES, TPCH, TPCH_TABLES
@@ -116,7 +117,9 @@ def test_random_queries(spark, sources):
     assert gaps == {}
 
 
-def test_aggregates_are_those_of_spark(spark):
+def test_functions_are_those_of_spark(spark):
+    """The lists are of this release; tools/spark_registry.py writes those of another."""
+    assert spark.version == functions.RELEASE
     registry = spark._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
     identifier = spark._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
     groups = {}
@@ -126,3 +129,18 @@ def test_aggregates_are_those_of_spark(spark):
             groups.setdefault(found.get().getGroup(), set()).add(name)
     assert groups["agg_funcs"] <= AGGREGATES
     assert groups["generator_funcs"] <= GENERATORS
+    assert set().union(*groups.values()) <= KNOWN
+
+
+def test_confs_are_those_of_spark(spark):
+    """Each conf of the list is one of Spark, with this default."""
+    assert spark.version == spark_confs.RELEASE
+    fresh = spark.newSession()
+    found = {key: fresh.conf.get(key, None) for key in spark_confs.CONFS}
+    own = {"spark.sql.adaptive.enabled", "spark.sql.catalog.spark_catalog"}
+    own |= {"spark.sql.session.timeZone", "spark.sql.sources.default"}
+    assert {
+        key: value
+        for key, value in found.items()
+        if key not in own and value is not None and value != spark_confs.CONFS[key]
+    } == {}

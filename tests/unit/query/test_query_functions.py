@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.query.function_use import functions_of
+from dbt.adapters.spark_mt.query.functions import AGGREGATES, GENERATORS, KNOWN, RANDOM
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,12 @@ def test_calls_that_may_be_persistent_functions(query: str, calls: list[tuple[st
 
 def test_text_that_cannot_be_split_has_no_functions() -> None:
     assert functions_of("select rand() from 'open").nondeterministic == ()
+
+
+def test_functions_of_the_registry():
+    random = functions_of("SELECT aes_encrypt(a, b), uuid(), shuffle(c), randstr(3) FROM t")
+    assert random.nondeterministic == ("aes_encrypt", "uuid", "shuffle", "randstr")
+    scalar = "luhn_check make_dt_interval make_timestamp_ntz map_zip_with aes_decrypt zip_with"
+    assert {*scalar.split()} <= KNOWN - AGGREGATES - RANDOM
+    assert {"listagg", "mode", "theta_union_agg", "product"} <= AGGREGATES
+    assert {"json_tuple", "stack", "inline_outer", "variant_explode"} <= GENERATORS

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
-from sqlglot.parsers.spark import SparkParser
 
 from dbt.adapters.spark_mt.query.expressions import (
     AggregateCall,
@@ -19,7 +18,7 @@ from dbt.adapters.spark_mt.query.expressions import (
     transformed,
 )
 from dbt.adapters.spark_mt.query.functions import (
-    GENERATORS,
+    KNOWN,
     ORDER_DEPENDENT,
     ORDER_FREE,
     is_aggregate,
@@ -350,7 +349,4 @@ def unknown_function(bounds: Iterable[Bound]) -> str:
 
 
 def _is_unknown(node: exp.Expr) -> bool:
-    name = call_name(node)
-    return isinstance(node, exp.Anonymous) and not (
-        name.upper() in SparkParser.FUNCTIONS or name in GENERATORS or is_aggregate(name)
-    )
+    return isinstance(node, exp.Anonymous) and call_name(node) not in KNOWN

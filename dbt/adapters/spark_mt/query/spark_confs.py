@@ -1,10 +1,8 @@
-"""SQL confs that the parser and the analyzer of Spark read, with their defaults.
-
-Written by `tools/spark_registry.py`.
-"""
+"""SQL confs that the parser and the analyzer of Spark read, with their defaults."""
 
 from __future__ import annotations
 
+# Written by tools/spark_registry.py
 RELEASE = "4.2.0"
 CONFS = {
     "spark.sql.adaptive.enabled": "true",
@@ -139,3 +137,4 @@ CONFS = {
     "spark.sql.tvf.allowMultipleTableArguments.enabled": "false",
     "spark.sql.view.maxNestedViewDepth": "100",
 }
+# End of what is written.
