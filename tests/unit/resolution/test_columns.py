@@ -1,9 +1,16 @@
+from dataclasses import replace
+
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.resolution.columns import ColumnTypeError, content_query
+from dbt.adapters.spark_mt.resolution.columns import (
+    ColumnTypeError,
+    content_query,
+    query_positions,
+    unstored_columns,
+)
 from tests.unit.builders import columns, conditions, context, resolve
 
 QUERY_COLUMNS = "a INT; b DECIMAL(10,2); c STRING"
@@ -157,3 +164,43 @@ def test_any_form_of_the_query_is_put_into_the_table_s_columns(specs, ddl, selec
     table = definition(*specs, ddl=ddl)
     body = "SELECT 1 -- no end"
     assert content_query(table, body) == f"SELECT {select} FROM (\n{body}\n) AS `_`{inner}"
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        *("INTERVAL DAY TO SECOND", "INTERVAL YEAR", "INTERVAL", "TIME(6)", "GEOMETRY(4326)"),
+        *("STRUCT<>", "STRUCT<a: INT, b: STRUCT<>>", "ARRAY<STRUCT<>>", "STRUCT<a: VOID>"),
+        *("ARRAY<VOID>", "MAP<STRING, VOID>", "ARRAY<STRUCT<a: INT, b: VOID>>"),
+        *("MAP<STRING, INTERVAL DAY>", "STRING COLLATE UTF8_LCASE"),
+        *("STRUCT<a: STRING COLLATE UNICODE_CI>", "MAP<STRING COLLATE UTF8_LCASE, INT>"),
+    ],
+)
+def test_a_type_that_no_table_stores_is_refused_with_the_definition(type_):
+    assert refused(ddl=f"id INT; x {type_}") == ["MATERIALIZED_TABLE_TYPE_NOT_STORED"]
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        *("VARIANT", "ARRAY<VARIANT>", "STRUCT<a: INT, b: VOID>", "VOID", "TIMESTAMP_NTZ"),
+        *("CHAR(3)", "VARCHAR(4)", "MAP<STRING, ARRAY<STRUCT<a: DATE>>>", "$odd$"),
+        "STRING COLLATE UTF8_BINARY",
+    ],
+)
+def test_other_types_are_stored(type_):
+    assert definition(ddl=f"id INT; x {type_}").columns[1] == Column("x", type_)
+
+
+def test_a_result_of_nulls_without_a_type_is_refused_and_a_column_that_is_there_stays():
+    assert set(refused(ddl="x VOID; y VOID")) == {"MATERIALIZED_TABLE_TYPE_NOT_STORED"}
+    there = columns("a INTERVAL DAY; b TIME(6)")
+    found = unstored_columns("t", columns("A INTERVAL DAY; b TIME(0); c INT"), there)
+    assert [error.parameters["column"] for error in found] == ["b"]
+
+
+def test_names_that_the_query_has_twice_are_matched_by_position():
+    declared = DeclaredDefinition("SELECT 1")
+    query = definition("x", "y", "z", ddl="a INT; c STRING; a STRING")
+    found = replace(query, declared=declared)
+    assert query_positions(found) == (0, 1, 2)

@@ -75,6 +75,7 @@ _SYNONYMS = {
     "NULL": "VOID",
 }
 _BOUNDED_TEXTS = frozenset({"CHAR", "VARCHAR"})
+_UNSTORED = frozenset({"INTERVAL", "TIME", "GEOMETRY", "GEOGRAPHY"})
 _DEFAULT_PARAMETERS = {"DECIMAL": (10, 0), "TIME": (6,)}
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _TOKEN = re.compile(
@@ -123,10 +124,49 @@ def castable_ddl(data_type: DataType) -> str:
     return _map_leaves(data_type).ddl
 
 
+def unbounded_type(text: str) -> str:
+    """Return a type with STRING in the place of each CHAR and VARCHAR.
+
+    Raises:
+        InvalidTypeError: The text is no data type.
+    """
+    return _unbounded(parse_type(text)).ddl
+
+
+def _unbounded(data_type: DataType) -> DataType:
+    if data_type.name in _BOUNDED_TEXTS:
+        return DataType("STRING")
+    return replace(
+        data_type,
+        elements=tuple(map(_unbounded, data_type.elements)),
+        fields=tuple(replace(f, type=_unbounded(f.type)) for f in data_type.fields),
+    )
+
+
 def has_bounded_text(data_type: DataType) -> bool:
     """Return whether the type is, or contains, a CHAR or VARCHAR."""
     inner = (*data_type.elements, *(field.type for field in data_type.fields))
     return data_type.name in _BOUNDED_TEXTS or any(map(has_bounded_text, inner))
+
+
+def unstored_part(data_type: DataType, *, in_collection: bool = False) -> DataType | None:
+    """Return the part of a type that no table can store; None where a table can store all of it.
+
+    Args:
+        data_type: The type of a column.
+        in_collection: Whether it is the type of elements, keys or values.
+    """
+    fields = [field.type for field in data_type.fields]
+    if data_type.name == "STRUCT" and all(field.name == "VOID" for field in fields):
+        return data_type
+    if data_type.name == "VOID":
+        return data_type if in_collection else None
+    kind, *collation = data_type.name.split(" COLLATE ")
+    if kind.partition(" ")[0] in _UNSTORED or collation not in ([], ["UTF8_BINARY"]):
+        return data_type
+    within = in_collection or bool(data_type.elements)
+    parts = (unstored_part(each, in_collection=within) for each in (*fields, *data_type.elements))
+    return next((part for part in parts if part is not None), None)
 
 
 def _map_leaves(data_type: DataType) -> DataType:

@@ -15,10 +15,11 @@ from dbt.adapters.spark_mt.query.types import (
     casts_losslessly,
     has_bounded_text,
     parse_type,
+    unstored_part,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dbt.adapters.spark_mt.definition.columns import QueryContext
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
@@ -89,6 +90,17 @@ class UnknownTypeError(InvalidDefinitionError):
     condition = "MATERIALIZED_TABLE_UNKNOWN_TYPE"
     text = "Column '{column}' of materialized table {table}: '{type}' is not a data type."
     remedy = "Write the type as Spark's DDL does, such as DECIMAL(10,2) or STRUCT<a: INT>."
+
+
+class UnstoredTypeError(InvalidDefinitionError):
+    """A column has a type that no table can store."""
+
+    condition = "MATERIALIZED_TABLE_TYPE_NOT_STORED"
+    text = (
+        "Column '{column}' of materialized table {table} has the type {type}, and no table can "
+        "store {part}."
+    )
+    remedy = "{instead} Nothing was changed."
 
 
 COLUMN_LIST_ERRORS = (
@@ -243,6 +255,43 @@ def _type_advice(given: str, wanted: DataType) -> str:
     return f"CAST the column to {unbounded} in the query, and list it as {unbounded}"
 
 
+_INSTEAD = {
+    "STRUCT": "Give it a field with a type, or leave it out of the query.",
+    "VOID": "CAST the NULL to a type in the query, such as CAST(NULL AS STRING).",
+    "STRING": "CAST it to STRING in the query, which can still compare by the collation.",
+    "INTERVAL": "CAST it to STRING in the query, or compute a number from it.",
+    "TIME": "CAST it to STRING in the query.",
+    "GEO": "Compute BINARY from it in the query, by ST_AsBinary.",
+}
+"""What to write in the place of a type, by the beginning of its name."""
+
+
+def unstored_columns(
+    table: str, columns: Iterable[Column], stored: Iterable[Column] = ()
+) -> Iterator[UnstoredTypeError]:
+    """Yield the columns with a type that no table can store.
+
+    Args:
+        table: The table.
+        columns: Its columns.
+        stored: Those that it has already.
+    """
+    there = {(column.name.lower(), column.type) for column in stored}
+    known = tuple(columns)
+    nothing = all(column.type == "VOID" for column in known)
+    for column in known:
+        try:
+            part = unstored_part(parse_type(column.type), in_collection=nothing)
+        except InvalidTypeError:
+            continue
+        if part is None or (column.name.lower(), column.type) in there:
+            continue
+        instead = next((text for name, text in _INSTEAD.items() if part.name.startswith(name)), "")
+        yield UnstoredTypeError(
+            table=table, column=column.name, type=column.type, part=part.ddl, instead=instead
+        )
+
+
 def extended_list(specs: tuple[ColumnSpec, ...], analyzed: AnalyzedQuery) -> tuple[ColumnSpec, ...]:
     """Return a table's column list as it follows a changed query (FLIP-492).
 
@@ -283,13 +332,14 @@ def query_positions(definition: ResolvedDefinition) -> tuple[int, ...]:
     """Return for each column of the table which column of the query it is, counted from 0.
 
     A list of bare names is matched by position. A typed list is matched by name, and so is a table
-    without a list. Columns that its sources gain are appended wherever the query has them.
+    without a list. Columns that its sources gain are appended wherever the query has them. Names
+    that the query has twice match nothing.
     """
     in_order = tuple(range(len(definition.columns)))
-    if not is_by_name(definition):
-        return in_order
     names = Names.of(definition.context)
     places = {names.fold(n): i for i, n in enumerate(definition.query_columns)}
+    if not is_by_name(definition) or len(places) < len(definition.query_columns):
+        return in_order
     found = tuple(places.get(names.fold(c.name)) for c in definition.columns)
     return tuple(i for i in found if i is not None) if None not in found else in_order
 

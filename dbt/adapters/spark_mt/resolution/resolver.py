@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.resolution.columns import (
     Names,
     canonical_columns,
     extended_list,
+    unstored_columns,
 )
 from dbt.adapters.spark_mt.resolution.durations import (
     SESSION_TIME_ZONE,
@@ -275,6 +276,8 @@ class Resolver:
         columns, errors = ColumnList(table, query_columns, analyzed.context).apply(declared.columns)
         if stored is not None and not declared.columns:
             columns = in_stored_order(columns, declared, stored, analyzed.context)
+        there = stored.resolved.columns if stored is not None else ()
+        errors += unstored_columns(table, columns, there)
         start_mode, before = enriched.start_mode, stored.resolved.start_mode if stored else None
         try:
             start = resolve_start_mode(start_mode, before, context.now, context.time_zone, table)
