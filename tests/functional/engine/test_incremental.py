@@ -417,6 +417,34 @@ def sums(tables: MaterializedTables) -> list[str]:
     return [row["tableName"] for row in tables.sql(listed).collect()]
 
 
+@pytest.mark.parametrize("keys", [("k",), ("k", "j")])
+def test_a_key_of_nulls_that_is_neither_in_the_table_nor_in_its_new_rows(tables, keys):
+    """Delta takes such a key for a match of the NULLs that its outer join gives for no row."""
+    named = ", ".join(f"id % 50 AS {key}" for key in keys)
+    tables.sql(f"CREATE TABLE h USING delta AS SELECT {named} FROM range(100)")
+    by, nulls, ones = (", ".join(each) for each in (keys, ["NULL"] * len(keys), "1" * len(keys)))
+    create(
+        tables,
+        f"SELECT {by}, count(*) AS n FROM h GROUP BY {by} HAVING count(*) BETWEEN 2 AND 3",
+    )
+    for found, added in (
+        (50, f"({nulls}), ({ones})"),
+        (51, f"({nulls})"),
+        (50, f"({nulls}), ({nulls})"),
+    ):
+        refreshed(tables, f"INSERT INTO h VALUES {added}")
+        assert len(rows(tables, "TABLE t")) == found
+
+
+@pytest.mark.parametrize("aggregate", ["max(s)", "listagg(s) WITHIN GROUP (ORDER BY s)"])
+def test_an_aggregate_that_spark_computes_over_sorted_rows(tables, aggregate):
+    """Also of rows that are kept, and where Spark plans a query at once."""
+    tables.sql("CREATE TABLE h USING delta AS SELECT id % 9 AS v, STRING(id) AS s FROM range(90)")
+    create(tables, f"SELECT v, {aggregate} AS m FROM h GROUP BY v")
+    refreshed(tables, "INSERT INTO h VALUES (1, 'x'), (4, 'y'), (NULL, NULL)")
+    refreshed(tables, "DELETE FROM h WHERE s IN ('x', '8')")
+
+
 @pytest.fixture
 def without_others(session: SparkSession) -> None:
     """No other test has left partial sums."""

@@ -230,3 +230,29 @@ def test_keys_that_the_table_would_have_twice_are_looked_for():
     assert ("-1 FROM" in text, text.count("UNION ALL")) == (True, 2)
     assert "-1 FROM" not in changed_duplicates_query("SELECT 1", "", resolved, "t")
     assert changed_duplicates_query("SELECT 1", "", WITHOUT_KEY.resolved, "t") is None
+
+
+def test_no_condition_of_a_clause_is_null():
+    """A row for which a condition is NULL is one that no clause fits."""
+    text = keyed_statement(TABLE, ("user_id",), "source", adds_columns=False)
+    conditions = [line for line in text.splitlines() if line.startswith("WHEN")]
+    found = [line.partition(" AND ")[2].partition(" THEN")[0] for line in conditions]
+    assert found[0] == "s.__materialized_table_present IS NULL"
+    assert found[2] == "s.__materialized_table_present IS NOT NULL"
+    assert found[1].startswith("NOT (t.")
+    comparisons = sqlglot.parse_one(found[1], read="spark").find_all(sqlglot.exp.Binary)
+    assert {type(each).__name__ for each in comparisons} <= {"And", "NullSafeEQ", "Dot"}
+
+
+def test_char_is_compared_as_it_is_read():
+    table = TableColumns(TABLE.name, ("c", "v", "n"), types=("CHAR(3)", "VARCHAR(4)", "INT"))
+    text = keyed_statement(table, ("c", "v"), "source", adds_columns=False)
+    on = text.partition("AS s ON ")[2].partition("\n")[0]
+    assert on == (
+        "rpad(t.`c`, 3, ' ') <=> rpad(s.__materialized_table_key_0, 3, ' ') "
+        "AND t.`v` <=> s.__materialized_table_key_1"
+    )
+    removed = copies_query(table, "SELECT 1")
+    assert "rpad(t.`c`, 3, ' ') <=> rpad(r.`c`, 3, ' ')" in removed
+    assert removed.endswith("GROUP BY rpad(`c`, 3, ' '), `v`, `n`")
+    assert "SELECT rpad(`c`, 3, ' ') AS `c`, `v`, `n`, sum(" in removed

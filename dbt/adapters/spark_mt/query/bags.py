@@ -7,6 +7,7 @@ such columns are compared by their texts too, and their values are taken from a 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.types import DataType
 
 
+_CHAR = re.compile(r"CHAR\((\d+)\)")
+
+
 @dataclass(frozen=True, slots=True)
 class BagColumn:
     """A column by which rows are compared.
@@ -25,31 +29,44 @@ class BagColumn:
     Args:
         sql: The quoted name.
         exact: Whether values that compare as equal are the same.
+        type: The type, where it says how values are compared.
     """
 
     sql: str
     exact: bool
+    type: str = ""
 
     @classmethod
     def of(cls, sql: str, type_: str) -> BagColumn:
         """Return a column of a type; of one that is not known, values are compared exactly."""
-        return cls(sql, bool(type_) and not _has_floats(parse_type(type_)))
+        return cls(sql, bool(type_) and not _has_floats(parse_type(type_)), type_)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """What rows are grouped by."""
-        return (self.sql,) if self.exact else (self.sql, _text(self.sql))
+        value = as_read(self.sql, self.type)
+        return (value,) if self.exact else (value, _text(self.sql))
 
     @property
     def shown(self) -> str:
         """The value of a group, all of whose values are the same."""
-        return self.sql if self.exact else f"any_value({self.sql}) AS {self.sql}"
+        if self.exact:
+            value = as_read(self.sql, self.type)
+            return value if value == self.sql else f"{value} AS {self.sql}"
+        return f"any_value({self.sql}) AS {self.sql}"
 
     def same(self, one: str, other: str) -> str:
         """Return the condition that two relations have the same value; NULL is the same as NULL."""
-        pairs = [(f"{one}.{self.sql}", f"{other}.{self.sql}")]
-        pairs += [] if self.exact else [(_text(a), _text(b)) for a, b in pairs]
+        one, other = f"{one}.{self.sql}", f"{other}.{self.sql}"
+        pairs = [(as_read(one, self.type), as_read(other, self.type))]
+        pairs += [] if self.exact else [(_text(one), _text(other))]
         return " AND ".join(f"{a} <=> {b}" for a, b in pairs)
+
+
+def as_read(sql: str, type_: str) -> str:
+    """Return a value as each reader gets it: Spark fills a CHAR up with blanks in a read."""
+    found = _CHAR.fullmatch(type_)
+    return f"rpad({sql}, {found[1]}, ' ')" if found else sql
 
 
 def same_row(columns: Iterable[BagColumn], one: str, other: str) -> str:

@@ -43,6 +43,12 @@ VERIFIES_CHECKSUM = "spark.databricks.delta.allFilesInCrc.verificationMode.force
 """Whether each commit compares the files in its checksum with the table where the time zone of
 session or JVM is not UTC, which is one more job. Delta 4.4 reads no table by these files, and this
 project takes only their numbers of rows, which no time zone changes."""
+AS_STORED = {
+    "spark.sql.readSideCharPadding": "false",
+    "spark.sql.legacy.noCharPaddingInPredicate": "true",
+}
+"""Confs with which the values of CHAR columns are read and compared as they are stored. Delta
+stores what a query returned; Spark pads it in each read, and no MERGE of Delta runs then."""
 CHECKS_REPLACED = "spark.databricks.delta.replaceWhere.constraintCheck.enabled"
 """Whether a write that replaces the rows of a condition may add no other rows."""
 

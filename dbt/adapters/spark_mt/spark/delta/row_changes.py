@@ -14,9 +14,20 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError
-from dbt.adapters.spark_mt.query.bags import BagColumn, same_row, signed_query, weighted_query
+from dbt.adapters.spark_mt.query.bags import (
+    BagColumn,
+    as_read,
+    same_row,
+    signed_query,
+    weighted_query,
+)
 from dbt.adapters.spark_mt.spark.delta.changes import has_change_feed
-from dbt.adapters.spark_mt.spark.delta.format import CHECKS_REPLACED, FORMAT, MERGE_SOURCE
+from dbt.adapters.spark_mt.spark.delta.format import (
+    AS_STORED,
+    CHECKS_REPLACED,
+    FORMAT,
+    MERGE_SOURCE,
+)
 from dbt.adapters.spark_mt.spark.delta.row_conditions import Measured, Ranges
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
@@ -61,8 +72,10 @@ def replace_keys(
     """
     with kept_rows(session) as kept:
         ranges = Ranges.of(table, {column: f"{_KEY}{n}" for n, column in enumerate(key)})
-        source = kept.keep_source(keyed_query(key, rows, keys), *ranges.all_measures)
-        found = Measured(ranges, source.rows, source.measures)
+        query, gone = keyed_query(key, rows, keys), f"bool_or({_without_row(key)})"
+        source = kept.keep_source(query, gone, *ranges.all_measures)
+        has_gone, *measures = source.measures
+        found = Measured(ranges, source.rows, measures)
         place = found.place if table.comparable and not adds_columns else None
         if place and has_change_feed(session, table.name):
             place = None  # a MERGE records an update, and not that a row goes and another one comes
@@ -78,8 +91,11 @@ def replace_keys(
             else:
                 session.sql(f"INSERT INTO {table.name.sql}\n{gained}")
             return
+        merged = source.view
+        if has_gone and not _has_null_key(session, table, key):
+            merged = f"(SELECT * FROM {source.view} WHERE NOT ({_without_row(key)}))"
         merge = keyed_statement(
-            table, key, source.view, found.conditions("t."), adds_columns=adds_columns
+            table, key, merged, found.conditions("t."), adds_columns=adds_columns
         )
         _merge(session, merge)
 
@@ -195,9 +211,9 @@ def changed_query(table: TableColumns, key: Sequence[str], there: str, source: s
     columns = ", ".join(_columns(table))
     return weighted_query(
         _compared(table),
-        f"SELECT {columns}, 1L AS {_WEIGHT} FROM {source} WHERE {_PRESENT}\nUNION ALL\n"
+        f"SELECT {columns}, 1L AS {_WEIGHT} FROM {source} WHERE {_PRESENT} IS NOT NULL\nUNION ALL\n"
         f"SELECT {columns}, -1L AS {_WEIGHT} FROM {there} AS t LEFT SEMI JOIN {source} AS s "
-        f"ON {_same_key(key)}",
+        f"ON {_same_key(table, key)}",
         _WEIGHT,
     )
 
@@ -210,7 +226,7 @@ def _signed(table: TableColumns, view: str, sign: int) -> str:
 def _merge(spark: SparkSession, statement: str) -> None:
     spark.conf.set(MERGE_SOURCE, "none")
     try:
-        with unlogged():
+        with unlogged(), set_for_now(spark, AS_STORED):
             spark.sql(statement)
     except Exception as error:
         if is_spark_error(error) and _NOT_THERE in failure_of(error).message:
@@ -301,22 +317,40 @@ def keyed_statement(
 ) -> str:
     """Return the MERGE that replaces the rows of keys, and leaves those alone that are the same.
 
-    Its source is the relation that `keyed_query` gives.
+    Its source is the relation that `keyed_query` gives. A key of NULLs without a new row may be in
+    it only if the table has a row of this key: Delta takes it for a match of the NULLs that its
+    outer join gives for no row, and then no clause fits. No condition of a clause is ever NULL.
     """
     columns = _columns(table)
-    match = _same_key(key) + within
+    match = _same_key(table, key) + within
     differs = f" AND NOT ({same_row(_compared(table), 't', 's')})"
     changed = differs if table.comparable and not adds_columns else ""
     return f"""MERGE INTO {table.name.sql} AS t USING {source} AS s ON {match}
 WHEN MATCHED AND s.{_PRESENT} IS NULL THEN DELETE
 WHEN MATCHED{changed} THEN UPDATE SET {", ".join(f"{c} = s.{c}" for c in columns)}
-WHEN NOT MATCHED AND s.{_PRESENT} THEN
+WHEN NOT MATCHED AND s.{_PRESENT} IS NOT NULL THEN
 INSERT ({", ".join(columns)}) VALUES ({", ".join(f"s.{c}" for c in columns)})"""
 
 
-def _same_key(key: Sequence[str]) -> str:
+def _without_row(key: Sequence[str]) -> str:
+    """Return the condition that a row of `keyed_query` has a key of NULLs, and no new row."""
+    nulls = " AND ".join(f"{_KEY}{n} IS NULL" for n, _ in enumerate(key))
+    return f"{_PRESENT} IS NULL AND {nulls}"
+
+
+def _has_null_key(session: SparkSession, table: TableColumns, key: Sequence[str]) -> bool:
+    """Whether a table has a row whose key is NULL in all columns."""
+    nulls = " AND ".join(f"{quote(column)} IS NULL" for column in key)
+    return bool(session.sql(f"SELECT 1 FROM {table.name.sql} WHERE {nulls} LIMIT 1").collect())
+
+
+def _same_key(table: TableColumns, key: Sequence[str]) -> str:
     """Return the condition that a row `t` has the key of a row `s` of `keyed_query`."""
-    return " AND ".join(f"t.{quote(c)} <=> s.{_KEY}{n}" for n, c in enumerate(key))
+    types = {column.sql.lower(): column.type for column in _compared(table)}
+    typed = [(n, quote(c), types.get(quote(c).lower(), "")) for n, c in enumerate(key)]
+    return " AND ".join(
+        f"{as_read(f't.{c}', type_)} <=> {as_read(f's.{_KEY}{n}', type_)}" for n, c, type_ in typed
+    )
 
 
 def _columns(table: TableColumns) -> list[str]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.execution.table_format import FENCE
 from dbt.adapters.spark_mt.planning.properties import is_changed_by_row, location_of, properties_of
+from dbt.adapters.spark_mt.query.bags import BagColumn, same_row
 from dbt.adapters.spark_mt.spark.delta.changes import RangeReader
 from dbt.adapters.spark_mt.spark.delta.format import (
     ADD_COLUMNS,
+    AS_STORED,
     COMMIT_METADATA,
     DELETION_VECTORS,
     FENCE_ID,
@@ -22,6 +24,7 @@ from dbt.adapters.spark_mt.spark.delta.format import (
 )
 from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
 from dbt.adapters.spark_mt.spark.delta.stream import DeltaSource
+from dbt.adapters.spark_mt.spark.private_session import set_for_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 
 
+_BATCH = "__materialized_table_batch"
 _HOUR_MS = 3600 * 1000
 _SMALL_FILE = "spark.databricks.delta.optimize.minFileSize"
 _SMALL_FILE_BYTES = 16 * 1024 * 1024
@@ -191,13 +195,17 @@ class DeltaTables:
         """
         session.conf.set(MERGE_SOURCE, "auto")
         columns = [quote(column.name) for column in definition.resolved.columns]
-        same = " AND ".join(f"t.{quote(column)} <=> s.{quote(column)}" for column in key)
-        session.sql(
-            f"MERGE INTO {definition.name.sql} AS t USING (\n{rows}\n) AS s ON {same}\n"
-            f"WHEN MATCHED THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)}\n"
-            f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) "
-            f"VALUES ({', '.join(f's.{c}' for c in columns)})"
-        )
+        types = {column.name.lower(): column.type for column in definition.resolved.columns}
+        compared = (BagColumn(quote(name), exact=True, type=types[name.lower()]) for name in key)
+        same = same_row(compared, "t", "s")
+        session.sql(rows).createOrReplaceTempView(_BATCH)
+        with set_for_now(session, AS_STORED):  # after Spark has analysed how sources are read
+            session.sql(
+                f"MERGE INTO {definition.name.sql} AS t USING {_BATCH} AS s ON {same}\n"
+                f"WHEN MATCHED THEN UPDATE SET {', '.join(f't.{c} = s.{c}' for c in columns)}\n"
+                f"WHEN NOT MATCHED THEN INSERT ({', '.join(columns)}) "
+                f"VALUES ({', '.join(f's.{c}' for c in columns)})"
+            )
 
     def apply_changes(
         self, session: SparkSession, table: TableColumns, added: str, removed: str
