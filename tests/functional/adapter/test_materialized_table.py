@@ -240,6 +240,48 @@ models:
         assert "contract" in message
 
 
+class TestTextTypes(Base):
+    """CHAR and VARCHAR in the list that dbt writes, and queries that end with a semicolon."""
+
+    @pytest.fixture(scope="class")
+    def models(self):
+        query = "select id, c, v from {{ schema }}.texts"
+        config = "materialized='materialized_table', freshness='1 minute'"
+        return {
+            "described.sql": f"{{{{ config({config}) }}}} {query};\n-- the end\n",
+            "agreed.sql": f"{{{{ config({config}, contract={{'enforced': true}}) }}}} {query} ; ",
+            "schema.yml": """
+models:
+  - name: described
+    config: {persist_docs: {columns: true}}
+    columns:
+      - {name: v, description: "a text"}
+  - name: agreed
+    columns:
+      - {name: id, data_type: int}
+      - {name: c, data_type: char(3)}
+      - {name: v, data_type: varchar(10)}
+""",
+        }
+
+    def test_each_run_finds_the_types_that_the_first_one_declared(self, project, ask):
+        schema = project.test_schema
+        project.run_sql(
+            f"create table {schema}.texts (id int, c char(3), v varchar(10)) using delta"
+        )
+        project.run_sql(f"insert into {schema}.texts values (1, 'a', 'b'), (2, null, 'c ')")
+        results = run_dbt(["run"])
+        assert [result.message for result in results] == ["CREATED", "CREATED"]
+        for number in range(2):
+            project.run_sql(f"insert into {schema}.texts values (3, 'x', 'y{number}')")
+            results = run_dbt(["run"])
+            for model in ("described", "agreed"):
+                types = [row[1] for row in ask(f"describe {schema}.{model}")[:3]]
+                assert types == ["int", "char(3)", "varchar(10)"]
+                assert len(ask(f"select * from {schema}.{model}")) == 3 + number
+        assert ask(f"describe {schema}.described")[2][2] == "a text"
+
+
 class TestHiddenRelation(Base):
     @pytest.fixture(scope="class")
     def models(self):

@@ -24,7 +24,7 @@ from dbt.adapters.spark_mt.query.differential import (
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.partial_sums import summable_types
-from dbt.adapters.spark_mt.query.types import castable_ddl, parse_type
+from dbt.adapters.spark_mt.query.types import castable_ddl, parse_type, unbounded_type
 from dbt.adapters.spark_mt.resolution.columns import (
     Names,
     content_query,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField
 
     from dbt.adapters.spark_mt.definition.columns import PrimaryKey
-    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
+    from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition, StoredDefinition
     from dbt.adapters.spark_mt.execution.table_format import VersionRange
     from dbt.adapters.spark_mt.planning.steps import ApplyChanges
     from dbt.adapters.spark_mt.query.operators import Tree
@@ -135,7 +135,7 @@ class ResultChanges:
         if found.unknown and has_rows(spark, found.unknown):
             problem = "rows left the first ones, and rows that are not stored may follow them"
             raise ChangeNotSupported(NotIncremental("TOP_ROWS_LEFT", problem))
-        raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
+        _raise_if_unfit(definition, columns_of(analysed(spark, found.added).schema))
         added = content_query(resolved, found.added)
         unique_by = _of_table(resolved, found.unique_by)
         removed = content_query(resolved, found.removed) if found.removed else ""
@@ -301,6 +301,19 @@ def _before(range_: VersionRange, after: Sequence[StructField]) -> str:
         for f in after
     )
     return f"(SELECT {columns} FROM {FORMAT.at(range_.name.sql, range_.after.version)})"
+
+
+def _raise_if_unfit(definition: StoredDefinition, columns: Sequence[Column]) -> None:
+    """Refuse a change whose columns are not those of the table; the write checks lengths of texts.
+
+    Operators of a change, such as the union with own rows, have STRING for CHAR and VARCHAR.
+    """
+    resolved = replace(definition.resolved, columns=_unbounded(definition.resolved.columns))
+    raise_if_unfit(replace(definition, resolved=resolved), _unbounded(columns))
+
+
+def _unbounded(columns: Sequence[Column]) -> tuple[Column, ...]:
+    return tuple(replace(column, type=unbounded_type(column.type)) for column in columns)
 
 
 def _own_rows(definition: ResolvedDefinition, step: ApplyChanges) -> str:

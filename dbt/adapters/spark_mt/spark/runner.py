@@ -59,6 +59,7 @@ from dbt.adapters.spark_mt.spark.commit import (
 )
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, suppress_spark_errors
 from dbt.adapters.spark_mt.spark.stored_sums import SumsTables
+from dbt.adapters.spark_mt.spark.types import with_bounded_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -223,6 +224,7 @@ class SparkStepRunner:
     ) -> None:
         rows = f"SELECT *{_nulls(new_columns)} FROM {name.sql} WHERE false"
         with self._sessions.open() as session:
+            rows = with_bounded_texts(session.spark, rows, new_columns)
             append = partial(self._tables.append, session.spark, name, rows)
             write = partial(append, adds_columns=bool(new_columns))
             raise_if_other_table(self._tables, self._details, name, metadata)

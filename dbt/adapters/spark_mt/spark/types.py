@@ -16,6 +16,9 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import DataType, StructField, StructType
 
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 _CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
 _CHAR = re.compile(r"(?:var)?char\(\d+\)")
+_TYPED = "__materialized_table_typed"
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -45,6 +49,30 @@ def field_type(field: StructField) -> str:
     """Return the type of `field`; Spark keeps CHAR(n) and VARCHAR(n) in the field's metadata."""
     raw = str((field.metadata or {}).get(_CHAR_METADATA, ""))
     return raw.upper() if _CHAR.fullmatch(raw) else ddl_type(field.dataType)
+
+
+def with_bounded_texts(spark: SparkSession, rows: str, columns: Sequence[Column]) -> str:
+    """Return rows whose schema has the CHAR and VARCHAR of the columns; Spark casts to none.
+
+    A table that is created from them has these types.
+
+    Args:
+        spark: A private session, which gets a temporary view.
+        rows: A query for rows with these columns.
+        columns: The columns.
+    """
+    bounds = {c.name.lower(): c.type.lower() for c in columns if _CHAR.fullmatch(c.type.lower())}
+    if not bounds:
+        return rows
+    frame = spark.sql(rows)
+    items = [
+        frame[quote(name)].alias(name, metadata={_CHAR_METADATA: bounds[name.lower()]})
+        if name.lower() in bounds
+        else frame[quote(name)]
+        for name in frame.columns
+    ]
+    frame.select(*items).createOrReplaceTempView(_TYPED)
+    return f"SELECT * FROM {_TYPED}"
 
 
 def columns_of(schema: StructType) -> tuple[Column, ...]:

@@ -47,6 +47,7 @@ from dbt.adapters.spark_mt.spark.input_size import (
 )
 from dbt.adapters.spark_mt.spark.kept_rows import kept_rows
 from dbt.adapters.spark_mt.spark.result_changes import ResultChanges
+from dbt.adapters.spark_mt.spark.types import with_bounded_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,6 +182,8 @@ class ContentWriter:
         if not step.replaces_keys or key is None:
             attempt.content = self._rows.added(session, definition, run, step.since)
             rows = guarded(attempt.content, definition.resolved)
+            if step.changes_definition:
+                rows = with_bounded_texts(session.spark, rows, definition.resolved.columns)
             return partial(self._tables.append, session.spark, definition.name, rows)
         touched = self._rows.touched(session, definition, run, step.since)
         content, _ = self._rows.whole(session, definition, run)
@@ -314,6 +317,8 @@ class ContentWriter:
         self, session: PrivateSession, step: Fill, metadata: CommitMetadata, rows: str
     ) -> int:
         name = step.definition.name
+        if step.mode is not FillMode.OVERWRITE or step.changes_definition:
+            rows = with_bounded_texts(session.spark, rows, step.definition.resolved.columns)
         if step.mode is FillMode.CREATE:
             return self._create(session, step.definition, metadata, rows)
         if step.mode is FillMode.REPLACE:
