@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,6 +41,14 @@ def finished() -> Callable[[Benchmark], Iterator[Benchmark]]:
         _SUMMARIES[benchmark.title] = list(benchmark.summary())
 
     return of
+
+
+@pytest.fixture(scope="session")
+def counts() -> Iterator[Counter[str]]:
+    """How random queries were created and refreshed, for the end of the run."""
+    found: Counter[str] = Counter()
+    yield found
+    _SUMMARIES["random queries"] = [f"{number:5} {what}" for what, number in found.most_common()]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

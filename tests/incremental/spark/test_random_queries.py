@@ -28,7 +28,7 @@ ROWS = 40
 
 @pytest.mark.parametrize("first", range(SEED, SEED + CASES, AT_ONCE))
 @pytest.mark.usefixtures("schema")
-def test_no_change_of_a_random_query_fails(session, first, record_property):
+def test_no_change_of_a_random_query_fails(session, first, counts):
     tables, source = MaterializedTables(session), TypedQueries.of(first)
     for (name, columns), kind in zip(TABLES.items(), ("true", "false", "true"), strict=True):
         ddl = ", ".join(f"{column} {type_}" for column, type_ in columns.items())
@@ -41,7 +41,7 @@ def test_no_change_of_a_random_query_fails(session, first, record_property):
     seeds = range(first, min(first + AT_ONCE, SEED + CASES))
     queries = {seed: TypedQueries.of(seed).query() for seed in seeds}
     created = {seed: query for seed, query in queries.items() if was_created(tables, seed, query)}
-    counts = Counter(created=len(created), refused=len(queries) - len(created))
+    counts.update(created=len(created), refused=len(queries) - len(created))
     problems: list[str] = []
     for table in TABLES:
         for _ in range(CHANGES):
@@ -49,9 +49,8 @@ def test_no_change_of_a_random_query_fails(session, first, record_property):
     for seed, query in created.items():
         found = problem(tables, seed, query, counts)
         problems += [f"seed {seed}: {found}\n{query}"] if found else []
-    record_property("counts", dict(counts))
     assert not problems, "\n\n".join(problems)
-    assert counts["created"] > AT_ONCE / 2 or CASES < AT_ONCE
+    assert created
 
 
 def was_created(tables: MaterializedTables, seed: int, query: str) -> bool:
