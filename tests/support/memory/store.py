@@ -35,6 +35,10 @@ class MemoryTableStore:
         context = self._context()
         return name.within(context.catalog, context.schema)
 
+    def why_not_created(self, name: TableName) -> str:
+        """Return why no table of the name can be created: as Spark's own catalog."""
+        return "" if name.name.replace("_", "").isalnum() else f"{name.name} is no valid name"
+
     def find(self, name: TableName) -> FoundTable:
         """Return the table or view of the full name `name`."""
         relation = self._catalog.get(name)

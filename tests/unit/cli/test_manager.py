@@ -193,6 +193,17 @@ def test_a_token_file_that_others_can_read(run, url, nowhere):
     assert run("status", "--url", url, "--token-file", "token").exit_code == 2
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe", TOKEN.encode("utf-16"), b"\x80" * 40])
+def test_a_token_file_that_is_no_text(run, url, nowhere, content):
+    (nowhere / "token").write_bytes(content)
+    (nowhere / "token").chmod(0o600)
+    for command in ("status", "serve"):
+        more = ("--url", url) if command == "status" else ()
+        done = run(command, *more, "--token-file", "token")
+        assert done.exit_code == 2
+        assert "not text in UTF-8" in done.stderr
+
+
 def discover(nowhere, **found):
     """Let a manager of this folder's warehouse have written its file."""
     file = discovery.place(nowhere / "metastore_db")

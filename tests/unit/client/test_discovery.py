@@ -105,6 +105,16 @@ def test_a_pipe_keeps_nobody_waiting(path):
         '{"format": 2}',
         "\x00",
         json.dumps({"format": 1, "owner": {"host": "x", "pid": "y"}}),
+        "[" * 60_000,
+        *(
+            json.dumps({"format": 1, "owner": {"host": US.host, "pid": pid}})
+            for pid in (0, -1, 2**31, 2**70, 1.5, float("inf"), "7", None, [7])
+        ),
+        *(
+            json.dumps({"format": 1, "owner": {"host": US.host, "pid": US.pid}, key: url})
+            for key in ("connect_url", "rest_url")
+            for url in ("nonsense", "sc://[::1", "sc://x:port", "sc://x:99999", "http://", "//")
+        ),
         json.dumps(
             {
                 "format": 1,

@@ -9,7 +9,11 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.execution.errors import NotPlannableError, StreamsOverConnectError
+from dbt.adapters.spark_mt.execution.errors import (
+    InvalidNameError,
+    NotPlannableError,
+    StreamsOverConnectError,
+)
 from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult, RelayedStatement
@@ -246,3 +250,12 @@ def test_a_plan_names_the_violations_of_a_refused_statement(tables):
     found = operations(tables).plan(STATEMENT.replace(SUMS, "SELECT nothing"))
     assert found.verdict is Verdict.REFUSED
     assert not operations(tables).is_materialized(TableName("t"))
+
+
+@pytest.mark.parametrize("name", ["`a b`", "`t-1`", "`é.x`", "`t/x`"])
+def test_a_plan_refuses_a_name_that_create_refuses(tables, name):
+    statement = f"CREATE MATERIALIZED TABLE {name} AS {SUMS}"
+    planned = operations(tables).plan(statement)
+    assert planned.verdict is Verdict.REFUSED
+    with pytest.raises(InvalidNameError):
+        operations(tables).execute(statement)

@@ -305,6 +305,38 @@ def test_a_manager_that_cannot_get_the_lease_is_not_ready(life, monkeypatch):
     assert manager.manager.health().is_ready
 
 
+def test_a_slow_first_tick_is_no_reason_to_end_the_process(life, monkeypatch):
+    """A liveness probe would end each process after it, too, before it has begun."""
+    manager = life.manager()
+    monkeypatch.setattr(manager.loop._thread, "is_alive", lambda: True)
+    life.move(590)
+    assert manager.manager.health().is_alive
+    life.move(20)
+    assert not manager.manager.health().is_alive
+    manager.tick()
+    life.move(61)
+    assert not manager.manager.health().is_alive, "later ones are seconds long"
+
+
+def test_a_registry_that_is_gone_is_named_and_what_runs_continues(life, monkeypatch):
+    life.create("t")
+    manager = life.manager()
+    life.live(60)
+    monkeypatch.setattr(manager.loop._thread, "is_alive", lambda: True)
+    assert manager.manager.health().is_ready
+    monkeypatch.setattr(manager.registry._port, "version", lambda _: -1)
+    life.live(60)
+    health = manager.manager.health()
+    assert (health.is_alive, health.is_ready) == (True, False)
+    assert "materialized_table_system.registry is gone" in health.problems[0]
+    assert "warehouse was deleted" in health.problems[0]
+    assert manager.hosted() == {"t"}
+    monkeypatch.undo()
+    monkeypatch.setattr(manager.loop._thread, "is_alive", lambda: True)
+    life.live(10)
+    assert manager.manager.health().is_ready
+
+
 def test_modes_are_derived_again_of_tables_that_came_before_the_lease(life, monkeypatch):
     life.create("t")
     manager = life.manager()

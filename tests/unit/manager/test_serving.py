@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import socket
 import weakref
 from dataclasses import replace
+from pathlib import Path
 from threading import Event, Timer
 
 import pytest
@@ -14,7 +16,9 @@ from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
 from dbt.adapters.spark_mt.definition.job import Owner
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import serve as serving
+from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
 from dbt.adapters.spark_mt.manager.serve import ServeOptions
+from dbt.adapters.spark_mt.spark.launch import UnusableFolderError
 
 OURS = LocalProcesses().owner()
 
@@ -73,6 +77,47 @@ def test_what_a_killed_manager_left_is_replaced(start, file, monkeypatch):
     discovery.write(file, Discovered(gone, "sc://localhost:1", "t"))
     monkeypatch.setattr(serving, "lock_holder", lambda _: None)
     assert start() == Discovered(OURS)
+
+
+@pytest.fixture
+def refused(tmp_path, monkeypatch):
+    """Serve with options that are refused before Spark is started; returns the error."""
+
+    def started(*_):
+        pytest.fail("Spark was started")
+
+    monkeypatch.setattr(serving, "start_serving", started)
+    monkeypatch.setattr(serving, "classic_spark", started)
+    monkeypatch.setattr(serving.logs, "configure", lambda *_, **__: None)
+
+    def serve(error, home=tmp_path, **options):
+        found = ServeOptions(home, **{"port": 0, "log_folder": tmp_path, **options})
+        with pytest.raises(error) as raised:
+            serving.serve(found, lambda: None)
+        return raised.value.parameters
+
+    return serve
+
+
+@pytest.mark.parametrize("which", ["port", "connect_port"])
+def test_a_port_in_use_is_found_before_spark_starts(refused, file, which):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert refused(AddressTakenError, **{which: port})["port"] == str(port)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("which", ["home", "log_folder"])
+def test_a_folder_that_cannot_be_used_is_found_before_spark_starts(refused, tmp_path, which):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/nothing")):
+        assert refused(UnusableFolderError, **{which: folder})["folder"] == str(folder)
+
+
+def test_a_discovery_file_that_cannot_be_written_is_found_before_spark_starts(refused, file):
+    file.mkdir()
+    (file / "something").write_text("")
+    assert refused(UnusableFolderError)["folder"] == str(file.parent)
 
 
 class Wrapper:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.spark.errors import ANSI_CONDITIONS, failure_of, is_spark_error
 
 pyspark = pytest.importorskip("pyspark")
@@ -328,3 +329,35 @@ def test_an_error_of_ansi_mode_names_the_conf(condition, is_of_ansi_mode):
     message = failure_of(PySparkException(f"[{condition}] Something failed.")).message
     assert message.startswith("Something failed.")
     assert ("`spark.sql.ansi.enabled: false`" in message) == is_of_ansi_mode
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "No space left on device",
+        "Disk quota exceeded",
+        "Read-only file system",
+        "Too many open files",
+    ],
+)
+def test_what_the_operating_system_said_is_named(said):
+    """However many exceptions of Spark are around it, and whichever surface shows the error."""
+    inner = FakeThrowable("IOException", f"write: {said}")
+    middle = FakeThrowable("SparkException", "Task failed while writing rows.", cause=inner)
+    outer = FakeThrowable("SparkException", "Job aborted.", "TASK_WRITE_FAILED", cause=middle)
+    for error in (outer, FakeThrowable("SparkException", "Job aborted.", cause=middle)):
+        assert said in failure_of(FakeJavaError(error)).message
+    stack = f"java.io.IOException: aborted\n\tat x\nCaused by: java.io.IOException: {said}\n\tat y"
+    called = FakeJavaError(outer)
+    called.args = (f"An error occurred while calling o1.save.\n: {stack}",)
+    assert problem_of(called) == f"java.io.IOException: aborted ({said})"
+    captured = PySparkException("Job aborted.")
+    captured._stackTrace = stack
+    assert said in problem_of(captured)
+    connect = SparkConnectGrpcException("Job aborted.", server_stacktrace=stack)
+    assert said in failure_of(connect).message
+    assert said in problem_of(connect)
+
+
+def test_what_is_said_already_is_not_repeated():
+    assert problem_of(OSError(28, "No space left on device")).count("No space left") == 1

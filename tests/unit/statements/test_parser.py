@@ -12,7 +12,7 @@ from dbt.adapters.spark_mt.definition.modes import (
     StateRetention,
     StateRetentionType,
 )
-from dbt.adapters.spark_mt.statements.errors import MultipleStatementsError
+from dbt.adapters.spark_mt.statements.errors import MultipleStatementsError, StatementSyntaxError
 from dbt.adapters.spark_mt.statements.nodes import (
     AddQuery,
     AlterQuery,
@@ -33,7 +33,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
     ShowTables,
     Suspend,
 )
-from dbt.adapters.spark_mt.statements.parser import parse
+from dbt.adapters.spark_mt.statements.parser import parse, parse_name
 from dbt.adapters.spark_mt.statements.values import query_text
 
 T = TableName("t")
@@ -332,3 +332,24 @@ def test_a_query_is_read_without_the_semicolons_after_it(text, query):
 def test_a_query_with_a_second_statement_is_refused():
     with pytest.raises(MultipleStatementsError):
         query_text("SELECT 1; SELECT 2")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("t", TableName("t")),
+        ("s.t", TableName("t", "s")),
+        (" `a b`.`s.x`.t ", TableName("t", "s.x", "a b")),
+    ],
+)
+def test_a_name_alone(text, name):
+    assert parse_name(text) == name
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a b", "a.b.c.d", "`a", "a-b", "a;b", "*", "a.", "a..b", "``", "IF EXISTS t"]
+)
+def test_an_error_about_a_name_shows_the_name_and_no_statement(text):
+    with pytest.raises(StatementSyntaxError) as error:
+        parse_name(text)
+    assert "DROP" not in str(error.value)

@@ -109,13 +109,20 @@ def token_of(file: Path | None) -> str:
     Says so where every user of the machine can read the file.
 
     Raises:
-        UsageError: The file is empty.
+        UsageError: The file is empty, is not text, or cannot be read.
     """
     if file is None:
         return os.environ.get(TOKEN_VARIABLE, "").strip()
     if os.name == "posix" and file.stat().st_mode & _OTHERS:
         click.echo(f"Every user of this machine can use {file}: chmod 600 {file}", err=True)
-    token = file.read_text(encoding="utf-8").strip()
+    try:
+        token = file.read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError as error:
+        problem = f"{file} is not text in UTF-8, such as a token is"
+        raise click.BadParameter(problem, param_hint="--token-file") from error
+    except OSError as error:
+        problem = f"{file} cannot be read: {error.strerror}"
+        raise click.BadParameter(problem, param_hint="--token-file") from error
     if not token:
         raise click.BadParameter(f"{file} is empty", param_hint="--token-file")  # noqa: EM102, TRY003 - click's error class takes a text
     return token

@@ -29,6 +29,7 @@ _MOST_BYTES = 64 * 1024
 _PRIVATE = 0o600
 _OTHERS = 0o077
 _PROBE_S = 3.0
+_PIDS = 2**31
 _CONNECT_PORT = 15002
 _HTTP2_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 """What every HTTP/2 client says first: the preface and settings without content (RFC 9113, 3.4)."""
@@ -156,7 +157,7 @@ def _read(path: Path) -> Discovered | NotFound:
         return NotFound(f"there is no {path}")
     except OSError as error:
         return NotFound(f"{path} cannot be used: {error.strerror}")
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return NotFound(f"{path} is not what this version of dbt-spark-mt writes")
 
 
@@ -200,15 +201,30 @@ def _parsed(content: Any) -> Discovered:  # noqa: ANN401 - whatever the file hol
     return Discovered(
         owner=Owner(
             host=_text(owner["host"]),
-            pid=int(owner["pid"]),
+            pid=_pid(owner["pid"]),
             process=_text(owner.get("process", "")),
             user=_text(owner.get("user", "")),
         ),
-        connect_url=_text(content.get("connect_url", "")),
+        connect_url=_url(content.get("connect_url", "")),
         connect_token=_text(content.get("connect_token", "")),
-        rest_url=_text(content.get("rest_url", "")),
+        rest_url=_url(content.get("rest_url", "")),
         rest_token=_text(content.get("rest_token", "")),
     )
+
+
+def _pid(value: object) -> int:
+    if not isinstance(value, int) or not 0 < value < _PIDS:
+        raise ValueError
+    return value
+
+
+def _url(value: object) -> str:
+    """Return an address, or nothing; what it is asked for later must not fail."""
+    text = _text(value)
+    url = urlsplit(text)
+    if text and not (url.scheme and url.hostname and url.hostname.isascii() and url.port != 0):
+        raise ValueError
+    return text
 
 
 def _text(value: object) -> str:

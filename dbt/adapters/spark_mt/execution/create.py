@@ -28,6 +28,7 @@ from dbt.adapters.spark_mt.definition.positions import Baseline, positions_of
 from dbt.adapters.spark_mt.execution.baseline import loss_of, refresh_outcome, with_origin
 from dbt.adapters.spark_mt.execution.errors import (
     InconsistentTableError,
+    InvalidNameError,
     LogHistoryLostError,
     NotMaterializedError,
     PartitionedReplaceError,
@@ -407,6 +408,8 @@ class Definitions:
         if isinstance(found, UnmanagedTable):
             raise NotMaterializedError(table=name, kind=found.kind)
         if isinstance(found, Missing):
+            if problem := self._env.store.why_not_created(name):
+                raise InvalidNameError(table=name.sql, problem=problem)
             resolution = self._env.resolve(name, statement.declared, None)
             begun = begin(self._env, name, resolution, CREATED)
             new, owner = self._env.new_id(), self._env.owner()

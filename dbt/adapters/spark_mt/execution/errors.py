@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
+import re
+
 from dbt.adapters.spark_mt.definition.errors import DefinitionChangeError, MaterializedTableError
 
 
 def problem_of(error: BaseException) -> str:
-    """Return the text of `error`; of an error of another library the first line only."""
+    """Return the text of `error`; of an error of another library the first line only.
+
+    What the operating system said is added: it is often the innermost of many causes.
+    """
     if isinstance(error, MaterializedTableError):
         return str(error.args[0])
     text = str(error).strip()
     if hasattr(error, "java_exception"):  # py4j's: which call failed, and then what was thrown
         text = text.partition("\n: ")[2] or text
-    return text.partition("\n")[0] or type(error).__name__
+    line = text.partition("\n")[0] or type(error).__name__
+    stacks = (getattr(error, name, None) for name in _STACKS)
+    return with_system_problem(line, text, *(str(stack or "") for stack in stacks))
+
+
+_STACKS = ("_stackTrace", "_stacktrace")
+"""Where exceptions of PySpark keep the stack of the JVM: in this process, and over Connect."""
+_SYSTEM_PROBLEMS = re.compile(
+    "No space left on device|Disk quota exceeded|Read-only file system|Too many open files|"
+    "Input/output error|Stale file handle|Permission denied|Cannot allocate memory"
+)
+
+
+def with_system_problem(message: str, *texts: str) -> str:
+    """Add to a message what the operating system said, by texts that have the causes."""
+    for text in texts:
+        found = _SYSTEM_PROBLEMS.search(text)
+        if found is not None and found[0] not in message:
+            return f"{message.rstrip('.')} ({found[0]})"
+    return message
+
+
+class SystemTableGoneError(MaterializedTableError):
+    """A system table of a manager is not there any more."""
+
+    condition = "MATERIALIZED_TABLE_SYSTEM_TABLE_GONE"
+    text = (
+        "The system table {table} is gone: another session dropped it, or the warehouse was "
+        "deleted or moved."
+    )
+    remedy = (
+        "Restore the warehouse and start the manager again; it makes its tables where they are "
+        "missing, and `spark-mt repair` writes the registry again from the tables that are there."
+    )
 
 
 class UnexpectedError(MaterializedTableError):
@@ -57,6 +95,14 @@ class NotMaterializedError(MaterializedTableError):
         "over with its rows, files and history, for one commit; --full-refresh replaces it by a "
         "table whose rows are all computed from the sources that exist today."
     )
+
+
+class InvalidNameError(MaterializedTableError):
+    """No table can be created under the name."""
+
+    condition = "MATERIALIZED_TABLE_INVALID_NAME"
+    text = "{table} cannot be created: {problem}."
+    remedy = "Choose another name, or CREATE SCHEMA first; nothing was changed."
 
 
 class TableExistsError(MaterializedTableError):

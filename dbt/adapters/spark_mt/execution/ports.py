@@ -81,6 +81,9 @@ class TableStore(Protocol):
     def full_name(self, name: TableName) -> TableName:
         """Complete `name` with the current catalog and schema."""
 
+    def why_not_created(self, name: TableName) -> str:
+        """Return why no table of the full name `name` can be created; empty if one can."""
+
     def find(self, name: TableName) -> FoundTable:
         """Find a table by reading the table itself, never an index of tables."""
 

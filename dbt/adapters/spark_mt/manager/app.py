@@ -28,7 +28,11 @@ from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogV
 from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
 from dbt.adapters.spark_mt.manager.service import Manager, Parts, Place, progress_of
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complete_at
-from dbt.adapters.spark_mt.manager.views import SessionGoneError, StatementFailedError
+from dbt.adapters.spark_mt.manager.views import (
+    RequestInProgressError,
+    SessionGoneError,
+    StatementFailedError,
+)
 from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, is_derived_by
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler, load_scheduler
@@ -237,7 +241,9 @@ class _Assembly:
             known=self._known,
             reading=self._own.reading,
         )
-        self._requested[request.request_id] = session, made.sessions
+        mine = session, made.sessions
+        if self._requested.setdefault(request.request_id, mine) is not mine:
+            raise RequestInProgressError(request=request.request_id)
         # Its client asks for nothing until the statement is done, and Spark ends idle sessions.
         using = ThreadedHeartbeat(_USE_EVERY_S, _USE_EVERY_S)(partial(self._use, request.session))
         try:

@@ -289,6 +289,9 @@ def _is_otherwise(before: KnownTable, table: KnownTable) -> bool:
 _CHECK_S = 1.0
 _MISSED = 6
 """After how many ticks that did not come the loop counts as dead, and at least a minute."""
+_FIRST_TICK_MS = 600_000
+"""The same for the first tick: after a kill it reads what was left, waits for the lease of the
+process before, and compiles; a probe that ends the process meanwhile would end it each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,12 +303,15 @@ class TickState:
         seconds: How long the newest took.
         ended_at_ms: When that ended; 0 before the first.
         problem: Why the newest failed; empty if it did not.
+        failing_since_ms: When the first of those failed that failed in a row; 0 if the newest did
+            not.
     """
 
     ticks: int = 0
     seconds: float = 0.0
     ended_at_ms: int = 0
     problem: str = ""
+    failing_since_ms: int = 0
 
 
 class Loop:
@@ -365,7 +371,8 @@ class Loop:
     def is_alive(self) -> bool:
         """Whether a tick has ended lately, well or badly."""
         since_ms = self.state.ended_at_ms or self._started_ms
-        bound_ms = max(60_000, _MISSED * self._every_ms)
+        least_ms = 60_000 if self.state.ended_at_ms else _FIRST_TICK_MS
+        bound_ms = max(least_ms, _MISSED * self._every_ms)
         return self._thread.is_alive() and self._now_ms() - since_ms <= bound_ms
 
     def tick(self) -> None:
@@ -379,7 +386,8 @@ class Loop:
                 _LOGGER.warning("the catalog could not be checked: %s", problem, exc_info=True)
         ended_ms = self._now_ms()
         ticks = self.state.ticks + (0 if problem else 1)
-        self.state = TickState(ticks, (ended_ms - began_ms) / 1000, ended_ms, problem)
+        since_ms = (self.state.failing_since_ms or ended_ms) if problem else 0
+        self.state = TickState(ticks, (ended_ms - began_ms) / 1000, ended_ms, problem, since_ms)
         self._ticked.set()
 
     def _run(self) -> None:

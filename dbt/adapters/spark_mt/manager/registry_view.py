@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
 from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.execution.context import DeferredRows
-from dbt.adapters.spark_mt.execution.errors import problem_of
+from dbt.adapters.spark_mt.execution.errors import SystemTableGoneError, problem_of
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.planning.steps import Unregister, plan_registration
 
@@ -256,9 +256,15 @@ class CatalogView:
 
         Returns:
             Whether anything has.
+
+        Raises:
+            SystemTableGoneError: The registry was there.
         """
         self._env.store.forget()
         version = self._registry.version(self._catalog)
+        if version < 0 <= self._version:  # what runs continues: the tables may be there
+            registry = f"{self._catalog}.materialized_table_system.registry"
+            raise SystemTableGoneError(table=registry)
         if self._knows_all(self._version, version):
             self._version = version
             return False

@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import logging as logs
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
+from dbt.adapters.spark_mt.manager.http.connections import bind
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
 from dbt.adapters.spark_mt.spark.connect_server import (
     ConnectServer,
@@ -28,6 +29,7 @@ from dbt.adapters.spark_mt.spark.connect_server import (
     start_serving,
 )
 from dbt.adapters.spark_mt.spark.derby import LOCK_FILE, lock_holder
+from dbt.adapters.spark_mt.spark.launch import UnusableFolderError, usable_folder
 from dbt.adapters.spark_mt.spark.listeners import (
     Listener,
     exposure,
@@ -37,6 +39,7 @@ from dbt.adapters.spark_mt.spark.listeners import (
 from dbt.adapters.spark_mt.spark.session import classic_spark, embedded_metastore
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import FrameType
@@ -162,6 +165,7 @@ class _Server:
         self._owner = LocalProcesses().owner()
         self._metastore = embedded_metastore(options.confs, options.home)
         self._file = None if self._metastore is None else discovery.place(self._metastore)
+        self._socket: socket.socket | None = None
         self._http: HttpServer | None = None
         self._running: RunningManager | None = None
         self._spark: SparkSession | None = None
@@ -169,6 +173,12 @@ class _Server:
     def start(self, access: Access) -> Serving:
         """Open Spark, keep tables fresh, answer, and let others find it."""
         options = self._options
+        for folder in {options.home, options.log_folder, *self._folders()}:
+            usable_folder(folder)
+        # Before Spark: its start takes half a minute, and what is wrong here is known now.
+        self._socket = bind(options.host, options.port)
+        if options.connect and options.connect_port:
+            bind(options.host, options.connect_port).close()
         self._await_end_of_a_killed_one()
         self._say_that_it_starts()
         policy = ManagerPolicy(
@@ -189,7 +199,7 @@ class _Server:
             self._running = assemble(spark, policy, identity)
             opening.result()
         app = create_app(self._running.manager, access)
-        self._http = HttpServer(app, options.host, options.port)
+        self._http = HttpServer(app, options.host, options.port, self._socket)
         self._http.start()
         self._running.start()
         serving = Serving(self._url(), self._token, connect_url)
@@ -198,7 +208,7 @@ class _Server:
             found = discovery.Discovered(
                 self._owner, connect_url, token, serving.url, serving.token
             )
-            discovery.write(self._file, found)
+            self._write(found)
         _LOGGER.info("the manager serves %s", serving.url)
         self._log_listeners(spark)
         return serving
@@ -236,6 +246,8 @@ class _Server:
             ended = self._running.stop(within - close_s)
         if self._http is not None:
             self._http.stop(max(_LEAST_CLOSE_S, close_s / 2))
+        elif self._socket is not None:
+            self._socket.close()
         if self._spark is not None:
             # The JVM ends with this process in any case.
             closing = Thread(target=self._spark.stop, name="spark-stop", daemon=True)
@@ -255,7 +267,23 @@ class _Server:
         if self._file is None or not self._options.connect:
             return
         if not isinstance(discovery.read(self._file), discovery.Discovered):
-            discovery.write(self._file, discovery.Discovered(self._owner))
+            self._write(discovery.Discovered(self._owner))
+
+    def _folders(self) -> list[Path]:
+        return [] if self._file is None else [self._file.parent]
+
+    def _write(self, found: discovery.Discovered) -> None:
+        """Write the file by which others find the manager.
+
+        Raises:
+            UnusableFolderError: It cannot be written.
+        """
+        assert self._file is not None  # noqa: S101 - the callers look first
+        try:
+            discovery.write(self._file, found)
+        except OSError as error:
+            problem = f"{error.strerror}: {self._file.name}"
+            raise UnusableFolderError(folder=str(self._file.parent), problem=problem) from error
 
     def _await_end_of_a_killed_one(self) -> None:
         """Wait for the JVM of a manager that was killed: it ends seconds after its process.

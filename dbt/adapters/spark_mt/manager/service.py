@@ -8,6 +8,7 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.checks import lag_if_known
 from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
@@ -40,7 +41,7 @@ from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dbt.adapters.spark_mt.definition.columns import Column, Pairs, TableName
+    from dbt.adapters.spark_mt.definition.columns import Column, Pairs
     from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.definition.job import Job, Owner
     from dbt.adapters.spark_mt.definition.positions import Positions
@@ -112,6 +113,8 @@ class Parts:
 
 
 _LOGGER = logging.getLogger(__name__)
+_FAILING_MS = 30_000
+"""After how long without a tick that ends well the manager is not ready any more."""
 _LAST_WRITES_S = 4.0
 """For what is written when the last refresh has ended: a commit of the log, and of the lease."""
 _LEAST_S = 1.0
@@ -163,7 +166,11 @@ class Manager:
             problems.append("the registry was not read yet")
         if role is Role.STOPPING:
             problems.append("the manager is about to stop")
-        fails = role is Role.STARTING and bool(loop.state.problem)
+        state = loop.state
+        has_failed_long = (
+            bool(state.problem) and self._now_ms() - state.failing_since_ms >= _FAILING_MS
+        )
+        fails = has_failed_long or (role is Role.STARTING and bool(state.problem))
         can_answer = self._parts.view.is_read and not fails
         is_ready = can_answer and role is not Role.STOPPING and loop.is_alive
         return Health(loop.is_alive, is_ready, tuple(problems))
@@ -176,9 +183,11 @@ class Manager:
 
     def names(self, schema: str, catalog: str) -> tuple[str, ...]:
         """Return the names of a schema's tables as the registry has them now, in order."""
+        environment = self._parts.environment()
+        schema = environment.store.full_name(TableName("", schema, catalog)).schema or schema
         if catalog == self._parts.catalog:
             return self._parts.view.names(schema)
-        entries = self._parts.environment().registry.entries(catalog, schema)
+        entries = environment.registry.entries(catalog, schema)
         return tuple(entry.name.name for entry in entries)
 
     def totals(self) -> tuple[RefreshTotals, ...]:

@@ -39,6 +39,30 @@ class SessionGoneError(MaterializedTableError):
     remedy = "It has ended, or is one of another server: open a new one. Nothing was done."
 
 
+class RequestInProgressError(MaterializedTableError):
+    """A statement has the id of a request that is being carried out."""
+
+    condition = "MATERIALIZED_TABLE_REQUEST_IN_PROGRESS"
+    text = "A request of the id {request} is being carried out; this one was not begun."
+    remedy = "Wait for the answer of the other one, or send this one under an id of its own."
+
+
+class UnknownNameError(MaterializedTableError):
+    """A request names a catalog, a schema or a relation that Spark does not find."""
+
+    condition = "MATERIALIZED_TABLE_UNKNOWN_NAME"
+    text = "Spark does not find what the request names: {problem}"
+    remedy = "SHOW CATALOGS, SHOW SCHEMAS and SHOW TABLES list the names; nothing was done."
+
+
+class RequestRefusedError(MaterializedTableError):
+    """Spark refuses what a request says, at a point that has no error of its own."""
+
+    condition = "MATERIALIZED_TABLE_REQUEST_REFUSED"
+    text = "Spark refuses the request: {problem}"
+    remedy = "Correct the name or the text in it, and send it again; nothing was done."
+
+
 class StatementFailedError(MaterializedTableError):
     """Spark failed at a statement at a point that has no error of its own, or was interrupted."""
 

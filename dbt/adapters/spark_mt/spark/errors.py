@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from dbt.adapters.spark_mt.execution.errors import with_system_problem
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ _NO_TABLE = FORMAT.conditions.no_table | {
     "CATALOG_NOT_FOUND",
     "PATH_NOT_FOUND",
 }
+_REFUSALS = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})
+"""Exceptions of PySpark, by name: their classes are not loaded without PySpark."""
 _TABLE_EXISTS = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
 _SCHEMA = FORMAT.conditions.schema | {
     "INCOMPATIBLE_DATA_FOR_TABLE",
@@ -317,6 +320,12 @@ def is_spark_error(error: BaseException) -> bool:
     return type(error).__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"}
 
 
+def is_refusal(error: BaseException) -> bool:
+    """Whether Spark refused a name or a text, and not failed at carrying it out."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return is_spark_error(error) and not kinds.isdisjoint(_REFUSALS)
+
+
 class suppress_spark_errors:  # noqa: N801 - as contextlib.suppress
     """Leave out what Spark refuses in the block, unlogged, where something else makes up for it.
 
@@ -358,7 +367,11 @@ def _of_pyspark(error: _Foreign) -> SparkFailure:
     return SparkFailure(
         condition,
         _safely(error.getSqlState) or "",
-        _with_metastore(_one_line(text), getattr(error, "_origin", None)),
+        _explained(
+            _one_line(text),
+            getattr(error, "_origin", None),
+            _safely(getattr(error, "getStackTrace", str)) or "",
+        ),
         _offset(error),
         (int(position[1]), int(position[2]) + 1) if position else None,
         cause=error,
@@ -373,7 +386,7 @@ def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
         condition = _safely(each.getCondition) or _safely(each.getErrorClass)
         condition = condition or _CONDITION_BY_CLASS.get(_class(each), "")
         if condition:
-            message = _with_metastore(_one_line(str(each.getMessage() or "")), each)
+            message = _explained(_one_line(str(each.getMessage() or "")), each)
             state = _safely(each.getSqlState) or ""
             best = SparkFailure(condition, state, message, cause=error, described=each)
     if best is not None:
@@ -381,7 +394,7 @@ def _of_java(java: _Foreign, error: BaseException) -> SparkFailure:
     said = java
     if _WAITED in str(java.getMessage() or ""):
         *_, said = _causes(java)
-    message = _with_metastore(_one_line(str(said.getMessage() or "")), java)
+    message = _explained(_one_line(str(said.getMessage() or "")), java)
     return SparkFailure(_class(said), "", message, cause=error)
 
 
@@ -400,8 +413,13 @@ def _innermost(error: _Foreign) -> str:
     return "({}) {}".format(*causes[-1]) if causes else ""
 
 
+def _explained(message: str, java: _Foreign, stack: str = "") -> str:
+    """Add to a message what the operating system or Hive's client says, where it was the cause."""
+    said = (str(each.getMessage() or "") for each in _causes(java))
+    return _with_metastore(with_system_problem(message, *said, stack), java)
+
+
 def _with_metastore(message: str, java: _Foreign) -> str:
-    """Add to a message what Hive's client says about the metastore, where it was the cause."""
     for each in _causes(java):
         if _class(each) in _OF_METASTORE:
             reason = _one_line(str(each.getMessage() or _class(each)))

@@ -53,6 +53,32 @@ class JavaMissingError(MaterializedTableError):
     )
 
 
+class UnusableFolderError(MaterializedTableError):
+    """A folder that a process writes to cannot be made or written."""
+
+    condition = "MATERIALIZED_TABLE_UNUSABLE_FOLDER"
+    text = "The folder {folder} cannot be used: {problem}."
+    remedy = (
+        "Give the user of this process the right to write there, make room on the disk, or choose "
+        "another folder for the project, the warehouse or the log. Nothing was started."
+    )
+
+
+def usable_folder(folder: Path) -> None:
+    """Make a folder if it is missing, and see whether it can be written.
+
+    Raises:
+        UnusableFolderError: It cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise UnusableFolderError(folder=str(folder), problem=problem) from error
+
+
 class SparkStartError(MaterializedTableError):
     """Spark's JVM ended before it was ready."""
 
@@ -130,6 +156,7 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
 
     Raises:
         JavaMissingError: Java is not installed.
+        UnusableFolderError: The log cannot be written.
         SparkStartError: The JVM ended at once.
     """
     from pyspark.errors import PySparkRuntimeError
@@ -137,7 +164,7 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
 
     if java() is None:
         raise JavaMissingError(javaHome=os.environ.get("JAVA_HOME") or "not set")
-    log.parent.mkdir(parents=True, exist_ok=True)
+    usable_folder(log.parent)
     with log.open("wb") as output, _private_files() as files, archived_classes(confs):
         given = {_SUBMIT_ARGUMENTS: shlex.join(_submit_words(confs, files)), **variables}
         to_jvm = {"stdout": output, "stderr": output, "pass_fds": files.descriptors}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease, renewed
+from dbt.adapters.spark_mt.execution.errors import SystemTableGoneError
 from dbt.adapters.spark_mt.spark.registry import owner_columns, owner_of
 from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, TABLE, Layout
 
@@ -120,8 +121,8 @@ class SparkLeaseLog:
 
     def _heartbeats(self, catalog: str) -> str:
         location = self._versions.location(_name(catalog))
-        if not location:  # another session dropped the table
-            raise FileNotFoundError(str(_name(catalog)))
+        if not location:
+            raise SystemTableGoneError(table=_name(catalog))
         return f"{location}/{_HEARTBEATS}"
 
     def _newest_of_old(self, catalog: str) -> Lease | None:

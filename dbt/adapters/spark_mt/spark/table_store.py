@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.definition import (
     FoundTable,
     InconsistentTable,
@@ -255,6 +256,7 @@ class SparkSourceStates:
 
 
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
+_VALID_NAME = re.compile(r"\w+", re.ASCII)
 
 
 class SparkTableStore:
@@ -277,6 +279,16 @@ class SparkTableStore:
         if self._spark.conf.get(_CASE_SENSITIVE) == "true":
             return TableName(name.name, schema, SPARK_CATALOG)
         return TableName(name.name.lower(), schema.lower(), SPARK_CATALOG)
+
+    def why_not_created(self, name: TableName) -> str:
+        """Return why no table of the full name can be created, as Spark decides at the end."""
+        if name.catalog == SPARK_CATALOG and not _VALID_NAME.fullmatch(name.name):
+            return f"Spark's own catalog takes letters of ASCII, digits and _ only, not {name.name}"
+        schema = f"{quote(name.catalog or SPARK_CATALOG)}.{quote(name.schema or '')}"
+        with suppress_spark_errors():  # what else is wrong with the catalog shows at the next step
+            if not self._spark.catalog.databaseExists(schema):
+                return f"there is no schema {schema}"
+        return ""
 
     def find(self, name: TableName) -> FoundTable:
         """Return what the catalog has under the full name `name`."""

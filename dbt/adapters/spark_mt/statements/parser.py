@@ -391,10 +391,10 @@ def parse_name(text: str) -> TableName:
     """Return the table that a name of one to three parts, quoted if need be, would mean.
 
     Raises:
-        StatementSyntaxError: It is no name.
-        TypeError: It is more than a name.
+        StatementSyntaxError: It is no name, or more than a name.
     """
-    parsed = parse_statement(f"DROP MATERIALIZED TABLE {text}")
-    if not isinstance(parsed, DropTable):
-        raise TypeError(text)
-    return parsed.name
+    cursor = Cursor(text)
+    cursor.statement = "The name"
+    name = read_table_name(cursor)
+    expect_end(cursor)
+    return name

@@ -17,6 +17,12 @@ from dbt.adapters.spark_mt.execution import errors as execution
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.manager.http.schemas import RequestBody
 from dbt.adapters.spark_mt.manager.runs import RefreshNotAcceptedError
+from dbt.adapters.spark_mt.manager.views import (
+    RequestInProgressError,
+    RequestRefusedError,
+    UnknownNameError,
+)
+from dbt.adapters.spark_mt.spark.errors import failure_of, is_refusal, is_spark_error
 from dbt.adapters.spark_mt.spark.types import InvalidScheduleTimeError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 
@@ -230,6 +236,7 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     execution.TableNotFoundError: 404,
     execution.JobNotFoundError: 404,
     execution.NotMaterializedError: 404,
+    UnknownNameError: 404,
     NoSuchRouteError: 404,
     WrongMethodError: 405,
     execution.AlreadySuspendedError: 409,
@@ -237,6 +244,7 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     execution.SuspendedError: 409,
     execution.TableInitializingError: 409,
     CommitConflictError: 409,
+    RequestInProgressError: 409,
     RequestTimeoutError: 408,
     RequestTooLargeError: 413,
     UnsupportedMediaTypeError: 415,
@@ -322,6 +330,16 @@ def of_http(error: HTTPException, request: Request) -> MaterializedTableError:
     if error.status_code < 500:
         return InvalidRequestError(violations=[str(error.detail)])
     return InternalError()
+
+
+def of_call(error: BaseException) -> BaseException:
+    """Return the error of a call of the service; what Spark refuses is an error of the request."""
+    if not is_spark_error(error):
+        return error
+    failure = failure_of(error)
+    if failure.is_missing_table:
+        return UnknownNameError(problem=execution.problem_of(error))
+    return RequestRefusedError(problem=execution.problem_of(error)) if is_refusal(error) else error
 
 
 def _violation(found: Mapping[str, Any], known: list[str]) -> str:

@@ -290,7 +290,9 @@ class StatusPage:
             return _to_sign_in(request)
         name = request.path_params["name"]
         rows = self._rows()
-        row = rows.get(name)
+        row = rows.get(name) or next(
+            (r for n, r in rows.items() if n.lower() == name.lower()), None
+        )
         if row is None:
             return self._page(request, "missing.html", status=404, name=name)
         details: TableDetails | None = None

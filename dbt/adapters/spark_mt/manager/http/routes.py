@@ -27,7 +27,11 @@ from starlette.responses import Response  # noqa: TC002 - FastAPI reads the anno
 from typing_extensions import Self
 
 from dbt.adapters.spark_mt.execution.errors import JobNotFoundError
-from dbt.adapters.spark_mt.manager.http.errors import ManagerBusyError, ScheduleTimeMissingError
+from dbt.adapters.spark_mt.manager.http.errors import (
+    ManagerBusyError,
+    ScheduleTimeMissingError,
+    of_call,
+)
 from dbt.adapters.spark_mt.manager.http.schemas import (
     ColumnList,
     EmptyRequest,
@@ -113,7 +117,7 @@ class LongCalls:
         try:
             notify = partial(done.set_result, call())
         except BaseException as error:  # noqa: BLE001 - whoever waits for it gets it
-            notify = partial(done.set_exception, error)
+            notify = partial(done.set_exception, of_call(error))
         self._free.release()
         if done.set_running_or_notify_cancel():
             notify()
