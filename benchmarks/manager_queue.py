@@ -130,13 +130,16 @@ def measure(folder: Path, tables: int, refreshes: int) -> list[Measurement]:
 def _watch(project: Path, manager: Manager, job_ids: list[str], seen: Counter[str]) -> float:
     """Poll every refresh for a while; return the commits a minute that no rows explain."""
     log = project / "spark-warehouse" / f"{SCHEMA}.db" / TABLE / "_delta_log"
-    finished = lambda: sum(manager.status(each) == "FINISHED" for each in job_ids)  # noqa: E731
-    version, done, began = _newest(log), finished(), time.monotonic()
+    version, done, began = _newest(log), _finished(manager, job_ids), time.monotonic()
     while time.monotonic() - began < _WAITING_S:
         seen.update(manager.status(job_id) for job_id in job_ids)
         time.sleep(_POLL_S)
-    more = _newest(log) - version - (finished() - done)
+    more = _newest(log) - version - (_finished(manager, job_ids) - done)
     return max(0.0, 60 * more / (time.monotonic() - began))
+
+
+def _finished(manager: Manager, job_ids: list[str]) -> int:
+    return sum(manager.status(job_id) == "FINISHED" for job_id in job_ids)
 
 
 def _newest(log: Path) -> int:

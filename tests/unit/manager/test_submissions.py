@@ -411,3 +411,26 @@ def test_a_partition_of_a_column_that_is_none_fails_the_job(life, manager):
     job = ended(life, manager, ask(manager, RefreshRequest("t", partition=(("ds", "x"),))))
     assert job.status is JobStatus.FAILED
     assert job.error.startswith(f"[{UnknownPartitionKeyError.condition}]")
+
+
+def test_one_that_had_begun_when_its_manager_was_killed_has_failed_and_begins_no_more(
+    life, manager
+):
+    """It may be what ended the process: to begin it again would end the next one, too."""
+    manager.threads.at_once = False
+    life.append((4, 4, 4))
+    job_ids = [ask(manager, RefreshRequest("t")) for _ in range(2)]
+    manager.work()
+    begun = replace(life.tables.memory.log.job(CATALOG, job_ids[0]), request="")
+    manager.log.append(begun)  # what a refresh of two seconds writes of itself
+    life.live(5)
+    life.kill(manager)
+    statuses = [life.execute(f"DESC JOB '{job_id}'").rows[0][3] for job_id in job_ids]
+    assert statuses == ["FAILED", "RUNNING"]
+    following = life.manager(2)
+    life.live(20)
+    assert [following.job(job_id).status for job_id in job_ids] == [
+        JobStatus.FAILED,
+        JobStatus.FINISHED,
+    ]
+    assert life.rows("t") == 4

@@ -66,9 +66,9 @@ ABOUT = (
     "milliseconds since the epoch, UTC."
 )
 _ARGUMENT = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-LARGEST_STATEMENT = 4 * 1024 * 1024
+LARGEST_STATEMENT = 1024 * 1024
 """Bytes of a body that has the text of a statement. JSON is parsed on the event loop, where a body
-of this length takes a tenth of a second or two."""
+of this length takes a tenth of a second or two, and a statement of it half a minute in a thread."""
 LARGEST_BODY = 64 * 1024
 """Bytes of every other body, also of forms, and so of all that is read without a token."""
 STATEMENTS = frozenset(
@@ -213,13 +213,16 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         request = HTTPConnection(scope)
+        body: bytes | MaterializedTableError | None
         try:
             with anyio.fail_after(self._seconds):
                 body = await self._body(request, receive)
-        except (TimeoutError, MaterializedTableError) as error:
-            ours = isinstance(error, MaterializedTableError)
-            refused = error if ours else RequestTimeoutError(seconds=round(self._seconds))
-            problem = problem_response(refused, request)
+        except TimeoutError:
+            body = RequestTimeoutError(seconds=round(self._seconds))
+        except MaterializedTableError as error:
+            body = error
+        if isinstance(body, MaterializedTableError):
+            problem = problem_response(body, request)
             problem.headers["connection"] = "close"  # the rest of the body is not read
             await problem(scope, receive, send)
             return

@@ -247,7 +247,6 @@ class Access:
             httponly=True,
             samesite="strict",
         )
-        return True
 
     def _refuse_wrong(self, address: str) -> NoReturn:
         now = self._now()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
 
@@ -110,7 +110,8 @@ class BoundedProtocol(H11Protocol):
 
     def _awaits_request(self) -> bool:
         """Whether no request is being answered; what comes is headers, or an unused body."""
-        return self.cycle is None or self.cycle.response_complete
+        cycle: RequestResponseCycle | None = self.cycle  # uvicorn says that there is always one
+        return cycle is None or cycle.response_complete
 
     @property
     def is_stalled(self) -> bool:
