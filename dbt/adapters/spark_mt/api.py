@@ -72,6 +72,7 @@ from dbt.adapters.spark_mt.spark.errors import of_the_user, unlogged_methods
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.registry import SparkCorrections, SparkScan
 from dbt.adapters.spark_mt.spark.system_table import SystemTable
+from dbt.adapters.spark_mt.spark.task_log import TaskLog
 from dbt.adapters.spark_mt.statements.parser import parse_name
 from dbt.adapters.spark_mt.statements.values import query_text
 from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost, Refusal, Write
@@ -139,7 +140,7 @@ __all__ = [
 ]
 
 
-@unlogged_methods
+@unlogged_methods(lambda tables: tables._task_log.off())  # noqa: SLF001 - of this class
 @netted
 class MaterializedTables(TableOperations):
     """Materialized tables of one Spark session.
@@ -162,6 +163,7 @@ class MaterializedTables(TableOperations):
         relay: Relay | None = None,
     ) -> None:
         self._spark = spark
+        self._task_log = TaskLog(spark)
         self._engine = SparkEnvironment(spark, owner=owner, clock=clock or utc_now)
         self._host: Host | None = None
         self._making_host = Lock()

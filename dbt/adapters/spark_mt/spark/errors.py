@@ -25,6 +25,7 @@ from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
 
 _LOGGERS = (
@@ -66,17 +67,26 @@ def unlogged() -> Iterator[None]:
 _Class = TypeVar("_Class", bound=type[Any])
 
 
-def unlogged_methods(facade: _Class) -> _Class:
+def unlogged_methods(
+    quiet: Callable[[Any], AbstractContextManager[None]],
+) -> Callable[[_Class], _Class]:
     """Run the public methods of a class unlogged: each of their failures is an exception of ours.
 
     Not those that run a statement of the user as it is, which are marked with `of_the_user`.
+
+    Args:
+        quiet: Returns for an object what else keeps failures from being logged meanwhile.
     """
-    for name in dir(facade):
-        method = inspect.getattr_static(facade, name)
-        is_public = inspect.isfunction(method) and not name.startswith("_")
-        if is_public and not hasattr(method, _OF_THE_USER):
-            setattr(facade, name, _unlogged_call(method))
-    return facade
+
+    def with_unlogged_methods(facade: _Class) -> _Class:
+        for name in dir(facade):
+            method = inspect.getattr_static(facade, name)
+            is_public = inspect.isfunction(method) and not name.startswith("_")
+            if is_public and not hasattr(method, _OF_THE_USER):
+                setattr(facade, name, _unlogged_call(method, quiet))
+        return facade
+
+    return with_unlogged_methods
 
 
 def of_the_user(method: _Method) -> _Method:
@@ -85,11 +95,13 @@ def of_the_user(method: _Method) -> _Method:
     return method
 
 
-def _unlogged_call(method: Callable[..., Any]) -> Callable[..., Any]:
+def _unlogged_call(
+    method: Callable[..., Any], quiet: Callable[[Any], AbstractContextManager[None]]
+) -> Callable[..., Any]:
     @wraps(method)
-    def call(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - those of the method
-        with unlogged():
-            return method(*arguments, **named)
+    def call(facade: Any, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - those of the method
+        with unlogged(), quiet(facade):
+            return method(facade, *arguments, **named)
 
     return call
 

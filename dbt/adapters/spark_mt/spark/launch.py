@@ -38,6 +38,7 @@ _JVM_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOption
 _OF_THE_JVM_ITSELF = "-X"
 """Sizes and switches. Spark checks the one for the size, and the archive of classes is one."""
 _OPEN_FILES = Path("/proc/self/fd")
+_is_launched = False
 
 
 class JavaMissingError(MaterializedTableError):
@@ -164,6 +165,7 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
 
     if java() is None:
         raise JavaMissingError(javaHome=os.environ.get("JAVA_HOME") or "not set")
+    global _is_launched  # noqa: PLW0603 - a process has one JVM of Spark
     usable_folder(log.parent)
     with log.open("wb") as output, _private_files() as files, archived_classes(confs):
         given = {_SUBMIT_ARGUMENTS: shlex.join(_submit_words(confs, files)), **variables}
@@ -173,7 +175,13 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
                 gateway: object = launch_gateway(popen_kwargs=to_jvm)  # type: ignore[no-untyped-call]
         except PySparkRuntimeError as error:
             raise SparkStartError(log=log, violations=end_of_log(log)) from error
+    _is_launched = True
     return gateway
+
+
+def has_launched() -> bool:
+    """Whether this process launched its JVM here, with what it prints in a log."""
+    return _is_launched
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str | None]]:

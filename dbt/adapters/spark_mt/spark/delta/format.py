@@ -198,6 +198,8 @@ PACKAGES_KEY = "spark.jars.packages"
 REQUIRED = {_EXTENSIONS_KEY: _EXTENSION, _CATALOG_KEY: _CATALOG}
 """What makes Delta Lake work in a session."""
 
+WRITE_LOGGER = "org.apache.spark.sql.delta.files"
+"""What logs that a write failed."""
 WAREHOUSE = "spark.sql.warehouse.dir"
 _DEFAULT_STORAGE = "spark.hadoop.fs.defaultFS"
 _LOG_STORE = "spark.delta.logStore.class"
