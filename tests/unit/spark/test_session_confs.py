@@ -19,7 +19,7 @@ URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 @pytest.fixture(autouse=True)
 def _no_settings_of_the_machine(monkeypatch):
     names = ("SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
-    for name in (*names, "PYSPARK_SUBMIT_ARGS"):
+    for name in (*names, "PYSPARK_SUBMIT_ARGS", "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -96,3 +96,33 @@ def test_a_separate_spark_asks_no_metastore_service(place, tmp_path, monkeypatch
     assert confs["spark.sql.catalogImplementation"] == "in-memory"
     assert key not in confs
     assert (embedded_metastore({}, HOME) is None) == (place != "confs")
+
+
+@pytest.mark.parametrize("place", ["confs", "PYSPARK_SUBMIT_ARGS", "spark-defaults.conf"])
+def test_only_a_driver_with_local_executors_listens_on_loopback(place, tmp_path, monkeypatch):
+    near = session_confs({}, HOME)
+    assert near.confs["spark.driver.bindAddress"] == near.confs["spark.driver.host"] == "127.0.0.1"
+    assert near.variables == {"SPARK_LOCAL_IP": "127.0.0.1"}
+    if place == "PYSPARK_SUBMIT_ARGS":
+        monkeypatch.setenv(place, "--master yarn pyspark-shell")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    if place == "spark-defaults.conf":
+        (tmp_path / place).write_text("spark.master yarn\n", encoding="utf-8")
+    far = session_confs({"spark.master": "yarn"} if place == "confs" else {}, HOME)
+    assert "spark.driver.host" not in far.confs
+    assert far.confs["spark.authenticate"] == "true"
+    assert far.variables == {}
+
+
+def test_a_file_of_properties_replaces_the_defaults_of_spark(tmp_path, monkeypatch):
+    (tmp_path / "spark-defaults.conf").write_text(f"{URL} jdbc:derby:/a\n", encoding="utf-8")
+    (tmp_path / "mine.conf").write_text(f"{URL} jdbc:derby:/b\n", encoding="utf-8")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert embedded_metastore({}, HOME) == Path("/a")
+    option = f"--properties-file {tmp_path / 'mine.conf'}"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{option} pyspark-shell")
+    assert embedded_metastore({}, HOME) == Path("/b")
+    (tmp_path / "mine.conf").write_text("", encoding="utf-8")
+    assert embedded_metastore({}, HOME) == HOME / "metastore_db"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{option} --load-spark-defaults pyspark-shell")
+    assert embedded_metastore({}, HOME) == Path("/a")

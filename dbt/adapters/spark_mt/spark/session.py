@@ -70,10 +70,12 @@ class SessionConfs:
     Args:
         confs: All confs to pass.
         derby: The directory of the Derby metastore that will be opened, if one will be.
+        variables: What to add to the environment of its JVM.
     """
 
     confs: Mapping[str, str]
     derby: Path | None
+    variables: Mapping[str, str]
 
 
 def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
@@ -104,7 +106,8 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
     check_log_store(known.get(WAREHOUSE, ""), known.get)
     needed = {key: value for key, value in added.items() if key not in known}
     merged = with_delta(known)
-    return SessionConfs({**needed, **requested, **merged}, derby)
+    variables = network_variables(known, os.environ)
+    return SessionConfs({**needed, **requested, **merged}, derby, variables)
 
 
 def separate_confs(requested: Mapping[str, str], home: Path) -> dict[str, str]:
@@ -363,7 +366,7 @@ def _start(confs: SessionConfs, log: Path) -> None:
     if confs.derby is not None:
         check_metastore_is_free(confs.derby)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    gateway = launch(confs.confs, log, network_variables(confs.confs, os.environ))
+    gateway = launch(confs.confs, log, confs.variables)
     conf = SparkConf().setAll(list(confs.confs.items()))
     SparkContext(conf=conf, gateway=gateway)
 
