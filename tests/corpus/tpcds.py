@@ -129,7 +129,7 @@ def _rows(
             for place, column in enumerate(columns)
         ]
         yield tuple(values)
-        if is_fact and number == 1:
+        if is_fact and number == 0:
             yield tuple(values)  # a row twice
 
 
@@ -142,7 +142,7 @@ def _value(column: Column, wanted: Sequence[str], keys: _Keys, *, is_first: bool
         if wanted_value is not None:
             return wanted_value
     if _NUMBERED.fullmatch(column.name) and column.type == "INT":
-        return keys.any()
+        return keys.own(0) if is_first else keys.any()
     return _other(column, choice)
 
 
