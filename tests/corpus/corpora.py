@@ -42,7 +42,7 @@ _OF_FILES = 0.75
 """Files are drawn with this power of the share, and the queries of a file with the rest."""
 _THREADS = 2
 _TOGETHER = 6
-"""Queries of TPC-DS whose sources are changed together."""
+"""Queries whose sources are changed together: an interruption loses what these did."""
 _PROPERTIES = (
     "'delta.enableChangeDataFeed' = 'true'",
     "'delta.enableDeletionVectors' = 'true'",
@@ -225,8 +225,9 @@ class _Player:
     def _run_waiting(self) -> None:
         if self._waiting:
             tables = [t.name for t in self.session.catalog.listTables() if t.tableType != "VIEW"]
-            changed = self._sources & set(tables)
-            self._place.run(self._waiting, sorted(changed))
+            changed = sorted(self._sources & set(tables))
+            for together in _chunks(self._waiting, _TOGETHER):
+                self._place.run(together, changed)
         self._waiting, self._sources = [], set()
 
 
