@@ -234,6 +234,8 @@ _NOT_UNDERSTOOD = {
     "CONF": "A SQL conf without its default, by which Spark may read the text otherwise. The "
     "reason names it.",
     "IDENTIFIER": "IDENTIFIER(…) names a relation, a column or a function.",
+    "METADATA": "A column `_metadata` of a source describes files. OPTIMIZE changes it without a "
+    "change of a row.",
     "ORDER": "SELECT DISTINCT is sorted by a column that it does not select.",
     "SET_OPERATION": "The sides of a set operation have different numbers of columns.",
     "STAR": "`*` stands for columns that are not known, or for the fields of a column.",

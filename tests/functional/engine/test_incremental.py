@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
+from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
 from dbt.adapters.spark_mt.execution.errors import ConstraintViolatedError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.spark import result_changes
@@ -149,6 +150,20 @@ def test_commits_that_change_no_row_change_no_file(tables):
     refreshed(tables, "INSERT INTO f VALUES (901, 3, 4, 1.5)", "DELETE FROM f WHERE id = 901")
     refreshed(tables, "UPDATE f SET v = 4 - v WHERE id IN (1, 8)")  # both of one group
     assert sorted(tables.sql("SELECT * FROM t").inputFiles()) == files
+
+
+def test_columns_of_files_are_computed_again(tables):
+    """OPTIMIZE changes them without a change of a row."""
+    query = "SELECT id, f._metadata.file_name AS file FROM f WHERE id > 190"
+    create(tables, query)
+    refreshed(tables, "INSERT INTO f VALUES (900, 3, 4, 1.5)", by="recompute")
+    refreshed(tables, "OPTIMIZE f", by="recompute")
+    assert "f._metadata.file_name" in reasons(tables)
+    with pytest.raises(InvalidDefinitionError, match="METADATA"):
+        tables.sql(
+            "CREATE MATERIALIZED TABLE s WITH ('incremental' = 'strict') "
+            f"FRESHNESS = INTERVAL '1' MINUTE AS {query}"
+        )
 
 
 @pytest.mark.conformance

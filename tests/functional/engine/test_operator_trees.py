@@ -17,6 +17,9 @@ from dbt.adapters.spark_mt.query.operator_builder import operator_tree
 from dbt.adapters.spark_mt.query.operator_sql import render_query
 from tests.support.query_corpus import NEXMARK, NEXMARK_TABLES, TPCH, TPCH_TABLES
 from tests.support.random_queries import TABLES, RandomQueries
+from tests.support.rendered_trees import RenderedTrees
+from tests.support.subquery_forms import QUERIES as FORMS
+from tests.support.subquery_forms import TABLES as FORM_TABLES
 
 SCHEMA = "operator_trees"
 CONTEXT = QueryContext("spark_catalog", SCHEMA, ())
@@ -58,7 +61,7 @@ def sources(spark):
     spark.sql(f"USE {SCHEMA}")
     rng = random.Random(1)  # noqa: S311 - the same rows each time
     found = []
-    groups = ((TPCH_TABLES, TPCH), (NEXMARK_TABLES, NEXMARK), (TABLES, {}))
+    groups = ((TPCH_TABLES, TPCH), (NEXMARK_TABLES, NEXMARK), (TABLES, {}), (FORM_TABLES, {}))
     for tables, queries in groups:
         texts = _texts(queries.values())
         for name, ddl in tables.items():
@@ -115,6 +118,53 @@ def test_random_queries(spark, sources):
         for code in check(spark, sources, query):
             gaps.setdefault(code, query)
     assert gaps == {}
+
+
+NATURAL = (
+    "SELECT * FROM t x LEFT JOIN t y ON x.a = y.a NATURAL JOIN (SELECT a, v AS z FROM u) q",
+    "SELECT x.*, y.*, z.* FROM t x RIGHT JOIN u y USING (c, a) NATURAL JOIN (SELECT k, z FROM w) z",
+    "SELECT * FROM t x FULL JOIN u y USING (a) FULL JOIN u z USING (a)",
+    "SELECT * FROM t LEFT SEMI JOIN u USING (c, a)",
+    "SELECT a, b FROM t ORDER BY ALL DESC LIMIT 3",
+    "SELECT DISTINCT (a), b FROM t ORDER BY a, (2) LIMIT 5",
+    "SELECT b AS all, count(*) AS n FROM t GROUP BY all",
+)
+
+
+def compared(spark, sources, queries):
+    """Compare queries with their trees; return what was found."""
+    trees = RenderedTrees(spark, CONTEXT, sources)
+    problems = [found for query in queries if (found := trees.problem(query))]
+    assert problems == []
+    return trees
+
+
+def test_joins_by_name_and_sorts_by_all(spark, sources):
+    assert compared(spark, sources, NATURAL).refused == {}
+
+
+def test_a_sample_of_subqueries(spark, sources):
+    sample = random.Random(5).sample(sorted(FORMS), 25)  # noqa: S311 - the same queries each time
+    accepted = [FORMS[name] for name in sample if is_accepted(spark, FORMS[name])]
+    trees = compared(spark, sources, accepted)
+    assert trees.by_rows + trees.by_plan > len(accepted)
+
+
+def is_accepted(spark, query):
+    """Whether Spark has such queries: it refuses some forms of subqueries."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        spark.sql(query)
+    except AnalysisException:
+        return False
+    return True
+
+
+@pytest.mark.conformance
+def test_all_forms_of_subqueries(spark, sources):
+    trees = compared(spark, sources, [q for q in FORMS.values() if is_accepted(spark, q)])
+    assert set(trees.refused.values()) <= {"SUBQUERY", "SUBQUERY_VALUE"}
 
 
 def test_functions_are_those_of_spark(spark):

@@ -402,6 +402,9 @@ def test_operators_around_an_opaque_part_are_known():
         ("SELECT explode(ys) FROM t", "GENERATOR"),
         ("SELECT arrays_zip(ys, ys) AS z FROM t", "ARGUMENT_NAMES"),
         ("SELECT s.* FROM t", "STAR"),
+        ("SELECT a, _metadata.file_name AS f FROM t", "METADATA"),
+        ("SELECT a FROM t x WHERE x._METADATA.row_index > 1", "METADATA"),
+        ("SELECT s.w._metadata AS m FROM w", "METADATA"),
         ("FROM t |> WHERE a > 1", "SYNTAX"),
     ],
 )
@@ -411,6 +414,11 @@ def test_what_cannot_be_rendered_is_a_gap(query, code):
     assert not opaque_parts(tree.root)
     with pytest.raises(NotRenderedError):
         render_query(tree)
+
+
+def test_a_column_named_metadata_is_a_column():
+    sources = columns_of({"t": "a INT, _metadata INT"})
+    assert codes(tree_of("SELECT a, _metadata AS m FROM t", sources=sources)) == []
 
 
 def test_the_result_must_have_the_columns_that_spark_says():

@@ -132,6 +132,8 @@ def test_the_key_counts_by_the_columns_of_the_table():
         ("SELECT x, y FROM t UNION ALL SELECT 1, 2", "CONSTANT_ROWS"),
         ("SELECT TRANSFORM(x) USING 'cat' AS (x, y) FROM t", "SCRIPT"),
         ("TABLE t", "OPERATOR"),
+        ("SELECT x, _metadata.file_name AS y FROM t", "METADATA"),
+        ("SELECT trim(leading FROM x) AS x, y FROM t", "SYNTAX"),
         ("SELECT x:a.b::int AS x, y FROM t", "VARIANT_PATH"),
         ("SELECT x, count(*) AS y FROM t GROUP BY x", "NO_KEY"),
     ],

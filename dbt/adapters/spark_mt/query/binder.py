@@ -92,6 +92,10 @@ class Bound:
         return rows
 
 
+FILE_METADATA = "_metadata"
+"""The column of a table over files that describes the file of a row."""
+OF_FILES = "METADATA"
+
 _UNITS = frozenset(
     {"timestampdiff", "timestampadd", "datediff", "date_diff", "dateadd", "date_add"}
 )
@@ -249,7 +253,11 @@ class ExpressionBinder:
             return _with_fields(found[0].expression.tree, found[1])
         if len(parts) == 1 and parts[0].lower() in WITHOUT_PARENTHESES:
             return exp.Anonymous(this=parts[0].lower())
-        self._gaps.add("UNRESOLVED_COLUMN", f"{'.'.join(parts)} cannot be resolved")
+        if any(part.lower() == FILE_METADATA for part in parts[:4]):
+            problem = f"it reads {'.'.join(parts)}, and files change without a row changing"
+            self._gaps.add(OF_FILES, problem)
+        else:
+            self._gaps.add("UNRESOLVED_COLUMN", f"{'.'.join(parts)} cannot be resolved")
         name = self.scope.fold(".".join(parts))
         if name not in self._unresolved:
             self._unresolved[name] = self._attribute(parts[-1])

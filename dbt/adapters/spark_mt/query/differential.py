@@ -56,6 +56,7 @@ from dbt.adapters.spark_mt.query.operators import (
 )
 from dbt.adapters.spark_mt.query.partial_sums import AlgebraicResult, partial_sums
 from dbt.adapters.spark_mt.query.subqueries import (
+    aggregates_value,
     fresh_ids,
     uses_value_again,
     without_subqueries,
@@ -131,11 +132,12 @@ def obstacles(tree: Tree) -> tuple[NotIncremental, ...]:
     top = TopRows.of(tree.root)
     root = tree.root if top is None else top.input
     if not tree.gaps:
-        if uses_value_again(root):
+        joined = without_subqueries(root, fresh_ids(root))
+        if uses_value_again(root) or aggregates_value(joined):
             problem = "it computes with a column that is the value of IN (subquery)"
             remedy = "Write EXISTS, or compute with the value where it is made."
             found.append(NotIncremental("SUBQUERY_VALUE", problem, remedy))
-        root = without_subqueries(root, fresh_ids(root))
+        root = joined
         found += _function_obstacles(render(root))
     for node in walk(root):
         found += _obstacles_of(node)

@@ -143,14 +143,16 @@ class _Renderer:
 
     @rendered.register
     def _(self, node: Aggregate) -> str:
+        # NOT applies to IN only in one expression with it: a value is never computed before.
+        rows, values = self._opened(node.input)
         columns = [f"{g.expression.sql} AS {g.attribute.sql}" for g in node.groups]
-        columns += [f"{c.expression.sql} AS {c.attribute.sql}" for c in node.calls]
+        columns += [f"{_sql(c.expression, values)} AS {c.attribute.sql}" for c in node.calls]
         groups = [_group(g.expression) for g in node.groups]
         by = f" GROUP BY {', '.join(groups)}" if groups else ""
         if node.sets is not None:
             sets = ", ".join(f"({', '.join(groups[i] for i in each)})" for each in node.sets)
             by = f" GROUP BY GROUPING SETS ({sets})"
-        return f"SELECT {', '.join(columns) or _ONE} FROM {self._nested(node.input)}{by}"
+        return f"SELECT {', '.join(columns) or _ONE} FROM {rows}{by}"
 
     @rendered.register
     def _(self, node: Window) -> str:

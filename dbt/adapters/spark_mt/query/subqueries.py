@@ -260,6 +260,20 @@ def uses_value_again(root: Operator) -> bool:
     return False
 
 
+def aggregates_value(root: Operator) -> bool:
+    """Return whether an aggregate negates a value of IN that is no join.
+
+    NOT would not apply to IN where both are computed one after the other.
+    """
+    for node in walk(root):
+        keys = {each.attribute.key for each in _chain(node) if each.kind is SubqueryKind.IN}
+        if isinstance(node, Aggregate) and any(
+            _is_negated(use) is not False for use in _uses(node.expressions, keys)
+        ):
+            return True
+    return False
+
+
 def _is_computed(node: Operator, use: exp.Expr) -> bool:
     """Return whether a column is more than a condition that must be true."""
     parent = use.parent

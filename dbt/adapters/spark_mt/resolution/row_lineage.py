@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
+from dbt.adapters.spark_mt.query.binder import OF_FILES
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.query.operators import (
@@ -216,6 +217,8 @@ def _is_keyed(definition: ResolvedDefinition, tree: Tree, rules: _Rules) -> bool
     Raises:
         NoShapeError: It is neither.
     """
+    if metadata := [problem for code, problem in tree.gaps if code == OF_FILES]:
+        raise NoShapeError(reason=OF_FILES, problem=metadata[0])
     grouped = _groups(tree)
     if grouped is None:
         rules.check(tree.root)
@@ -261,7 +264,7 @@ class RowShape:
         return not self.unversioned and self.reason not in _UNLIMITED
 
 
-_UNLIMITED = frozenset({"NOT_PINNABLE", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION"})
+_UNLIMITED = frozenset({"NOT_PINNABLE", "LOOKED_UP_AND_FOLLOWED", "PROCESS_FUNCTION", OF_FILES})
 
 
 def row_shape(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> RowShape:

@@ -16,6 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dbt.adapters.spark_mt.definition.columns import FieldName, TableName, quote, quote_text
+from dbt.adapters.spark_mt.query.binder import FILE_METADATA
 from dbt.adapters.spark_mt.query.syntax import same_tokens
 from dbt.adapters.spark_mt.query.text import readable_text, replace_at, shape_of
 from dbt.adapters.spark_mt.query.types import InvalidTypeError, parse_type
@@ -180,6 +181,8 @@ def bind(query: str, context: QueryContext, selections: Mapping[str, tuple[str, 
     if absent := selections.keys() - found:
         listed = ", ".join(sorted(absent))
         raise UnboundColumnsError(f"the text of the query does not name {listed}")  # noqa: TRY003, EM102
+    if FILE_METADATA in query.lower() and not has_star(query):
+        selections = {n: (*items, FILE_METADATA) for n, items in selections.items()}
     bound = [(ref, selections[n]) for ref, n in refs if n in selections and not ref.pinned]
     edits = [edit for ref, items in bound for edit in _edits(ref, items)]
     edits += _unqualified(query, [ref for ref, _ in bound])
