@@ -262,7 +262,7 @@ class SparkMTAdapter(SparkAdapter):
             if existing is not None and existing.is_materialized_table and not seed.table.location:
                 self.release_materialized_table(existing)
             elif existing is not None:
-                self.drop_relation(existing)
+                self.drop_relation(existing)  # type: ignore[no-untyped-call]
 
         with self._session(f"looking for {name}") as spark:
             is_there = existing is not None and spark.catalog.tableExists(name.sql)

@@ -39,12 +39,12 @@ class Base:
     def build(self, project):
         """Writes the followed model, builds, and returns the values in the table over it."""
 
-        def build(text: str, *flags: str, suffix: str = "sql") -> list[int]:
+        def build(text: str, *flags: str, suffix: str = "sql", command: str = "build") -> list[int]:
             models = Path(project.project_root, "models")
             for old in models.glob("followed.*"):
                 old.unlink()
             write_file(text, project.project_root, "models", f"followed.{suffix}")
-            run_dbt(["build", *flags])
+            run_dbt([command, *flags])
             query = f"select w from {project.test_schema}.over order by w"
             return [row[0] for row in project.run_sql(query, fetch="all")]
 
@@ -140,10 +140,10 @@ class TestOtherKinds(Base):
 
     def test_parquet_becomes_delta(self, build, names, fail):
         parquet = _TABLE.replace("'table'", "'table', file_format='parquet'")
-        assert build(parquet % 5) == [6, 11, 16]
+        assert build(parquet % 5, command="run") == [6, 11, 16]
         fail(_TABLE % 6)
         assert build(_TABLE % 6) == [7, 13, 19]
-        assert build(parquet % 5) == [6, 11, 16]
+        assert build(parquet % 5, command="run") == [6, 11, 16]
         assert build(_INCREMENTAL % ("", 7), "--full-refresh") == [8, 15, 22]
         assert names() == ["followed", "over"]
 
@@ -189,41 +189,3 @@ class TestSnapshot(Base):
         assert len(after) == len(before) + 1  # the MERGE of a snapshot commits in any case
         query = f"select w from {project.test_schema}.over where is_current order by w"
         assert [row[0] for row in project.run_sql(query, fetch="all")] == [11, 20, 30]
-
-
-class TestClone(Base):
-    @pytest.fixture(scope="class")
-    def other_schema(self, unique_schema):
-        return f"{unique_schema}_other"
-
-    @pytest.fixture(scope="class")
-    def models(self):
-        return {"followed.sql": _TABLE % 1, "seen.sql": _VIEW % 1}
-
-    @pytest.fixture(scope="class")
-    def profiles_config_update(self, dbt_profile_target, unique_schema, other_schema):
-        return {
-            "test": {
-                "outputs": {
-                    "default": {**dbt_profile_target, "schema": unique_schema},
-                    "other": {**dbt_profile_target, "schema": other_schema},
-                },
-                "target": "default",
-            }
-        }
-
-    def test_a_clone_over_a_table_comes_by_a_rename(self, project, other_schema):
-        run_dbt(["run"])
-        state = Path(project.project_root, "state")
-        state.mkdir()
-        (state / "manifest.json").write_bytes(Path("target/manifest.json").read_bytes())
-        clone = ["clone", "--state", "state", "--target", "other"]
-        run_dbt(clone)
-        write_file(_TABLE % 2, project.project_root, "models", "followed.sql")
-        run_dbt(["run", "--select", "followed"])
-        run_dbt([*clone, "--full-refresh"])
-        rows = project.run_sql(f"select v from {other_schema}.followed order by v", fetch="all")
-        assert [row[0] for row in rows] == [2, 4, 6]
-        listed = project.run_sql(f"show tables in {other_schema}", fetch="all")
-        assert sorted(row[1] for row in listed) == ["followed", "seen"]
-        project.run_sql(f"drop schema {other_schema} cascade")

@@ -28,7 +28,7 @@ VIEW, OURS = TABLE.as_view(), TABLE.as_table()
         (VIEW, "parquet", Placement.DROP),
         (OURS, "parquet", Placement.DROP),
         (None, None, Placement.REPLACE),
-        (DELTA, None, Placement.STAGE),
+        (DELTA, None, Placement.DROP),
     ],
 )
 def test_how_a_table_gets_its_name(existing, file_format, placement):

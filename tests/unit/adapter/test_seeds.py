@@ -13,6 +13,7 @@ from dbt.adapters.spark_mt.adapter.seeds import (
     SeedPrecisionError,
     SeedResult,
     SeedTable,
+    cast,
     cell_text,
     comparable,
     configured_table,
@@ -150,12 +151,24 @@ def test_a_config_as_a_table():
         ("string", "CAST(`a` AS BINARY)"),
         ("string collate UTF8_LCASE", "CAST(`a` AS BINARY)"),
         ("variant", "to_json(`a`)"),
-        ("char(3)", "CAST(IF(length(rtrim(`a`)) <= 3, rtrim(`a`), `a`) AS BINARY)"),
-        ("varchar(3)", "CAST(IF(length(rtrim(`a`)) <= 3, left(`a`, 3), `a`) AS BINARY)"),
+        ("char(3)", "CAST(`a` AS BINARY)"),
     ],
 )
 def test_values_that_can_be_compared(type_, value):
     assert comparable("`a`", type_) == value
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("decimal(10, 2)", "CAST(c0 AS decimal(10, 2))"),
+        ("char(3)", "IF(length(rtrim(c0)) <= 3, rpad(rtrim(c0), 3, ' '), c0)"),
+        (" CHARACTER ( 3 ) ", "IF(length(rtrim(c0)) <= 3, rpad(rtrim(c0), 3, ' '), c0)"),
+        ("VarChar(3)", "IF(length(rtrim(c0)) <= 3, left(c0, 3), c0)"),
+    ],
+)
+def test_cells_as_values(type_, value):
+    assert cast("c0", type_) == value
 
 
 def test_rows_are_compared_as_bags():

@@ -277,11 +277,10 @@ def plan_decision(
 
 
 def _unstaged(summary: PlanSummary) -> PlanSummary:
-    return replace(
-        summary,
-        table=unstaged(summary.table),
-        **{name: tuple(map(unstaged, getattr(summary, name))) for name in _SENTENCES},
-    )
+    texts: dict[str, Any] = {
+        name: tuple(map(unstaged, getattr(summary, name))) for name in _SENTENCES
+    }
+    return replace(summary, table=unstaged(summary.table), **texts)
 
 
 def run_decision(

@@ -29,7 +29,7 @@ class Placement(Enum):
     STAGE = "stage"
     """By a rename, when it has its rows."""
     DROP = "drop"
-    """CREATE after DROP, as dbt-spark does it for formats that replace nothing."""
+    """CREATE after DROP, of a clone or in a format that replaces nothing, as dbt-spark does it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,6 @@ def plan_write(
     placement = Placement.DROP
     if existing is None:
         placement = Placement.REPLACE
-    elif file_format is None:
-        placement = Placement.STAGE
     elif file_format == FORMAT.name:
         placement = _over(existing)
     elif file_format == "iceberg" and existing.is_iceberg:

@@ -252,7 +252,7 @@ def _staged(spark: SparkSession, seed: Seed) -> Iterator[list[StructField]]:
 
     frame = cells_frame(spark, len(seed.columns), seed.rows)
     frame.createOrReplaceTempView(_CELLS)
-    casts = (f"CAST(c{i} AS {type_}) AS {name}" for i, (name, type_) in enumerate(seed.columns))
+    casts = (f"{cast(f'c{i}', type_)} AS {name}" for i, (name, type_) in enumerate(seed.columns))
     try:
         rows = spark.sql(f"SELECT {', '.join(casts)} FROM {_CELLS}")
         # A cast to CHAR or VARCHAR yields a STRING; a table keeps the type in this place.
@@ -273,6 +273,18 @@ def cells_frame(spark: SparkSession, width: int, rows: Iterable[Sequence[object]
     """Return cells as columns `c0`, `c1` … of texts."""
     cells = [tuple(cell_text(cell) for cell in row) for row in rows]
     return spark.createDataFrame(cells, ", ".join(f"c{i} string" for i in range(width)))
+
+
+def cast(cell: str, type_: str) -> str:
+    """A cell as a value of a type, as Spark's INSERT stores it.
+
+    CHAR is padded, and spaces that a VARCHAR has no room for are cut.
+    """
+    if (found := _CHARACTERS.fullmatch(type_.strip())) is None:
+        return f"CAST({cell} AS {type_})"
+    length = found[2]
+    fitting = f"left({cell}, {length})" if found[1] else f"rpad(rtrim({cell}), {length}, ' ')"
+    return f"IF(length(rtrim({cell})) <= {length}, {fitting}, {cell})"
 
 
 def _character_type(type_: str) -> str | None:
@@ -312,17 +324,14 @@ def comparable(column: str, type_: str) -> str:
     """A value that is equal for two values of a column if Spark stores them alike.
 
     Strings are compared by their bytes, not by a collation, and floating-point numbers by their
-    text, in which -0.0 is not 0.0. Spark pads CHAR, and cuts spaces that a VARCHAR has no room for.
+    text, in which -0.0 is not 0.0.
     """
     if type_ in {"float", "double"}:
         return f"CAST({column} AS STRING)"
     if type_ == "variant":
         return f"to_json({column})"
-    if (found := _CHARACTERS.fullmatch(type_)) is not None:
-        fits = f"length(rtrim({column})) <= {found[2]}"
-        cut = f"left({column}, {found[2]})" if found[1] else f"rtrim({column})"
-        return f"CAST(IF({fits}, {cut}, {column}) AS BINARY)"
-    return f"CAST({column} AS BINARY)" if type_.startswith("string") else column
+    is_text = type_.startswith("string") or _CHARACTERS.fullmatch(type_)
+    return f"CAST({column} AS BINARY)" if is_text else column
 
 
 class SeedPrecisionError(MaterializedTableError):

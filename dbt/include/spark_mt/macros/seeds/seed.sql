@@ -30,7 +30,6 @@
   {%- do persist_docs(target_relation, model) -%}
 
   {{ run_hooks(post_hooks, inside_transaction=True) }}
-  {{ adapter.commit() }}
   {{ run_hooks(post_hooks, inside_transaction=False) }}
 
   {{ return({'relations': [target_relation]}) }}
