@@ -150,7 +150,7 @@ class TestOtherKinds(Base):
 
 _SNAPSHOT = """
 {% snapshot followed %}
-{{ config(unique_key='id', strategy='check', check_cols='all', target_schema=schema) }}
+{{ config(unique_key='id', strategy='check', check_cols='all') }}
 select * from {{ ref('people') }}
 {% endsnapshot %}
 """
@@ -186,6 +186,6 @@ class TestSnapshot(Base):
         run_dbt(["build"])
         after = rows_by_version()
         assert after[-1] == 4
-        assert len(after) == len(before) + 1  # the MERGE of a snapshot commits in any case
+        assert min(after) == 2
         query = f"select w from {project.test_schema}.over where is_current order by w"
         assert [row[0] for row in project.run_sql(query, fetch="all")] == [11, 20, 30]

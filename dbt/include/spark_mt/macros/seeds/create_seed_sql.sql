@@ -6,5 +6,5 @@
   {{ partition_cols(label='partitioned by') }}
   {{ clustered_cols(label='clustered by') }}
   {{ location_clause() }}
-  {{ comment_clause() }}
+  {{ materialized_table_comment() }}
 {%- endmacro -%}
