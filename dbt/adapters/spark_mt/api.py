@@ -297,7 +297,7 @@ class MaterializedTables(TableOperations):
 
         Raises:
             QueryError: Spark refuses the query.
-            StatementSyntaxError: Another statement follows the query.
+            MaterializedTableError: Another statement follows the query.
         """
         text = query_text(query)
         if self._relay is not None:

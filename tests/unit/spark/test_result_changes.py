@@ -28,6 +28,10 @@ class Frame:
         self.session = session
         self._session, self._plan = ACTIVE, SimpleNamespace(_spark_session=ACTIVE)
 
+    def coalesce(self, number):
+        assert number > 10_000, "no partition may be merged"
+        return self
+
     def localCheckpoint(self, eager):  # noqa: N802 - of PySpark
         assert not eager
         return self
