@@ -250,6 +250,7 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     UnsupportedMediaTypeError: 415,
     UnknownHostError: 421,
     TooManyTriesError: 429,
+    execution.UnexpectedError: 500,
     execution.RefreshFailedError: 500,
     execution.ExecutorLostError: 500,
     execution.ChangeFailedError: 500,
