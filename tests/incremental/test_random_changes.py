@@ -7,11 +7,12 @@ first rows of an order are compared, too.
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 
 from dbt.adapters.spark_mt.query.differential import ChangeNotSupported, obstacles
-from tests.support.differential_cases import Comparison, RandomCases
+from tests.support.differential_cases import Comparison, ComparisonOfRead, RandomCases
 
 CASES = int(os.environ.get("INCREMENTAL_CASES", "2000"))
 SEED = int(os.environ.get("INCREMENTAL_SEED", "1"))
@@ -28,8 +29,19 @@ def test_the_first_rows_are_those_of_the_recomputed_result(first):
     assert_right(range(first, min(first + AT_ONCE, SEED + CASES), 2), RandomCases.top)
 
 
-def assert_right(seeds, form):
-    comparison = Comparison()
+@pytest.mark.parametrize("first", range(SEED, SEED + CASES, AT_ONCE))
+def test_columns_that_a_query_does_not_read_have_no_effect(first):
+    comparison = ComparisonOfRead()
+    for seed in range(first, min(first + AT_ONCE, SEED + CASES), 4):
+        case = RandomCases(seed).case()
+        whole, read = comparison.rows_by_columns_read(case)
+        assert Counter(whole) == Counter(read), (seed, case.query)
+    seeds = range(first, min(first + AT_ONCE, SEED + CASES), 4)
+    assert_right(seeds, lambda _, case: case, ComparisonOfRead)
+
+
+def assert_right(seeds, form, comparing=Comparison):
+    comparison = comparing()
     compared = 0
     for seed in seeds:
         cases = RandomCases(seed)
