@@ -31,7 +31,7 @@ test: setup ## all tests that CI runs
 unit: setup ## the fast tests, no JVM
 	@$(python) tools/run_suites.py -- tests/unit
 
-incremental: setup ## changes of query results against a recompute, in DuckDB and on Spark; INCREMENTAL_CASES, INCREMENTAL_SEED=…
+incremental: setup ## changes of query results against a recompute, in DuckDB and on Spark; INCREMENTAL_CASES, INCREMENTAL_SHAPES, INCREMENTAL_SEED=…
 	@$(python) tools/run_suites.py -- $(sort $(wildcard tests/incremental/test_*.py)) tests/incremental/spark/
 
 functional: setup ## the tests on real Spark and Delta

@@ -321,6 +321,7 @@ def test_files_of_a_source_that_were_vacuumed_are_named_as_its_history(tables):
     assert "FILE_NOT_FOUND" not in job.reason
 
 
+ROWS = "SELECT k, amount FROM orders"
 TWICE = "SELECT day AS d, day AS d FROM orders"
 
 
@@ -353,3 +354,29 @@ def test_strict_refuses_a_query_that_must_compute_all_rows(tables):
     with pytest.raises(NotIncrementalError) as caught:
         create(tables, SUMS, "WITH ('incremental' = 'strict') REFRESH_MODE = FULL")
     assert caught.value.violations == ("REFRESH_MODE is FULL (FULL_MODE)",)
+
+
+@pytest.mark.usefixtures("any_size")
+@pytest.mark.parametrize("option", ["auto", "strict", "off"])
+def test_a_commit_that_changes_only_metadata_makes_no_table_compute_its_rows(tables, option):
+    if option == "strict":
+        incremental(tables, option)
+    else:
+        create(tables, SUMS, f"WITH ('incremental' = '{option}') {CONTINUOUS}")
+    commits = len(tables.catalog.table(tables.name("t")).log)
+    tables.set_property("orders", "note", "x")
+    tables.memory.catalog.change(
+        tables.name("orders"), "CHANGE COLUMN", lambda s: s.with_comments({"amount": "in cents"})
+    )
+    assert refresh(tables).status is RefreshResult.UP_TO_DATE
+    assert len(tables.catalog.table(tables.name("t")).log) == commits
+    tables.append("orders", [(1, DAY_1, 5)])
+    assert refresh(tables).status is RefreshResult.REFRESHED
+
+
+def test_under_a_baseline_the_positions_move_with_any_commit(tables):
+    tables.learn(ROWS, "k INT; amount INT", lambda r: [(row[0], row[2]) for row in r["orders"]])
+    create(tables, ROWS, f"{CONTINUOUS} START_MODE = FROM_NOW")
+    tables.set_property("orders", "note", "x")
+    assert refresh(tables).status is RefreshResult.REFRESHED
+    assert refresh(tables).status is RefreshResult.UP_TO_DATE
