@@ -486,3 +486,34 @@ def test_a_stream_is_started_again_with_a_longer_interval(world):
     assert table.progress.failures == 0
     assert_each_row_once(tables)
     assert_equals_query(tables)
+
+
+@pytest.mark.parametrize("is_streaming", [True, False])
+def test_a_source_whose_columns_change_their_types(world, is_streaming):
+    """The stream ends, or does not resume: all rows are computed from the new types."""
+    tables = world.tables
+    prepare(tables)
+    typed = "SELECT id, concat('#', v) AS label FROM events"
+
+    def labels(relations):
+        (type_,) = [c.type for c in relations["events"].columns if c.name == "v"]
+        return [(row[0], f"{type_}:{row[2]}") for row in relations["events"]]
+
+    tables.learn(typed, "id INT; label STRING", labels)
+    tables.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS {typed}")
+    host = world.host()
+    if is_streaming:
+        host.fresh()
+    tables.catalog.change(
+        tables.name("events"),
+        "CHANGE COLUMN",
+        lambda s: replace(
+            s,
+            columns=tuple(replace(c, type="BIGINT") if c.name == "v" else c for c in s.columns),
+        ),
+    )
+    tables.append("events", [(40, 1, 4)])
+    host.fresh()
+    found = tables.rows("t")
+    assert {label.partition(":")[0] for _, label in found} == {"BIGINT"}
+    assert (40, "BIGINT:4") in found
