@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import traceback
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ UNEXPECTED = "UNEXPECTED"
 
 
 def guarded(
-    instead: Callable[[str], T], *expected: type[Exception]
+    instead: Callable[[str], Any], *expected: type[Exception]
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Make a function return another value where it fails unexpectedly.
 
@@ -42,9 +42,9 @@ def guarded(
             except expected:
                 raise
             except RecursionError:
-                return instead("its text is nested too deeply")
+                return cast("T", instead("its text is nested too deeply"))
             except Exception as error:  # noqa: BLE001 - the boundary
-                return instead(_problem(error))
+                return cast("T", instead(_problem(error)))
 
         return called
 

@@ -190,8 +190,8 @@ def _is_negated(value: exp.Expr) -> bool | None:
         return negated
     if isinstance(parent, exp.If):
         case = parent.parent
-        is_condition = node.arg_key == "this" and isinstance(case, exp.Case)
-        return negated if is_condition and case.this is None else None
+        is_plain = isinstance(case, exp.Case) and case.args.get("this") is None
+        return negated if is_plain and node.arg_key == "this" else None
     name = call_name(parent)
     if name == "if" and parent.expressions[0] is not node:
         return None

@@ -131,10 +131,10 @@ def read_query(text: str) -> tuple[exp.Query, Fidelity]:
         raise UnreadableError("OPERATOR", f"it uses {key.upper()}")  # noqa: EM101
     if tree.find(exp.Placeholder) is not None:
         raise UnreadableError("VARIANT_PATH", _PATH)  # noqa: EM101 - a code
-    given, kept = _words(_DIALECT.tokenize(marked)), _words(written)
+    given, again = _words(_DIALECT.tokenize(marked)), _words(written)
     fidelity = Fidelity.FAITHFUL
-    if given != kept:
-        lost = given - kept
+    if given != again:
+        lost = given - again
         fidelity = Fidelity.LOST if lost.keys() - {"|>"} else Fidelity.REARRANGED
     for literal in list(tree.find_all(exp.Literal, exp.Column)):
         if literal.name in literals:
