@@ -660,8 +660,11 @@ class RandomCases:
         ]
         if self._random.random() < 0.3:
             name = self._name()
+            contained = f"coalesce({x} {in_} (SELECT {y} FROM {other}), false)"  # as in Spark
             value = self._one_of(
-                f"(SELECT {call} FROM {other} WHERE {on})", f"(SELECT {call} FROM {other})"
+                f"(SELECT {call} FROM {other} WHERE {on})",
+                f"(SELECT {call} FROM {other})",
+                f"CAST(CASE WHEN {contained} THEN 1 ELSE 0 END AS BIGINT)",
             )
             columns = (*left.columns, (name, "BIGINT"))
             return Relation(f"SELECT {names}, {value} AS {name} FROM {one}", columns)

@@ -268,6 +268,10 @@ class RandomQueries:
             "HAVING sum(v) > (SELECT min(z) FROM w)",
             f"SELECT a, {exists} (SELECT 1 FROM w WHERE w.k = u.k) AS e FROM u",
             "SELECT a, v IN (SELECT z FROM w) AS e FROM u",
+            f"SELECT a, (v {in_} (SELECT z FROM w)) IS NULL AS e FROM u",
+            f"SELECT a, CASE WHEN v {in_} (SELECT z FROM w) THEN v ELSE 0 END AS e FROM u",
+            f"SELECT a, v > 1 OR v {in_} (SELECT z FROM w) AS e FROM u",
+            f"SELECT a, max(v {in_} (SELECT z FROM w WHERE w.k = u.k)) AS e FROM u GROUP BY a",
             "SELECT a FROM t WHERE b IN (SELECT k FROM u GROUP BY k HAVING count(*) > 1)",
             "SELECT a FROM u WHERE k IN (SELECT k FROM w WHERE z > (SELECT min(b) FROM t))",
             "SELECT a FROM u WHERE EXISTS (SELECT 1 FROM (SELECT k + 0 AS q, z FROM w) d "
