@@ -306,6 +306,7 @@ def test_a_manager_that_stops_during_a_statement_is_named(manager, found):
     target = automatic_target({}, manager.home)
     assert target.manager == found
     session = connect_spark(target.url, {}, is_near=True)
+    session.sql("CREATE SCHEMA IF NOT EXISTS shop")
     said, silence = [], Event()
     relay = relay_to(session, found, say=lambda sentence: (said.append(sentence), silence.set()))
     tables = MaterializedTables(session, relay=relay)
