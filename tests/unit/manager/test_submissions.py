@@ -434,3 +434,35 @@ def test_one_that_had_begun_when_its_manager_was_killed_has_failed_and_begins_no
         JobStatus.FINISHED,
     ]
     assert life.rows("t") == 4
+
+
+def test_a_poll_of_an_accepted_refresh_reads_no_registry(life, manager):
+    """A thousand clients that poll would otherwise keep the manager from its work."""
+    manager.threads.at_once = False
+    life.append((4, 4, 4))
+    job_ids = [ask(manager, RefreshRequest("t")) for _ in range(3)]
+    before = manager.log_port.calls["job"]
+    seen = [manager.job(job_id).status for job_id in job_ids for _ in range(10)]
+    assert set(seen) == {JobStatus.RUNNING}
+    assert manager.log_port.calls["job"] == before
+    manager.threads.at_once = True
+    manager.work()
+    ends = [manager.job(job_id) for job_id in job_ids]
+    life.live(5)
+    log = life.tables.memory.log
+    for end in ends:
+        stored = log.job(CATALOG, end.job_id)
+        assert (end.status, end.rows, end.error) == (stored.status, stored.rows, stored.error)
+    assert [end.status for end in ends] == [JobStatus.FINISHED, *[JobStatus.SKIPPED] * 2]
+
+
+def test_a_manager_that_lost_the_lease_reads_what_the_next_one_writes(life, manager):
+    job_id = ask(manager, RefreshRequest("t"))
+    second = life.manager(2)
+    second.tick()
+    life.move(61)  # the first one is paused
+    second.tick()
+    assert second.reconciler.leads
+    life.live(20)
+    assert not manager.reconciler.leads
+    assert manager.job(job_id).status is second.job(job_id).status is JobStatus.SKIPPED

@@ -120,7 +120,18 @@ class ManagerClient:
         return self._ask("GET", f"{_TABLES}/{quote(name, safe='')}")
 
     def job(self, job_id: str) -> Json:
-        """Return one refresh."""
+        """Return one refresh; a manager that is busy is asked again for a while.
+
+        Raises:
+            ManagerRefusedError: There is no such one, or the manager stays busy.
+        """
+        for _ in range(_BUSY_TRIES):
+            try:
+                return self._ask("GET", f"/v3/jobs/{quote(job_id, safe='')}")
+            except ManagerRefusedError as error:  # noqa: PERF203 - as seldom as a refusal
+                if error.answer.get("condition") != BUSY:
+                    raise
+                time.sleep(_BUSY_S)
         return self._ask("GET", f"/v3/jobs/{quote(job_id, safe='')}")
 
     def plan(self, statement: str) -> Json:
@@ -267,6 +278,8 @@ PATIENCE_S = 24 * 3600.0
 BUSY = "MATERIALIZED_TABLE_MANAGER_BUSY"
 """The condition of a request that a manager does not begin, as others keep it busy."""
 _BUSY_S = 1.0
+_BUSY_TRIES = 300
+"""A client that polls must not report a refresh as failed because others poll as well."""
 _ANY_CONF = "spark.sql.session.timeZone"
 _T = TypeVar("_T")
 

@@ -7,7 +7,8 @@ commit.
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import OrderedDict, deque
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
@@ -95,6 +96,9 @@ class BufferedJobLog:
         self._leads = leads
         self._begun: set[str] = set()
         """The running refreshes that have a row."""
+        self._newest: OrderedDict[str, Job] = OrderedDict()
+        """The newest row of each of the last refreshes of this process: clients poll them."""
+        self._lock = Lock()
         self.now_ms = now_ms
         self._of_jobs_alone: deque[int] = deque(maxlen=_REMEMBERED)
         self.deferred = DeferredRows(self._write, now_ms, covered=True)
@@ -102,6 +106,7 @@ class BufferedJobLog:
     def append(self, *jobs: Job, tables: Sequence[Register] = ()) -> int:
         """Write rows about jobs and tables, or keep those that may wait."""
         self._statistics.note(jobs)
+        self._remember(*jobs)
         now = [job for job in jobs if not self._is_deferred(job)]
         if not now and not tables:
             return -1
@@ -116,6 +121,23 @@ class BufferedJobLog:
             if job.status is not JobStatus.RUNNING:
                 self.deferred.drop(job.job_id)
         return version
+
+    def accept(self, job: Job) -> None:
+        """Keep the row of an accepted refresh; it is written with those of others."""
+        self._remember(job)
+        self.deferred.changed(job)
+
+    def forget(self, job_id: str) -> None:
+        """Read a refresh from the log from now on: another manager carries it out."""
+        self._newest.pop(job_id, None)
+
+    def _remember(self, *jobs: Job) -> None:
+        with self._lock:
+            for job in jobs:
+                self._newest[job.job_id] = job
+                self._newest.move_to_end(job.job_id)
+            while len(self._newest) > _REMEMBERED:
+                self._newest.popitem(last=False)
 
     def _is_deferred(self, job: Job) -> bool:
         """Whether the row of a job may wait, and does so now."""
@@ -135,15 +157,21 @@ class BufferedJobLog:
     def settle(self, last: Job) -> None:
         """Write the last row of a run with the next tick, unless one has been written already."""
         self._statistics.note([last])
-        found = None
-        try:
-            found = self.job(last.table.catalog or "", last.job_id)
-        except Exception as problem:  # noqa: BLE001 - to write the end twice is better than never
-            _LOGGER.warning("the log of refreshes could not be read: %s", problem_of(problem))
+        kept = self._kept(last.job_id)
+        found = kept
+        if kept is None or kept.status is JobStatus.RUNNING:
+            try:
+                found = self._log.job(last.table.catalog or "", last.job_id)
+            except Exception as problem:  # noqa: BLE001 - to write the end twice is better than never
+                _LOGGER.warning("the log of refreshes could not be read: %s", problem_of(problem))
         if found is None or found.status is JobStatus.RUNNING:
+            found = last
             self.deferred.changed(last)
-        elif any(job.job_id == last.job_id for job in self.deferred.waiting()):
+        elif kept is found:
             self.deferred.changed(found)
+        else:  # the row that waits is older
+            self.deferred.drop(last.job_id)
+        self._remember(found)
 
     def flush(self) -> None:
         """Write what must not wait any longer.
@@ -171,8 +199,12 @@ class BufferedJobLog:
 
     def job(self, catalog: str, job_id: str) -> Job | None:
         """Return one job, or None if there is no such job."""
-        kept = next((job for job in self.deferred.waiting() if job.job_id == job_id), None)
-        return kept or self._log.job(catalog, job_id)
+        newest = self._newest.get(job_id) or self._kept(job_id)
+        is_of = newest is not None and newest.table.catalog == catalog
+        return newest if is_of else self._log.job(catalog, job_id)
+
+    def _kept(self, job_id: str) -> Job | None:
+        return next((job for job in self.deferred.waiting() if job.job_id == job_id), None)
 
     def running(self, catalog: str, schema: str, since_ms: int) -> tuple[Job, ...]:
         """Return the jobs of a schema's tables that have not ended."""

@@ -565,13 +565,14 @@ class Submissions:
             if run is not None:
                 self.dispatcher.submit(run)
             else:
-                self.log.deferred.changed(_end_of(job, JobStatus.CANCELED, now_ms, error=problem))
+                self.log.accept(_end_of(job, JobStatus.CANCELED, now_ms, error=problem))
 
     def leave(self) -> None:
         """Drop what waits here; the log has it, for the manager that leads next."""
         with self._lock:
             for run in self.dispatcher.clear():
                 self._taken.pop(run.requested.refresh_id, None)
+                self.log.forget(run.requested.refresh_id)
 
     def _waiting(self) -> int:
         if self.leads():
@@ -582,7 +583,10 @@ class Submissions:
         """Keep the row of a run and queue it; the row is written with those of other runs."""
         job = run.accepted
         assert job is not None  # noqa: S101 - `submit` made it
-        self.log.deferred.changed(job)
+        if self.leads():
+            self.log.accept(job)
+        else:
+            self.log.deferred.changed(job)
         if self.leads() and self._remember(job):
             self.dispatcher.submit(run)
         if now_ms - self.log.deferred.written_ms >= _GROUP_MS:
