@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,7 +84,7 @@ def measure(folder: Path, tables: int, refreshes: int) -> list[Measurement]:
         refreshes: How many refreshes of them are accepted.
     """
     progress(f"{refreshes:,} accepted refreshes of {tables:,} tables …")
-    project = connect.prepare(folder / "queued")
+    project = _project(folder)
     command = [sys.executable, "-m", "benchmarks.manager_queue", str(project), str(tables)]
     subprocess.run(command, check=True, env=connect.environment())  # noqa: S603 - our own command
     seen: Counter[str] = Counter()
@@ -125,6 +126,12 @@ def measure(folder: Path, tables: int, refreshes: int) -> list[Measurement]:
         ),
         Measurement("… the stop with the rest waiting", (stopped_s,), most_seconds=_STOP_WITHIN_S),
     ]
+
+
+def _project(folder: Path) -> Path:
+    """Copy the demo project for its profile; its tables are not made."""
+    ignored = shutil.ignore_patterns(*connect.NOT_COPIED)
+    return Path(shutil.copytree(connect.EXAMPLE, folder / "queued", ignore=ignored))
 
 
 def _watch(project: Path, manager: Manager, job_ids: list[str], seen: Counter[str]) -> float:
