@@ -215,7 +215,9 @@ def _uses(expressions: Iterable[Expression], keys: Collection[str]) -> Iterator[
 
 
 def _constants(root: Operator) -> frozenset[str]:
-    """Return the keys of attributes that Spark may replace by a literal."""
+    """Return the keys of attributes that Spark may replace by a literal, if IN is a value."""
+    if not _has_value(root):
+        return frozenset()
     found: set[str] = set()
     before = -1
     while len(found) > before:
@@ -229,11 +231,18 @@ def _constants(root: Operator) -> frozenset[str]:
     return frozenset(found)
 
 
+def _has_value(root: Operator) -> bool:
+    """Return whether IN (subquery) is a value in an expression of a tree."""
+    return any(isinstance(n, Apply) and n.kind is SubqueryKind.IN for n in walk(root))
+
+
 def uses_value_again(root: Operator) -> bool:
     """Return whether an operator computes with a column that is the value of IN (subquery).
 
     Spark merges both operators, so that NOT in the upper one would apply to IN in the lower one.
     """
+    if not _has_value(root):
+        return False
     values: set[str] = set()
     for node in reversed(list(walk(root))):
         own = {each.attribute.key for each in _chain(node) if each.kind is SubqueryKind.IN}
