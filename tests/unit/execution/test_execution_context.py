@@ -4,7 +4,14 @@ from threading import Event, get_ident
 
 import pytest
 
-from dbt.adapters.spark_mt.execution.context import ThreadedHeartbeat, run_parallel, run_sequential
+from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Owner
+from dbt.adapters.spark_mt.execution.context import (
+    DeferredRows,
+    ThreadedHeartbeat,
+    run_parallel,
+    run_sequential,
+)
 
 FOREVER = 3600.0
 
@@ -58,3 +65,46 @@ def test_both_end_although_one_fails(run_both):
     with pytest.raises(KeyError):
         run_both(lambda: done.append(1), fail)
     assert done == [1]
+
+
+def row(name: str) -> Job:
+    owner = Owner("node", 1)
+    table = TableName("t", "s", "c")
+    return Job(name, table, JobKind.MANUAL, JobStatus.RUNNING, 0, 0, owner, "REST")
+
+
+def test_a_write_ends_although_rows_come_as_fast_as_they_are_written():
+    """Otherwise the tick of a manager under load would never come to its heartbeat."""
+    written = []
+
+    def write(*jobs, **_):
+        written.append([job.job_id for job in jobs])
+        assert len(written) < 10, "it does not end"
+        deferred.changed(row(f"meanwhile {len(written)}"))
+
+    deferred = DeferredRows(write, lambda: 0)
+    deferred.changed(row("first"))
+    deferred.write()
+    assert written == [["first"]]
+    deferred.write()
+    assert written == [["first"], ["meanwhile 1"]]
+
+
+def test_a_row_that_may_wait_is_not_written_while_others_are_written_or_soon_after():
+    now, written = [100_000], []
+
+    def write(*jobs, **_):
+        written.append(len(jobs))
+        deferred.changed(row("other"))
+        deferred.write_apart(0)  # as another thread would
+
+    deferred = DeferredRows(write, lambda: now[0])
+    deferred.changed(row("first"))
+    deferred.write_apart(5_000)
+    assert written == [1]
+    now[0] += 4_999
+    deferred.write_apart(5_000)
+    assert written == [1]
+    now[0] += 1
+    deferred.write_apart(5_000)
+    assert written == [1, 1]

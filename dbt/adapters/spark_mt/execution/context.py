@@ -194,11 +194,6 @@ class DeferredRows:
         """Keep a row with new figures, also those of its table, for up to a minute."""
         self._keep(_Row(job, table, is_change=False))
 
-    @property
-    def written_ms(self) -> int:
-        """When rows were written last; 0 if they never were."""
-        return self._written_ms
-
     def drop(self, job_id: str) -> None:
         """Drop the row of a job, if one waits: a later one was written without it."""
         with self._lock:
@@ -218,17 +213,37 @@ class DeferredRows:
             self.write()
 
     def write(self) -> None:
-        """Write all waiting rows, in order.
+        """Write the rows that wait now, in order; rows that come meanwhile wait for the next call.
 
         Raises:
             Exception: The log could not be written; rows that were not written still wait.
         """
         with self._writing:
-            while rows := self._first():
-                # A restarted stream writes rows of the same table; the newest one counts.
-                tables = {row.table.definition.name: row.table for row in rows if row.table}
-                self._write(*(row.job for row in rows), tables=list(tables.values()))
-                self._forget(rows)
+            self._write_waiting()
+
+    def write_apart(self, pause_ms: int) -> None:
+        """Write as `write`, unless another call does so now or did so within a time.
+
+        A caller of many is not held up by rows of the others.
+        """
+        if self._now_ms() - self._written_ms < pause_ms or not self._writing.acquire(
+            blocking=False
+        ):
+            return
+        try:
+            self._write_waiting()
+        finally:
+            self._writing.release()
+
+    def _write_waiting(self) -> None:
+        # As many as wait now: while others come as fast as they are written, this would not end.
+        left = len(self.waiting())
+        while left > 0 and (rows := self._first()):
+            left -= len(rows)
+            # A restarted stream writes rows of the same table; the newest one counts.
+            tables = {row.table.definition.name: row.table for row in rows if row.table}
+            self._write(*(row.job for row in rows), tables=list(tables.values()))
+            self._forget(rows)
 
     def _keep(self, row: _Row) -> None:
         with self._lock:

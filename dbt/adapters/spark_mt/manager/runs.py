@@ -548,7 +548,7 @@ class Submissions:
             freshness=resolved.freshness.sql,
             request=encode_request(requested),
         )
-        self._accept(Run(table.name, requested, now_ms, accepted=job), now_ms)
+        self._accept(Run(table.name, requested, now_ms, accepted=job))
         return requested.refresh_id
 
     def take_up(self) -> None:
@@ -579,7 +579,7 @@ class Submissions:
             return self.dispatcher.waiting
         return len(self.log.accepted(self.catalog, self.log.now_ms() - WAITING_MS))
 
-    def _accept(self, run: Run, now_ms: int) -> None:
+    def _accept(self, run: Run) -> None:
         """Keep the row of a run and queue it; the row is written with those of other runs."""
         job = run.accepted
         assert job is not None  # noqa: S101 - `submit` made it
@@ -589,11 +589,10 @@ class Submissions:
             self.log.deferred.changed(job)
         if self.leads() and self._remember(job):
             self.dispatcher.submit(run)
-        if now_ms - self.log.deferred.written_ms >= _GROUP_MS:
-            try:
-                self.log.flush()
-            except Exception as error:  # noqa: BLE001 - the row waits, and the next tick writes it
-                _LOGGER.warning("the log of refreshes was not written: %s", problem_of(error))
+        try:
+            self.log.deferred.write_apart(_GROUP_MS)
+        except Exception as error:  # noqa: BLE001 - the row waits, and the next tick writes it
+            _LOGGER.warning("the log of refreshes was not written: %s", problem_of(error))
 
     def _remember(self, job: Job) -> bool:
         with self._lock:
