@@ -374,6 +374,15 @@ def test_a_commit_that_changes_only_metadata_makes_no_table_compute_its_rows(tab
     assert refresh(tables).status is RefreshResult.REFRESHED
 
 
+@pytest.mark.parametrize("column", ["input_file_name()", "_metadata.file_name", "rand()"])
+def test_a_result_that_may_change_without_a_row_is_computed_after_any_commit(tables, column):
+    query = f"SELECT k, {column} AS c FROM orders"
+    tables.learn(query, "k INT; c STRING", lambda r: [(row[0], "a") for row in r["orders"]])
+    create(tables, query, "FRESHNESS = INTERVAL '1' DAY REFRESH_MODE = FULL")
+    tables.set_property("orders", "note", "x")
+    assert refresh(tables).status is RefreshResult.REFRESHED
+
+
 def test_under_a_baseline_the_positions_move_with_any_commit(tables):
     tables.learn(ROWS, "k INT; amount INT", lambda r: [(row[0], row[2]) for row in r["orders"]])
     create(tables, ROWS, f"{CONTINUOUS} START_MODE = FROM_NOW")

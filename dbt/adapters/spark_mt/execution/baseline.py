@@ -34,6 +34,7 @@ from dbt.adapters.spark_mt.execution.ports import SourceSpan
 from dbt.adapters.spark_mt.execution.results import RefreshOutcome, RefreshResult
 from dbt.adapters.spark_mt.planning.steps import CREATED
 from dbt.adapters.spark_mt.query.analyzer import FORMATS_WITH_OFFSETS
+from dbt.adapters.spark_mt.query.binder import FILE_METADATA
 from dbt.adapters.spark_mt.query.columns_read import columns_read
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
@@ -300,11 +301,12 @@ def unchanged(
 ) -> bool:
     """Whether the logs show that what a query reads is the same at other positions.
 
-    The rows of a query with functions of time, or without the positions of a source, may differ.
-    So it is after commits that change properties, comments, columns that the query does not read,
-    or the files of rows.
+    It is after commits that change properties, comments, columns that the query does not read, or
+    the files of rows. The result may differ all the same without the positions of a source, and
+    for a query with functions of time, with ones that are not deterministic, or with columns of
+    files.
     """
-    if before.keys() != run.positions.keys() or analyzed.time_dependent:
+    if before.keys() != run.positions.keys() or not _follows_rows(definition, analyzed):
         return False
     moved = {name: at for name, at in before.items() if not at.same_state(run.positions[name])}
     since = tuple((name, at) for name, at in moved.items() if isinstance(at, VersionedPosition))
@@ -314,6 +316,16 @@ def unchanged(
     sources = environment.sources
     return len(spans) == len(since) and all(
         sources.keeps_rows(span) and not sources.changed_types(span) for span in spans.values()
+    )
+
+
+def _follows_rows(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> bool:
+    """Whether the same rows of the sources always give the same result."""
+    texts = (definition.expanded_query, *(view.query for view in analyzed.views))
+    return not (
+        analyzed.time_dependent
+        or analyzed.nondeterministic
+        or any(FILE_METADATA in text.lower() for text in texts)
     )
 
 

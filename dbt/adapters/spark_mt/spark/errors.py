@@ -142,6 +142,7 @@ _NO_TABLE = FORMAT.conditions.no_table | {
     "SCHEMA_NOT_FOUND",
     "NO_SUCH_CATALOG_EXCEPTION",
     "CATALOG_NOT_FOUND",
+    "REQUIRES_SINGLE_PART_NAMESPACE",  # a name that is no catalog is a part of the namespace
     "PATH_NOT_FOUND",
 }
 _REFUSALS = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})

@@ -216,8 +216,6 @@ class ScheduleTimeMissingError(MaterializedTableError):
     )
 
 
-_UNKNOWN_CATALOG = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE"})
-"""Spark takes the name of a catalog that it does not know for a part of the namespace."""
 MOST_NAMED = 50
 """How many violations of a request are named."""
 MEDIA_TYPE = "application/problem+json"
@@ -340,7 +338,7 @@ def of_call(error: BaseException) -> BaseException:
     if not is_spark_error(error):
         return error
     failure = failure_of(error)
-    if failure.is_missing_table or failure.main_condition in _UNKNOWN_CATALOG:
+    if failure.is_missing_table:
         return UnknownNameError(problem=execution.problem_of(error))
     return RequestRefusedError(problem=execution.problem_of(error)) if is_refusal(error) else error
 
