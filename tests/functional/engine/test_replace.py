@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.execution.errors import PartitionedReplaceError
+from dbt.adapters.spark_mt.execution.errors import PartitionedReplaceError, UnexpectedError
 from dbt.adapters.spark_mt.execution.results import Action
 from dbt.adapters.spark_mt.planning.steps import Fill
 from tests.functional.engine.oracle import (
@@ -78,8 +78,9 @@ def test_readers_see_the_old_table_until_the_commit_and_after_a_failure(tables, 
 
     runner.before = look
     statement = NEW.replace("`n n`", "n")
-    with pytest.raises(InjectedError):
+    with pytest.raises(UnexpectedError) as failed:
         failing.execute(statement)
+    assert isinstance(failed.value.__cause__, InjectedError)
     assert (
         rows(tables, "SELECT * FROM t"),
         properties(tables, "t"),
