@@ -128,6 +128,8 @@ class DeltaWorld(FormatWorld):
 def _literal(value):
     if value is None:
         return "NULL"
+    if isinstance(value, list):
+        return f"array({', '.join(map(_literal, value))})"
     return quote_text(value) if isinstance(value, str) else str(value)
 
 

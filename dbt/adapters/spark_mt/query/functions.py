@@ -167,7 +167,7 @@ SCALAR = {
     "ascii": True,
     "asin": True,
     "asinh": True,
-    "assert_True": True,
+    "assert_true": True,
     "atan": True,
     "atan2": True,
     "atanh": True,
