@@ -38,7 +38,7 @@ functional: setup ## the tests on real Spark and Delta
 	@$(python) tools/run_suites.py --lanes 2 -m "not conformance" -- $(functional_suites)
 
 conformance: setup ## all of dbt's adapter tests, and every guarantee on Delta; an hour and more
-	@$(python) tools/run_suites.py -- $(addprefix tests/functional/,adapter/ engine/ manager/ processes/ streams/)
+	@$(python) tools/run_suites.py -- $(addprefix tests/functional/,adapter/ corpus/ engine/ manager/ processes/ streams/)
 
 corpus: setup ## TPC-DS and Spark's SQL tests as materialized tables; continues where it ended; CORPUS_ONLY, CORPUS_SHARE, CORPUS_SEED, CORPUS_MINUTES=…
 	@$(python) -m tests.corpus
