@@ -107,6 +107,9 @@ def reason(each: Upstream) -> str | None:
     return NOT_RUN.get(each.name) or NOT_RUN.get(each.folder)
 
 
+_CORPORA, _FLIPS = "## Queries that others wrote\n", "## Flink's design documents"
+
+
 def page() -> str:
     """The page's text."""
     run = ours()
@@ -123,8 +126,14 @@ def page() -> str:
     for each in upstream():
         how = {True: "adapted", False: "as is", None: f"no: {reason(each)}"}[run.get(each.cls)]
         lines.append(f"| {each.folder} | `{each.name}` | {how} |")
-    lines += ["", "## Flink's design documents", "", *seeds.section()]
+    lines += ["", _of_corpora(), "", _FLIPS, "", *seeds.section()]
     return "\n".join(lines) + "\n"
+
+
+def _of_corpora() -> str:
+    """The section that `make corpus` writes, as it is: it has what was measured."""
+    written = PAGE.read_text(encoding="utf-8")
+    return written[written.index(_CORPORA) : written.index(_FLIPS)].rstrip()
 
 
 def _is_base(name: str) -> bool:

@@ -236,7 +236,7 @@ def test_what_waits_is_read_as_if_it_were_written(buffered):
     assert buffered.last_scheduled("c") == {T: SINCE}
 
 
-def test_what_comes_while_it_is_written_comes_behind(log):
+def test_what_comes_while_rows_are_written_is_written_by_the_next_call(log):
     buffered = BufferedJobLog(Port(log), RefreshStatistics(SINCE), lambda: SINCE)
     buffered.append(skipped(1))
     real = log.append
@@ -249,6 +249,8 @@ def test_what_comes_while_it_is_written_comes_behind(log):
 
     log.append = slow
     buffered.flush()
+    assert log.calls == [("1",)]
+    buffered.close()
     assert log.calls == [("1",), ("2",)]
 
 
