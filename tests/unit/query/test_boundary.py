@@ -27,6 +27,7 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.query import boundary, operator_builder
+from dbt.adapters.spark_mt.query.columns_read import columns_read
 from dbt.adapters.spark_mt.query.differential import (
     ChangeNotSupported,
     RelationStates,
@@ -187,6 +188,7 @@ def _analyse(name):
     assert NONE not in {kept.strategy, chosen.strategy}
     tree = operator_builder.definition_tree(definition, found)
     relations_to_list(tree)
+    columns_read(tree)
     codes = [each.code for each in obstacles(tree)]
     codes += [r.code for choice in (kept, chosen) for x in choice.refused for r in x.reasons]
     states = {n: RelationStates("x", "y", "(g)", "(l)") for n in POSITIONS}

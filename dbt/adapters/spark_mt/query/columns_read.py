@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.query.operators import (
     Apply,
     Distinct,
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     Keys = frozenset[str]
 
 
+def _all_columns(_: str) -> Mapping[str, frozenset[str]]:
+    return {}
+
+
+@guarded(_all_columns)
 def columns_read(tree: Tree) -> Mapping[str, frozenset[str]]:
     """Return the columns that a query reads of each relation.
 
