@@ -13,6 +13,7 @@ from dbt.adapters.spark.column import SparkColumn
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.relation import SparkMTRelation, SparkMTRelationType
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.types import CHAR_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.handle import Row
 
 
-CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
-"""Where Spark keeps the type of a CHAR or VARCHAR column, in the metadata of a STRING."""
 _PARTITIONS = "# Partition Information"
 
 
@@ -143,7 +142,7 @@ def changed_comments(
 
 def type_of(field: StructField) -> str:
     """A column's type; CHAR and VARCHAR are strings with a note to Spark."""
-    return str(field.metadata.get(CHAR_VARCHAR) or field.dataType.simpleString())
+    return str(field.metadata.get(CHAR_METADATA) or field.dataType.simpleString())
 
 
 def catalog_rows(

@@ -19,10 +19,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from dbt.adapters.spark_mt.adapter.catalog import CHAR_VARCHAR, type_of
+from dbt.adapters.spark_mt.adapter.catalog import type_of
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.private_session import set_for_now
+from dbt.adapters.spark_mt.spark.types import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
 
 
 _CELLS, _ROWS = "__dbt_seed_cells", "__dbt_seed_rows"
-_OVERWRITE = "spark.sql.sources.partitionOverwriteMode"
+_ALL_PARTITIONS = {"spark.sql.sources.partitionOverwriteMode": "static"}
+"""An overwrite replaces all partitions; a model before may have set this otherwise."""
 _BIGINT = range(-(2**63), 2**63)
 _MAX_PRECISION = 38
 _AGATE_DIGITS = 28
@@ -225,7 +228,7 @@ def write_seed(
         full_refresh: Whether the table is replaced in any case.
         make_way: Drops or releases what has the name and cannot be replaced.
     """
-    with _staged(spark, seed) as fields, _static_overwrite(spark):
+    with _staged(spark, seed) as fields, set_for_now(spark, _ALL_PARTITIONS):
         wanted = replace(seed.table, columns=_columns(fields))
         plan = plan_seed(wanted, found, full_refresh=full_refresh)
         if plan.action is SeedAction.MOVE:
@@ -248,8 +251,6 @@ def write_seed(
 @contextmanager
 def _staged(spark: SparkSession, seed: Seed) -> Iterator[list[StructField]]:
     """Give the cast rows as the temporary view `_ROWS`; yields its columns."""
-    from pyspark.sql.functions import col
-
     frame = cells_frame(spark, len(seed.columns), seed.rows)
     frame.createOrReplaceTempView(_CELLS)
     casts = (f"{cast(f'c{i}', type_)} AS {name}" for i, (name, type_) in enumerate(seed.columns))
@@ -257,11 +258,7 @@ def _staged(spark: SparkSession, seed: Seed) -> Iterator[list[StructField]]:
         rows = spark.sql(f"SELECT {', '.join(casts)} FROM {_CELLS}")
         # A cast to CHAR or VARCHAR yields a STRING; a table keeps the type in this place.
         types = (_character_type(type_) for _, type_ in seed.columns)
-        columns = [
-            col(quote(name)).alias(name, metadata={CHAR_VARCHAR: type_}) if type_ else quote(name)
-            for name, type_ in zip(rows.columns, types, strict=True)
-        ]
-        rows = rows.select(*columns)
+        rows = bounded(rows, types)
         rows.createOrReplaceTempView(_ROWS)
         yield rows.schema.fields
     finally:
@@ -291,20 +288,6 @@ def _character_type(type_: str) -> str | None:
     """Spark's spelling of CHAR(n) and VARCHAR(n); None for other types."""
     found = _CHARACTERS.fullmatch(type_.strip())
     return f"{'var' if found[1] else ''}char({found[2]})" if found else None
-
-
-@contextmanager
-def _static_overwrite(spark: SparkSession) -> Iterator[None]:
-    """Let an overwrite replace all partitions; a model before may have set this otherwise."""
-    before = spark.conf.get(_OVERWRITE, None)
-    spark.conf.set(_OVERWRITE, "static")
-    try:
-        yield
-    finally:
-        if before is None:
-            spark.conf.unset(_OVERWRITE)
-        else:
-            spark.conf.set(_OVERWRITE, before)
 
 
 def differing_rows_sql(table: str, columns: Sequence[tuple[str, str]]) -> str:

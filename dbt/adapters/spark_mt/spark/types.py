@@ -16,15 +16,16 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructField, StructType
 
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 
 
-_CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
+CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where Spark keeps the type of a CHAR or VARCHAR column, in the metadata of a STRING."""
 _CHAR = re.compile(r"(?:var)?char\(\d+\)")
 _TYPED = "__materialized_table_typed"
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -47,7 +48,7 @@ def ddl_type(data_type: DataType) -> str:
 
 def field_type(field: StructField) -> str:
     """Return the type of `field`; Spark keeps CHAR(n) and VARCHAR(n) in the field's metadata."""
-    raw = str((field.metadata or {}).get(_CHAR_METADATA, ""))
+    raw = str((field.metadata or {}).get(CHAR_METADATA, ""))
     return raw.upper() if _CHAR.fullmatch(raw) else ddl_type(field.dataType)
 
 
@@ -65,14 +66,25 @@ def with_bounded_texts(spark: SparkSession, rows: str, columns: Sequence[Column]
     if not bounds:
         return rows
     frame = spark.sql(rows)
-    items = [
-        frame[quote(name)].alias(name, metadata={_CHAR_METADATA: bounds[name.lower()]})
-        if name.lower() in bounds
-        else frame[quote(name)]
-        for name in frame.columns
-    ]
-    frame.select(*items).createOrReplaceTempView(_TYPED)
+    of_columns = [bounds.get(name.lower()) for name in frame.columns]
+    bounded(frame, of_columns).createOrReplaceTempView(_TYPED)
     return f"SELECT * FROM {_TYPED}"
+
+
+def bounded(frame: DataFrame, types: Iterable[str | None]) -> DataFrame:
+    """Return a frame with types of its columns that a cast does not give: CHAR(n), VARCHAR(n).
+
+    Args:
+        frame: The frame.
+        types: One for each column, in Spark's spelling; None for a column that stays as it is.
+    """
+    columns = (
+        frame[quote(name)].alias(name, metadata={CHAR_METADATA: type_})
+        if type_
+        else frame[quote(name)]
+        for name, type_ in zip(frame.columns, types, strict=True)
+    )
+    return frame.select(*columns)
 
 
 def columns_of(schema: StructType) -> tuple[Column, ...]:

@@ -12,6 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.spark.types import CHAR_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
-_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 _COLLATIONS = "__COLLATIONS"
 _SQL_NAMES = {
     "byte": "TINYINT",
@@ -75,7 +75,9 @@ def _key(field: Field | None) -> object:
     if field is None:
         return None
     metadata = field.get("metadata") or {}
-    own = tuple(json.dumps(metadata.get(name), sort_keys=True) for name in (_CHAR, _COLLATIONS))
+    own = tuple(
+        json.dumps(metadata.get(name), sort_keys=True) for name in (CHAR_METADATA, _COLLATIONS)
+    )
     return own, metadata.get(_PHYSICAL_NAME, field["name"].lower()), _type_key(field["type"])
 
 
@@ -100,7 +102,7 @@ def _shown(field: Field) -> str:
     metadata = field.get("metadata") or {}
     collations = metadata.get(_COLLATIONS)
     ordered = f" COLLATE {', '.join(collations.values())}" if collations else ""
-    fixed = str(metadata.get(_CHAR) or "").upper()
+    fixed = str(metadata.get(CHAR_METADATA) or "").upper()
     return f"{fixed or _type_text(field['type'])}{ordered}"
 
 
