@@ -26,6 +26,7 @@ _GENERATED = re.compile(r"<!-- generated: ([\w-]+) -->\n.*?<!-- end of \1 -->", 
 _FENCED = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[])")
+_TAG = re.compile(r"<[^>]*>")
 _MACRO_COMMENT = re.compile(r"\{#-?(.*?)-?#\}", re.DOTALL)
 _LITERAL = re.compile(r"``.+?``|`[^`\n]+`|\]\([^)\s]*\)|https?://\S+|^[ ]{2,}\w+: ", re.MULTILINE)
 """Code, links, and the names of arguments in docstrings: no prose."""
@@ -219,9 +220,22 @@ def texts_of_macros(path: Path) -> Iterator[Text]:
         yield Text(path, source.count("\n", 0, match.start(1)) + 1, "comment", match[1])
 
 
+def texts_of_template(path: Path) -> Iterator[Text]:
+    """The lines of an HTML template without its tags: text, and the texts that Jinja prints."""
+    page = _TAG.sub(lambda match: "\n" * match[0].count("\n"), path.read_text(encoding="utf-8"))
+    for number, line in enumerate(page.splitlines(), 1):
+        if line.strip():
+            yield Text(path, number, "template", line)
+
+
 def texts_of(path: Path) -> Iterator[Text]:
     """All texts of a file, by its suffix."""
-    readers = {".md": texts_of_page, ".py": texts_of_module, ".sql": texts_of_macros}
+    readers = {
+        ".html": texts_of_template,
+        ".md": texts_of_page,
+        ".py": texts_of_module,
+        ".sql": texts_of_macros,
+    }
     yield from readers[path.suffix](path)
 
 
@@ -256,9 +270,10 @@ def pages() -> Iterator[Path]:
 
 
 def sources(*folders: str) -> Iterator[Path]:
-    """Every file of Python or of macros below folders of the project."""
+    """Every file of Python, of macros or of templates below folders of the project."""
     for name in folders:
         yield from sorted((ROOT / name).rglob("*.py"))
+        yield from sorted((ROOT / name).rglob("*.html"))
         yield from sorted((ROOT / name / "include").rglob("*.sql"))
 
 

@@ -267,9 +267,7 @@ class ColumnLists:
         assert_refuses_null(tables)
 
     @pytest.mark.parametrize("statement", ["create", "refresh"])
-    def test_a_table_of_an_earlier_release_refuses_null_from_the_next_statement_on(
-        self, tables, statement
-    ):
+    def test_a_dropped_not_null_is_added_by_the_next_statement(self, tables, statement):
         create(tables, SUMS, STRICT)
         tables.drop_not_null("t", "total")
         if statement == "create":

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.codec import encode_definition
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import StoredTable
 from dbt.adapters.spark_mt.execution.context import run_sequential
@@ -173,18 +172,12 @@ class Tables(ABC):
     @abstractmethod
     def columns(self, name: str) -> tuple[str, ...]: ...
 
-    def forget_source_columns(self, name: str, key: str) -> None:
-        """Store a definition as a release did that recorded no columns of sources."""
-        definition = self.stored(name).definition
-        legacy = replace(definition, resolved=replace(definition.resolved, source_columns=()))
-        self.set_property(name, key, encode_definition(legacy))
-
     @abstractmethod
     def set_property(self, name: str, key: str, value: str) -> None: ...
 
     @abstractmethod
     def drop_not_null(self, name: str, column: str) -> None:
-        """Let a table take NULL in a column, as releases left it that enforced NOT NULL alone."""
+        """Drop the constraint of a NOT NULL column, as a user may."""
 
     @abstractmethod
     def restore(self, name: str, version: int) -> None: ...

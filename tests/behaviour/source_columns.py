@@ -19,7 +19,6 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.checks import difference
 from dbt.adapters.spark_mt.execution.errors import RefreshSchemaError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
-from dbt.adapters.spark_mt.planning.properties import DEFINITION
 from dbt.adapters.spark_mt.query.analyzer import SourceColumnsError
 from tests.behaviour.harness import Rel, sortable
 
@@ -422,43 +421,6 @@ class SourceColumns:
         before = tables.stored("m")
         assert tables.execute(f"CREATE OR ALTER {create}").outcome.action is Action.UNCHANGED
         assert tables.stored("m") == before
-
-    def test_a_definition_without_recorded_columns_gets_them_once(self, tables):
-        self.star(tables)
-        create = f"MATERIALIZED TABLE m REFRESH_MODE = FULL AS {STAR}"
-        tables.execute(f"CREATE {create}")
-        tables.forget_source_columns("m", DEFINITION)
-        assert tables.stored("m").definition.resolved.source_columns == ()
-        tables.move_column("star", "b", None)
-        tables.append("star", [(6, 5)])
-        refresh(tables)
-        assert tables.rows("m") == [(1, 2), (3, 4), (5, 6)]
-        last = tables.stored("m").last_refresh
-        outcome = tables.execute(f"CREATE OR ALTER {create}").outcome
-        assert (outcome.action, outcome.refresh) == (Action.ALTERED, None)
-        assert tables.stored("m").last_refresh == last
-        assert tables.stored("m").definition.resolved.source_columns
-        assert tables.execute(f"CREATE OR ALTER {create}").outcome.action is Action.UNCHANGED
-        tables.append("star", [(8, 7)])
-        refresh(tables)
-        assert tables.rows("m")[-1] == (7, 8)
-
-    def test_without_recorded_columns_a_hidden_order_is_refused(self, tables):
-        query = "SELECT p FROM (SELECT * FROM star) AS q (p, o)"
-        self.star(tables, query, lambda r: r["star"].named("p", "o").pick("p"))
-        create = f"MATERIALIZED TABLE m REFRESH_MODE = FULL AS {query}"
-        tables.execute(f"CREATE {create}")
-        tables.forget_source_columns("m", DEFINITION)
-        tables.append("star", [(5, 6)])
-        refresh(tables)
-        tables.move_column("star", "b", None)
-        tables.append("star", [(8, 7)])
-        with pytest.raises(RefreshSchemaError):
-            refresh(tables)
-        assert tables.rows("m") == [(1,), (3,), (5,)]
-        assert tables.execute(f"CREATE OR ALTER {create}").outcome.refresh is None
-        refresh(tables)
-        assert tables.rows("m") == [(1,), (3,), (5,), (7,)]
 
 
 def refresh(tables: Tables):

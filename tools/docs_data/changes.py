@@ -19,7 +19,6 @@ from dbt.adapters.spark_mt.changes.changes import (
     PrimaryKeyChanged,
     QueryChanged,
     SourceColumnsChanged,
-    SourceColumnsRecorded,
 )
 
 _EVERYTHING = "Rows, history, table id, grants, change feed."
@@ -66,11 +65,10 @@ CHANGES: tuple[ChangeDoc, ...] = (
         "As for the query.",
     ),
     ChangeDoc(
-        (SourceColumnsChanged, SourceColumnsRecorded),
+        (SourceColumnsChanged,),
         "The columns of a source that the query reads by `*`",
         "The next `CREATE OR ALTER` with the same query appends new columns, wherever the source "
-        "has them, as a changed query. Moved columns change nothing. A definition that an older "
-        "release stored: one small commit records the columns of its sources.",
+        "has them, as a changed query. Moved columns change nothing.",
         _IDENTITY,
         "As for the query.",
     ),

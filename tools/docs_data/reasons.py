@@ -142,7 +142,7 @@ _CHOICE = {
     "STREAM_QUERY": "The query says STREAM itself.",
     "PROCESS_FUNCTION": "A stateful processor makes the rows, and keeps state by its keys.",
     "PROCESS_INPUT": "The query that feeds a process function must not keep state itself.",
-    "WATERMARK_ASKED": "The option `watermark`, or WATERMARK in the query, asks for a stream.",
+    "WATERMARK_DECLARED": "The option `watermark`, or WATERMARK in the query, asks for a stream.",
     "ONLY_LOGS": "All sources are logs or folders of files, which a stream reads once.",
     "GROUPS": "The query groups rows. Where a stream keeps the groups as state, the reason names "
     "them.",

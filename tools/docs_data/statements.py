@@ -268,7 +268,8 @@ STATEMENTS: tuple[StatementDoc, ...] = (
         "scheduled run that found nothing new. One whose process is gone, or whose last heartbeat "
         "is a minute old, shows as FAILED. What a manager hosts is RUNNING as long as it holds the "
         "catalog; a stream that is hosted without one, for three minutes after its last row. The "
-        "view `materialized_table_system.jobs` has the same for queries, and who ran it.",
+        "view `materialized_table_system.jobs` has the same for queries, with who ran it and "
+        "`last_heartbeat_time`.",
         ("SHOW JOBS",),
     ),
     StatementDoc(

@@ -47,7 +47,7 @@ def test_the_engine_follows_from_sparks_plan(tables):
     assert explained(tables, "SELECT id, upper(c) AS c FROM v")[0] == "stream/append"
     assert explained(tables, WINDOWS.format("o"))[0] == "incremental/differential"
     engine, codes = explained(tables, WINDOWS.format("o"), MARK)
-    assert (engine, codes[0]) == ("stream/stateful", "WATERMARK_ASKED")
+    assert (engine, codes[0]) == ("stream/stateful", "WATERMARK_DECLARED")
     assert explained(tables, WINDOWS.format(f"o {LATE}"))[0] == "stream/stateful"
     assert explained(tables, WINDOWS.format(f"STREAM o {LATE}"))[0] == "stream/stateful"
     assert explained(tables, "SELECT c, count(*) AS n FROM f GROUP BY c")[1][0] == "ONLY_LOGS"

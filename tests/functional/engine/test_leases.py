@@ -1,8 +1,7 @@
-"""Leases on Delta: their own table, heartbeats, older layouts, and what compaction keeps."""
+"""Leases on Delta: their own table, heartbeats, the view of jobs, and what compaction keeps."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,7 @@ import pytest
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus, Lease, Owner
-from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, WAITING_MS
-from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
 from dbt.adapters.spark_mt.spark.driver_files import listed_names
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
 from dbt.adapters.spark_mt.spark.leases import LAYOUT
@@ -55,16 +52,6 @@ def lease(term: int = 1, last_heartbeat_ms: int = 1_000, *, is_released: bool = 
     return Lease(CATALOG, term, THERE, last_heartbeat_ms, is_released=is_released)
 
 
-def write_as_an_older_release(spark: SparkSession, term: int, at_ms: int, status: str) -> None:
-    """Append the row that release 0.1 wrote about its lease."""
-    facts = json.dumps({"address": "http://x", "settings": {"a": "b"}, "silence_ms": 60_000})
-    spark.sql(
-        f"INSERT INTO {REGISTRY} (kind, status, recorded_at_ms, seq, owner_host, owner_pid, "
-        "owner_process, owner_user, facts) VALUES "
-        f"('MANAGER', '{status}', {at_ms}, {term}, 'there', 1, '', '', '{facts}')"
-    )
-
-
 def test_a_lease_is_a_row_of_its_own_table_and_a_heartbeat_is_none(spark):
     ours, others = SparkEnvironment(spark).leases, SparkEnvironment(spark).leases
     before = version(spark, REGISTRY)
@@ -98,31 +85,6 @@ def test_heartbeats_are_read_from_afar_and_outlive_the_upkeep_of_the_table(spark
     assert SparkEnvironment(spark).leases.newest(CATALOG).last_heartbeat_ms == 5_000
 
 
-def test_a_manager_takes_over_from_an_older_release_and_the_term_counts_on(spark, tables):
-    now = [tables.environment.now_ms()]
-    write_as_an_older_release(spark, 6, now[0] - 900_000, "RELEASED")
-    write_as_an_older_release(spark, 7, now[0], "HELD")
-    log = SparkEnvironment(spark).leases
-    found = log.newest(CATALOG)
-    assert (found.term, found.owner, found.settings) == (7, THERE, (("a", "b"),))
-    claim = Claim(CATALOG, LocalProcesses().owner())
-    leadership = Leadership(log, LocalProcesses(), claim, lambda: now[0])
-    assert not leadership.tick()
-    now[0] += 59_000
-    write_as_an_older_release(spark, 7, now[0], "HELD")
-    assert not leadership.tick()
-    now[0] += 59_000
-    assert not leadership.tick(), "it was heard of"
-    now[0] += 1_000
-    assert leadership.tick()
-    assert leadership.lease.term == 8
-    assert SparkEnvironment(spark).leases.newest(CATALOG).term == 8
-    old = spark.table(REGISTRY).where("kind = 'MANAGER'").select("seq").collect()
-    assert sorted(row[0] for row in old) == [6, 7, 7]
-    leadership.release()
-    assert SparkEnvironment(spark).leases.newest(CATALOG).is_released
-
-
 def job(name: str, status: JobStatus, last_heartbeat_ms: int, **facts) -> Job:
     """A row about a job of the table t."""
     made = Job(
@@ -141,8 +103,6 @@ def job(name: str, status: JobStatus, last_heartbeat_ms: int, **facts) -> Job:
 def test_compaction_keeps_what_a_reader_may_need(spark, tables):
     environment = SparkEnvironment(spark)
     log, now = environment.log, tables.environment.now_ms()
-    write_as_an_older_release(spark, 4, now, "RELEASED")
-    write_as_an_older_release(spark, 5, 1, "HELD")
     log.append(
         job("long ago", JobStatus.FINISHED, now - KEPT_MS - 1_000),
         job("a month ago", JobStatus.FINISHED, now - KEPT_MS + 3_600_000),
@@ -162,10 +122,8 @@ def test_compaction_keeps_what_a_reader_may_need(spark, tables):
     found = {(row["job_id"], row["status"]) for row in log_rows(spark, "JOB")}
     assert {("runs", "RUNNING"), ("ended", "FINISHED"), ("a month ago", "FINISHED")} <= found
     assert ("ended", "RUNNING") not in found
-    assert [row["seq"] for row in log_rows(spark, "MANAGER")] == [5], "the last term"
     assert log.handler(TableName("t", "default", CATALOG)) == b"new"
     assert [row["facts"] for row in log_rows(spark, "HANDLER")] == ["new"]
-    assert SparkEnvironment(spark).leases.newest(CATALOG).term == 5
 
 
 def test_compaction_keeps_the_last_lease(spark):
@@ -195,24 +153,6 @@ def log_rows(spark: SparkSession, kind: str) -> list:
     return spark.table(REGISTRY).where(f"kind = '{kind}'").collect()
 
 
-@pytest.mark.conformance
-def test_a_registry_of_an_older_release_is_kept_small(spark):
-    """Its properties let Delta keep a day of commits and of removed files; nothing removed them."""
-    spark.sql(
-        f"ALTER TABLE {REGISTRY} SET TBLPROPERTIES ('delta.logRetentionDuration' = "
-        "'interval 1 day', 'delta.deletedFileRetentionDuration' = 'interval 1 day')"
-    )
-    table = SystemTable(spark, versioned_tables(spark), PrivateSessions(spark), compact_every=1)
-    for number in range(8):
-        table.append(CATALOG, [{"kind": "OTHER", "recorded_at_ms": number}], number)
-    operations = [row["operation"] for row in spark.sql(f"DESCRIBE HISTORY {REGISTRY}").collect()]
-    assert "VACUUM END" in operations
-    rows = spark.sql(f"SHOW TBLPROPERTIES {REGISTRY}").collect()
-    assert {row["value"] for row in rows if "Retention" in row["key"]} == {"interval 1 hour"}
-    detail = spark.sql(f"DESCRIBE DETAIL {REGISTRY}").collect()[0]
-    assert detail["numFiles"] == 1
-
-
 def test_the_view_tells_what_the_manager_that_holds_the_catalog_runs(spark, tables):
     environment = SparkEnvironment(spark)
     now = tables.environment.now_ms()
@@ -232,3 +172,13 @@ def test_the_view_tells_what_the_manager_that_holds_the_catalog_runs(spark, tabl
     assert set(shown().values()) == {"RUNNING"}, "the manager begins what waits, however old"
     environment.leases.write(lease(is_released=True))
     assert shown() == {"s": "FAILED", "r": "FAILED", "a": "RUNNING", "o": "CANCELED"}
+
+
+def test_the_view_of_another_release_is_replaced_by_a_compaction(spark):
+    spark.sql(
+        "CREATE OR REPLACE VIEW materialized_table_system.jobs AS "
+        f"SELECT job_id, timestamp_millis(recorded_at_ms) AS heard_at FROM {REGISTRY}"
+    )
+    table = SystemTable(spark, versioned_tables(spark), PrivateSessions(spark), compact_every=1)
+    table.append(CATALOG, [{"kind": "OTHER", "recorded_at_ms": 1}], 1)
+    assert spark.table("materialized_table_system.jobs").columns[-1] == "last_heartbeat_time"

@@ -1,4 +1,4 @@
-"""Tables and a registry as the first release wrote them, on Delta."""
+"""Tables and a registry as release 0.1 writes them, on Delta."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName, quote_text
 from dbt.adapters.spark_mt.definition.commit_metadata import UnreadableCommitError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
-from dbt.adapters.spark_mt.spark.system_table import SCHEMA, TABLE
+from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, TABLE
 from tests.functional.engine.oracle import described, outcome
 from tests.unit.formats import samples
 from tests.unit.formats.test_golden import golden
@@ -38,8 +38,8 @@ def version(session, table):
 
 
 @pytest.fixture
-def of_first_release(session):
-    """A table with the golden properties and commit of the first release, and its source."""
+def of_release_0_1(session):
+    """A table with the golden properties and commit of release 0.1, and its source."""
     session.sql("DROP SCHEMA IF EXISTS sales CASCADE")
     session.sql("CREATE SCHEMA sales")
     session.sql("CREATE TABLE sales.orders (user_id INT, price INT) USING delta")
@@ -60,8 +60,8 @@ def of_first_release(session):
     session.sql("DROP SCHEMA sales CASCADE")
 
 
-def test_a_table_of_the_first_release(session, of_first_release):
-    tables, table = MaterializedTables(session), of_first_release
+def test_a_table_of_release_0_1(session, of_release_0_1):
+    tables, table = MaterializedTables(session), of_release_0_1
     assert tables.is_materialized(samples.NAME)
     rows = described(tables, "sales.high_value_orders")
     assert (rows["user_id"], rows["Status"]) == ("int", "ACTIVATED")
@@ -157,15 +157,15 @@ def literal(value):
     return quote_text(value) if isinstance(value, str) else str(value).lower()
 
 
-def insert(session, row):
-    """Append a row to the registry as the first release did."""
+def insert(session, row, table=TABLE):
+    """Append a row to a system table as release 0.1 does."""
     names, values = ", ".join(row), ", ".join(literal(value) for value in row.values())
-    session.sql(f"INSERT INTO {REGISTRY} ({names}) VALUES ({values})")
+    session.sql(f"INSERT INTO {SCHEMA}.{table} ({names}) VALUES ({values})")
 
 
 @pytest.fixture
 def registry(session):
-    """A registry with the columns and rows of the first release, leases among them."""
+    """A registry and leases with the columns and rows of release 0.1."""
     session.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
     session.sql(f"CREATE SCHEMA {SCHEMA}")
     columns = ", ".join(f"{n} {t}" for n, t in golden("names")["registry's columns"].items())
@@ -175,8 +175,6 @@ def registry(session):
         {**golden("tables")["filled"], "table_name": "damaged", "facts": "{"},
         golden("jobs")["everything"],
         {**golden("jobs")["everything"], "job_id": "later", "status": "PAUSED"},
-        golden("leases")["held"],
-        golden("leases")["released"],
         {
             "kind": "HANDLER",
             "schema_name": "sales",
@@ -186,12 +184,16 @@ def registry(session):
         },
     ):
         insert(session, row)
+    columns = ", ".join(f"{n} {t}" for n, t in golden("names")["leases' columns"].items())
+    session.sql(f"CREATE TABLE {SCHEMA}.{LEASES} ({columns}) USING delta")
+    for row in golden("leases").values():
+        insert(session, row, LEASES)
     yield
     session.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_registry_of_the_first_release(session):
+def test_a_registry_of_release_0_1(session):
     environment = SparkEnvironment(session)
     log, leases = environment.log, environment.leases
     (known,) = log.tables("spark_catalog")

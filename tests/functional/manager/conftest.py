@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["schema", "session", "warehouse"]
 
-QUICK = ManagerPolicy(tick=500, give_up_after=3, compact_after=2)
+QUICK = ManagerPolicy(tick=500, suspend_after=3, compact_after=2)
 _PATIENCE_S = 300
 
 

@@ -103,7 +103,7 @@ def test_a_button_works_once_while_it_is_under_way(server, visit):
     button = page.get_by_role("button", name="Suspend")
     button.click()
     expect(button).to_be_disabled()
-    expect(page.locator("#outcome")).to_have_text("Suspend: under way \u2026")
+    expect(page.locator("#outcome")).to_have_text("Suspend: in progress \u2026")
     updated = page.locator("#updated").inner_text()
     page.clock.run_for(5_000)
     expect(page.locator("#updated")).not_to_have_text(updated)

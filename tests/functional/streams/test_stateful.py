@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.spark_mt.api import MaterializedTables
-from dbt.adapters.spark_mt.changes.state_retention import StateNotKeptError
+from dbt.adapters.spark_mt.changes.state_retention import StateNotRetainedError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 
 WINDOWS = (
@@ -82,7 +82,7 @@ def test_groups_are_kept_by_state(tables, session, warehouse):
     assert tables.refresh("t").strategy == "stateful"
     same(session, "t", WINDOWS)
     wider = WINDOWS.replace("max(id) AS newest", "max(id) AS newest, min(id) AS oldest")
-    with pytest.raises(StateNotKeptError, match="min"):
+    with pytest.raises(StateNotRetainedError, match="min"):
         define(tables, wider, f"{CLAUSES} STATE_RETENTION = ALL")
     assert len(set(checkpoints(warehouse)) - set(before)) == 1
     tables.execute("DROP MATERIALIZED TABLE t")

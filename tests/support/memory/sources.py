@@ -23,13 +23,12 @@ from dbt.adapters.spark_mt.execution.ports import StartPosition
 from dbt.adapters.spark_mt.execution.table_history import Unread
 from dbt.adapters.spark_mt.execution.table_loader import published_definition, state_of
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
-from dbt.adapters.spark_mt.resolution.source_columns import field_names
 from tests.support.memory.versioned import extent_of, in_columns, kind_of, types_changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import FieldName, TableName
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition
     from dbt.adapters.spark_mt.execution.ports import SourceSpan
     from dbt.adapters.spark_mt.execution.table_history import Commit, TableState
@@ -87,13 +86,6 @@ class MemorySourceReader:
         """Whether the source still has the very version that `position` names."""
         table = self._table(source)
         return isinstance(position, VersionedPosition) and position.identity == table.identity
-
-    def columns(self, source: TableName, at: VersionedPosition) -> tuple[FieldName, ...] | None:
-        """Return the columns of a version; None where it is another table's."""
-        table = self._table(source)
-        if at.identity != table.identity:
-            return None
-        return field_names(table.rows_at(at.version).columns)
 
     def is_current(self, source: Source, position: Position) -> bool:
         """Whether a source surely is where a position says."""

@@ -44,7 +44,7 @@ def test_every_option_arrives(run, started, nowhere):
     text = (
         "--host 0.0.0.0 --port 1 --name a.example --name b.example --connect-port 2 --no-connect "
         "--token-file token -c spark.x=1 --warehouse lake --log-format json --log-level debug "
-        "--tick-seconds 1.5 --takeover-after 90 --give-up-after 0 --stop-within 7"
+        "--tick-seconds 1.5 --takeover-after 90 --suspend-after 0 --stop-within 7"
     )
     done = run("serve", *text.split())
     assert done.output == ""
@@ -63,7 +63,7 @@ def test_every_option_arrives(run, started, nowhere):
             log_level="debug",
             tick_seconds=1.5,
             takeover_after_seconds=90,
-            give_up_after=0,
+            suspend_after=0,
             stop_within_seconds=7,
         )
     ]

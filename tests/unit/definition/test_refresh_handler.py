@@ -52,8 +52,7 @@ FULL_BEFORE = b"""
         (FULL_BEFORE, "workflow w in embedded, s", "embedded"),
     ],
 )
-def test_what_registries_hold_stays_readable(text, description, scheduler):
-    """Registries of earlier releases; tests/unit/formats has the texts of this one."""
+def test_a_stored_handler_is_read_without_the_one_that_wrote_it(text, description, scheduler):
     found = StoredHandler.decode(text)
     assert (found.description, found.scheduler) == (description, scheduler)
 

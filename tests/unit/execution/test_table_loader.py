@@ -302,31 +302,3 @@ def test_a_log_without_our_commits_goes_on_above_the_fence():
     found = identify(table(foreign(30), foreign(31), published=adopted))
     assert isinstance(found, StoredTable)
     assert found.seq == 57 + 32
-
-
-@pytest.mark.parametrize(
-    ("wanted", "real", "is_found"),
-    [
-        ("VARCHAR(10)", "VARCHAR(10)", True),
-        ("VARCHAR(10)", "STRING", True),
-        ("CHAR(3)", "STRING", True),
-        ("STRUCT<a: CHAR(3)>", "STRUCT<a: STRING>", True),
-        ("VARCHAR(10)", "VARCHAR(5)", False),
-        ("VARCHAR(10)", "BINARY", False),
-        ("STRING", "VARCHAR(10)", False),
-        ("INT", "BIGINT", False),
-    ],
-)
-def test_a_listed_text_may_be_stored_without_its_bound(wanted, real, is_found):
-    """As releases did that are in use."""
-    first, *others = DEFINITION_1.resolved.columns
-    resolved = replace(DEFINITION_1.resolved, columns=(replace(first, type=wanted), *others))
-    definition = replace(DEFINITION_1, resolved=resolved)
-    found = identify(
-        table(
-            content(0, 1, definition),
-            published=definition,
-            columns=lambda: (replace(first, type=real), *others),
-        )
-    )
-    assert isinstance(found, StoredTable if is_found else InconsistentTable)

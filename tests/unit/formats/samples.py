@@ -1,6 +1,6 @@
 """Values of everything that is stored, each with all of its fields given.
 
-The files under `golden/` hold their texts as the first release wrote them. A new stored field gets
+The files under `golden/` hold their texts as release 0.1 writes them. A new stored field gets
 its default here, and a sample of its own with a golden text of its own.
 """
 

@@ -88,7 +88,7 @@ def test_what_a_refresh_cannot_do_without_is_no_default(key):
 @pytest.mark.parametrize("key", ["columns", "freshness", "refresh_mode", "start_mode"])
 def test_clauses_that_are_missing_were_not_written(key):
     document = unpack(encode_definition(SIMPLE))
-    del document["definition"]["resolved"]["asked"][key]
+    del document["definition"]["resolved"]["declared"][key]
     assert decode_definition(pack(document), "t") == SIMPLE
     del document["definition"]["resolved"][key]
     with pytest.raises(UnreadableDefinitionError):
@@ -137,7 +137,7 @@ def test_keys_of_a_newer_release_outlive_changes_of_the_definition():
     assert columns == {"new": False, "day": True, "a b": True, "id": True}
     assert resolved["start_mode"]["mode"]["interval"] is None
     assert definition["baseline"] is None
-    for each in (written, definition, resolved, resolved["asked"], resolved["start_mode"]):
+    for each in (written, definition, resolved, resolved["declared"], resolved["start_mode"]):
         assert each["later"] == {"nested": [1, "x"]}
     again = decode_definition(encode_definition(changed), "t")
     assert (again, unpack(encode_definition(again))) == (changed, written)
@@ -304,12 +304,6 @@ def test_what_a_newer_release_says_of_a_job_outlives_its_end():
     assert job == samples.JOBS["status running"]
     ended = job_row(replace(job, status=JobStatus.FAILED, error="gone"))
     assert (ended["status"], ended["facts"]) == ("FAILED", '{"later":{"x":1}}')
-
-
-def test_a_job_of_an_older_release_has_defaults():
-    older = dict.fromkeys(("creates", "refresh_mode", "freshness", "owner_process", "owner_user"))
-    job = job_of({**row("jobs", "status running"), **older}, CATALOG)
-    assert job == samples.JOBS["status running"]
 
 
 @pytest.mark.parametrize("facts", [None, "", "{", "[]", "{}", '{"settings": 1, "silence_ms": "x"}'])

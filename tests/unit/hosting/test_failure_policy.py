@@ -34,7 +34,7 @@ def test_a_table_that_always_fails_is_suspended_with_the_reason_and_resumes():
     tables = world.tables
     prepare(tables)
     create(tables)
-    host = world.host(policy=HostPolicy(give_up_after=4))
+    host = world.host(policy=HostPolicy(suspend_after=4))
     host.fresh()
     tables.drop("events")
     host.reaches(HostPhase.SUSPENDED)

@@ -147,7 +147,7 @@ def test_a_partition_that_fails_is_written_before_newer_ones(life):
 
 def test_failures_are_tried_again_ever_more_seldom(life):
     fragile(life)
-    manager = life.manager(give_up_after=0)
+    manager = life.manager(suspend_after=0)
     life.live(60)
     life.tables.drop("other")
     life.move_to("2026-03-02 11:00:00")
@@ -169,7 +169,7 @@ def test_failures_are_tried_again_ever_more_seldom(life):
 
 def test_a_manager_gives_up_and_says_why(life):
     fragile(life)
-    manager = life.manager(give_up_after=3)
+    manager = life.manager(suspend_after=3)
     life.live(60)
     life.tables.drop("other")
     life.move_to("2026-03-02 11:00:00")
@@ -189,7 +189,7 @@ def test_a_manager_gives_up_and_says_why(life):
 @pytest.mark.parametrize("way", ["RESUME", "changed"])
 def test_what_was_given_up_goes_on(life, way):
     fragile(life)
-    life.manager(give_up_after=3)
+    life.manager(suspend_after=3)
     life.live(60)
     life.tables.drop("other")
     life.move_to("2026-03-02 11:00:00")
@@ -211,7 +211,7 @@ def test_what_was_given_up_goes_on(life, way):
 def test_partitions_that_failed_until_it_gave_up_are_made_up_for(life):
     """What was fired is not what was done: the log knows."""
     partitioned(life)
-    life.manager(give_up_after=3)
+    life.manager(suspend_after=3)
     life.live(60)
     life.move_to("2026-03-03 00:00:00")
     life.live(60)
@@ -230,7 +230,7 @@ def test_partitions_that_failed_until_it_gave_up_are_made_up_for(life):
 
 def test_a_table_that_cannot_be_suspended_is_tried_on(life):
     fragile(life)
-    manager = life.manager(give_up_after=2)
+    manager = life.manager(suspend_after=2)
     life.live(60)
     life.tables.drop("other")
     manager.runner.broken["run"] = "read only"
@@ -246,7 +246,7 @@ def test_a_table_that_cannot_be_suspended_is_tried_on(life):
 def test_causes_that_change_are_not_given_up(life):
     """Only failures of one cause in a row count."""
     fragile(life)
-    manager = life.manager(give_up_after=3)
+    manager = life.manager(suspend_after=3)
     life.live(60)
     life.move_to("2026-03-02 11:00:00")
     life.tables.append("other", [(4, 4, 4)])
@@ -265,7 +265,7 @@ def test_causes_that_change_are_not_given_up(life):
 
 def test_a_run_beaten_by_another_writer_is_no_failure(life):
     fragile(life)
-    manager = life.manager(give_up_after=1)
+    manager = life.manager(suspend_after=1)
     life.live(60)
     life.tables.append("other", [(4, 4, 4)])
     manager.conflicts = 5
@@ -278,7 +278,7 @@ def test_a_run_beaten_by_another_writer_is_no_failure(life):
 
 def test_a_changed_table_is_tried_at_once(life):
     fragile(life)
-    manager = life.manager(give_up_after=0)
+    manager = life.manager(suspend_after=0)
     life.live(60)
     life.tables.drop("other")
     life.move_to("2026-03-02 11:00:00")

@@ -139,7 +139,7 @@ def test_the_next_refresh_is_expected_to_take_as_long_as_the_last_one():
 
 def test_a_table_that_is_late(life):
     life.create("f", HOURLY)
-    manager = life.manager(give_up_after=0)
+    manager = life.manager(suspend_after=0)
     life.live(60)
     life.tables.drop("events")
     life.live(90 * 60, every=60)

@@ -118,7 +118,7 @@ def test_groups_of_tables_with_versions_are_computed_unless_a_watermark_asks_for
     assert (engine.name, engine.output_mode) == ("stream/stateful", OutputMode.UPDATE)
     assert engine.key == ("ws", "c")
     assert [(name, mark.column) for name, mark in engine.watermarks] == [(str(DELTA), "ts")]
-    assert "WATERMARK_ASKED" in codes(engine)
+    assert "WATERMARK_DECLARED" in codes(engine)
 
 
 def test_a_watermark_in_a_plain_query_asks_for_a_stream_as_well():

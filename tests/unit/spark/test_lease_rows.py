@@ -1,4 +1,4 @@
-"""Leases as rows of their own table, heartbeats as files, and the leases of older releases."""
+"""Leases as rows of a table of their own, and heartbeats as files."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.spark_mt.definition.job import Lease, Owner
-from dbt.adapters.spark_mt.execution.leases import Claim, Leadership
 from dbt.adapters.spark_mt.spark.leases import SparkLeaseLog
-from tests.support.memory.system_log import MemoryProcesses
 
 LEASE = Lease("c", 1, Owner("here", 1), 1_000, settings=(("a", "b"),))
 THERE = Owner("there", 2)
@@ -60,36 +58,21 @@ class Files:
 
 
 class Catalog:
-    """A table of leases, a registry, and processes that look at them."""
+    """A table of leases, and processes that read it."""
 
     def __init__(self) -> None:
-        self.leases, self.registry, self.files = Table(), Table(), Files()
+        self.leases, self.files = Table(), Files()
 
     def __call__(self, name):
-        table = {"leases": self.leases, "registry": self.registry}[name.name]
-        return len(table.written) - 1
+        assert name.name == "leases"
+        return len(self.leases.written) - 1
 
     def location(self, name):
         assert name.name == "leases"
         return "/leases"
 
     def log(self):
-        return SparkLeaseLog(self.leases, self.registry, self, self.files.names, self.files)
-
-    def write_as_an_older_release(self, term, last_heartbeat_ms, status="HELD"):
-        facts = '{"address": "", "settings": {}, "silence_ms": 60000}'
-        self.registry.written.append(
-            {
-                "seq": term,
-                "status": status,
-                "recorded_at_ms": last_heartbeat_ms,
-                "owner_host": THERE.host,
-                "owner_pid": THERE.pid,
-                "owner_process": "",
-                "owner_user": "",
-                "facts": facts,
-            }
-        )
+        return SparkLeaseLog(self.leases, self, self.files.names, self.files)
 
 
 @pytest.fixture
@@ -136,48 +119,7 @@ def test_a_heartbeat_does_not_revive_a_released_lease(catalog):
     assert catalog.log().newest("c").is_released
 
 
-def test_a_catalog_without_leases_is_asked_once(catalog):
+def test_a_catalog_without_leases_needs_no_query(catalog):
     log = catalog.log()
-    for _ in range(5):
-        assert log.newest("c") is None
-        catalog.registry.written.append({"seq": -1, "recorded_at_ms": 0, "status": "HELD"})
-        catalog.registry.rows = lambda *_: []
+    assert [log.newest("c") for _ in range(5)] == [None] * 5
     assert catalog.leases.queries == 0
-
-
-def test_a_manager_of_an_older_release_is_respected_while_it_is_heard_of(catalog):
-    log = catalog.log()
-    catalog.write_as_an_older_release(7, 1_000)
-    assert (log.newest("c").term, log.newest("c").owner) == (7, THERE)
-    catalog.write_as_an_older_release(7, 21_000)
-    assert log.newest("c").last_heartbeat_ms == 21_000
-
-
-def test_a_new_manager_takes_over_from_an_older_release_and_the_term_counts_on(catalog):
-    now = [1_000_000]
-    leadership = Leadership(
-        catalog.log(), MemoryProcesses(), Claim("c", LEASE.owner), lambda: now[0]
-    )
-    catalog.write_as_an_older_release(7, now[0])
-    assert not leadership.tick()
-    for _ in range(5):
-        now[0] += 20_000
-        catalog.write_as_an_older_release(7, now[0])
-        assert not leadership.tick(), "the older one is alive"
-    now[0] += 59_000
-    assert not leadership.tick()
-    now[0] += 1_000
-    assert leadership.tick()
-    assert leadership.lease.term == 8
-    assert len(catalog.registry.written) == 6, "no row of the older release is lost or changed"
-    queries = catalog.registry.queries
-    catalog.write_as_an_older_release(7, now[0])
-    assert catalog.log().newest("c").term == 8
-    assert catalog.registry.queries == queries, "nobody reads old leases once there are new ones"
-
-
-def test_a_released_lease_of_an_older_release_is_free(catalog):
-    catalog.write_as_an_older_release(3, 1_000, "RELEASED")
-    leadership = Leadership(catalog.log(), MemoryProcesses(), Claim("c", LEASE.owner), lambda: 1)
-    assert leadership.tick()
-    assert leadership.lease.term == 4

@@ -101,10 +101,9 @@ def test_of_a_table_the_newest_row_counts_which_may_say_that_it_is_gone():
         Files(
             a=[table_row("t", 1), table_row("gone", 1), table_row("u", 5, schema="r")],
             b=[table_row("t", 2), table_row("gone", 2, dropped=True)],
-            c=[{**table_row("older", 1), "kind": None}],
         )
     )
-    assert [str(name) for name in log.known(CATALOG)] == ["c.r.u", "c.s.older", "c.s.t"]
+    assert [str(name) for name in log.known(CATALOG)] == ["c.r.u", "c.s.t"]
     assert log.knows(TableName("t", "s", CATALOG))
     assert not log.knows(TableName("gone", "s", CATALOG))
     assert not log.knows(TableName("t'; --{schema}", "s", CATALOG))
@@ -233,7 +232,7 @@ def test_of_leases_the_highest_term_counts_and_its_release_comes_last():
         reader = SmallReader(Files(a=rows), versions, LAYOUT)  # type: ignore[arg-type]
         nothing: Any = None
         leases = SystemTable(nothing, nothing, nothing, LAYOUT, reader)
-        log = SparkLeaseLog(leases, leases, versions, lambda _: [], None)
+        log = SparkLeaseLog(leases, versions, lambda _: [], None)
         assert log.newest(CATALOG) == lease_of(released, CATALOG)
 
 

@@ -153,18 +153,6 @@ class ColumnsMismatched:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceColumnsRecorded:
-    """The columns of the query's sources, in a definition that was stored without them."""
-
-    of_query: ClassVar[bool] = True
-    effect: ClassVar[Effect] = Effect.TEXT
-
-    def describe(self) -> str:
-        """One short sentence."""
-        return "The columns of the query's sources are recorded."
-
-
-@dataclass(frozen=True, slots=True)
 class SourceColumnsChanged:
     """The columns of a source, where the query takes them over; `what` says which."""
 
@@ -351,7 +339,6 @@ def _check(check: Check) -> str:
 
 Change = (
     QueryChanged
-    | SourceColumnsRecorded
     | SourceColumnsChanged
     | ColumnListChanged
     | ColumnsAppended

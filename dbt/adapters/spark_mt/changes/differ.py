@@ -26,7 +26,6 @@ from dbt.adapters.spark_mt.changes.changes import (
     PrimaryKeyChanged,
     QueryChanged,
     SourceColumnsChanged,
-    SourceColumnsRecorded,
 )
 from dbt.adapters.spark_mt.definition.columns import Check, Column
 from dbt.adapters.spark_mt.query.syntax import parse, same_tokens, token_key
@@ -146,10 +145,6 @@ def _query(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[C
 
 def _source_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
     """Yield what sources gained or lost; `wanted` has other columns only where these count."""
-    if not stored.source_columns:
-        if wanted.source_columns:
-            yield SourceColumnsRecorded()
-        return
     names, known = Names.of(wanted.context), recorded_fields(stored.source_columns)
     for now in wanted.source_columns:
         before = known.get(now.source.lower(), now.columns)

@@ -30,10 +30,10 @@ class ContradictoryRetentionError(DefinitionChangeError):
     )
 
 
-class StateNotKeptError(DefinitionChangeError):
+class StateNotRetainedError(DefinitionChangeError):
     """The state of a stream does not fit the changed query (FLIP-557)."""
 
-    condition = "MATERIALIZED_TABLE_STATE_NOT_KEPT"
+    condition = "MATERIALIZED_TABLE_STATE_NOT_RETAINED"
     text = (
         "STATE_RETENTION = {stateRetention} cannot hold for the changed query of materialized "
         "table {table}; nothing was stopped or changed:"
@@ -60,7 +60,9 @@ def contradictions(
         )
 
 
-def not_kept(table: str, wanted: ResolvedDefinition, problems: Sequence[str]) -> StateNotKeptError:
+def not_retained(
+    table: str, wanted: ResolvedDefinition, problems: Sequence[str]
+) -> StateNotRetainedError:
     """Return the error about a state that does not fit, with every reason."""
     retention = wanted.state_retention.sql
-    return StateNotKeptError(violations=problems, table=table, stateRetention=retention)
+    return StateNotRetainedError(violations=problems, table=table, stateRetention=retention)

@@ -90,7 +90,7 @@ _work_options = with_options(
         type=_SECONDS,
         default=5.0,
         show_default=True,
-        help="The time between two looks at everything.",
+        help="The time between two ticks, which check every table.",
     ),
     click.option(
         "--takeover-after",
@@ -102,7 +102,7 @@ _work_options = with_options(
         help="For how long another manager must be silent before this one takes over.",
     ),
     click.option(
-        "--give-up-after",
+        "--suspend-after",
         type=click.IntRange(min=0),
         default=20,
         show_default=True,

@@ -1,9 +1,9 @@
 """Stored definition as a document and as one text, and unknown keys of stored documents.
 
 Every key is written out, for writing and for reading: a field can be renamed, a key never. All keys
-of the first release are always written. A key that is added later is read with a default, and
-written only where its value is another one. The text of a table without it stays byte for byte, and
-older releases keep the key.
+of release 0.1 are always written. A key that is added later is read with a default, and written
+only where its value is another one. The text of a table without it stays byte for byte, and older
+releases keep the key.
 
 The text is zlib-compressed JSON in hexadecimal digits. Spark redacts property values that contain
 words such as `token` or `url`, and substitutes `${…}`; hexadecimal digits can contain neither.
@@ -138,7 +138,7 @@ def _resolved(resolved: ResolvedDefinition) -> Document:
     context, start = resolved.context, resolved.start_mode
     query, sources = (resolved.expanded_query, resolved.query_columns), resolved.source_columns
     return {
-        "asked": _declared(resolved.declared),
+        "declared": _declared(resolved.declared),
         "columns": [_column(column) for column in resolved.columns],
         "expanded_query": resolved.expanded_query,
         "context": {
@@ -159,7 +159,7 @@ def _resolved(resolved: ResolvedDefinition) -> Document:
 def _read_resolved(doc: Document) -> ResolvedDefinition:
     context, start = doc["context"], doc["start_mode"]
     return ResolvedDefinition(
-        declared=_read_declared(doc["asked"]),
+        declared=_read_declared(doc["declared"]),
         columns=tuple(_read_column(column) for column in doc["columns"]),
         expanded_query=doc["expanded_query"],
         context=QueryContext(context["catalog"], context["schema"], _read_pairs(context["confs"])),
@@ -381,11 +381,18 @@ def decode_definition(text: str, table: str) -> StoredDefinition:
         problem = f"its format is {version}, and this release reads {FORMAT_VERSION}"
         raise UnreadableDefinitionError(table=table, problem=problem)
     try:
+        _rename_keys(document["definition"]["resolved"])
         definition = definition_of(document["definition"])
         unknown = unknown_keys(document, _document(definition))
     except _DAMAGE as error:
         raise UnreadableDefinitionError(table=table, problem="the text is damaged") from error
     return replace(definition, unknown_keys=unknown) if unknown else definition
+
+
+def _rename_keys(resolved: Document) -> None:
+    """Give a key the name that it has since 0.1."""
+    if "asked" in resolved:
+        resolved["declared"] = resolved.pop("asked")
 
 
 def _document(definition: StoredDefinition) -> dict[str, object]:

@@ -153,18 +153,6 @@ class Freshness:
         return cls(_count(count), TimeUnit.parse(unit)).checked()
 
     @classmethod
-    def of_stored(cls, sql: str) -> Freshness:
-        """Read what `sql` returned, also for a freshness that is longer than those of today.
-
-        Raises:
-            InvalidFreshnessError: The text is no interval.
-        """
-        match = _SQL_INTERVAL.fullmatch(sql)
-        if match is None or not _WHOLE_NUMBER.fullmatch(match[2]):
-            raise InvalidFreshnessError(value=sql)
-        return cls(int(match[2]), TimeUnit.parse(match[3]))
-
-    @classmethod
     def parse(cls, text: str) -> Freshness:
         """Read `3 minutes`, `30m`, `30 min`, `PT30M` or `INTERVAL '3' MINUTE`.
 

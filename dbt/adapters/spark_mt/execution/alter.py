@@ -32,7 +32,6 @@ from dbt.adapters.spark_mt.execution.executor import (
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import Refreshes
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
-from dbt.adapters.spark_mt.execution.source_columns import with_source_columns
 from dbt.adapters.spark_mt.planning.planner import (
     adopted_baseline,
     plan_adoption,
@@ -157,17 +156,16 @@ class Alterations:
         definition = table.definition
         if not isinstance(statement, AddQuery | AlterQuery):
             return self._env.resolve_clauses(altered(statement, definition.declared), definition)
-        known = with_source_columns(self._env, table)
         if isinstance(statement, AddQuery):
             added = self._env.analyzer.analyze(statement.query)
             declared = with_added_query(definition, added)
             # The first query keeps its meaning.
-            statement_context = StatementContext(recorded=known.resolved.source_columns)
+            statement_context = StatementContext(recorded=definition.resolved.source_columns)
         else:
             declared = altered(statement, definition.declared)
             problems = run_option_problems(str(table.name), statement.options)
             statement_context = StatementContext(extends_list=True, errors=problems)
-        return self._env.resolve(table.name, declared, known, statement_context)
+        return self._env.resolve(table.name, declared, definition, statement_context)
 
     def _derived(self, name: TableName) -> Derivation | None:
         try:

@@ -15,7 +15,7 @@ from dbt.adapters.spark_mt.changes.compatibility import (
     raise_if_incompatible,
 )
 from dbt.adapters.spark_mt.changes.differ import diff
-from dbt.adapters.spark_mt.changes.state_retention import not_kept
+from dbt.adapters.spark_mt.changes.state_retention import not_retained
 from dbt.adapters.spark_mt.definition.definition import (
     InconsistentTable,
     Missing,
@@ -46,7 +46,6 @@ from dbt.adapters.spark_mt.execution.executor import (
 from dbt.adapters.spark_mt.execution.jobs import raise_if_initializing
 from dbt.adapters.spark_mt.execution.ports import AnalyzedTable
 from dbt.adapters.spark_mt.execution.results import Action, StatementOutcome
-from dbt.adapters.spark_mt.execution.source_columns import with_source_columns
 from dbt.adapters.spark_mt.execution.start_modes import begin, begin_again, filling
 from dbt.adapters.spark_mt.planning.planner import (
     next_definition,
@@ -115,7 +114,7 @@ def plan_with_state(
     if streams is None or not streams.can_resume(before.table_id, stream):
         return None
     if problems := _state_problems(environment, table, resolution, kept):
-        raise not_kept(str(table.name), wanted, problems)
+        raise not_retained(str(table.name), wanted, problems)
     since = positions_of(kept.followed, table.positions)
     baseline = Baseline(since, table.version, f"START_MODE = {wanted.start_mode.mode.sql}")
     definition = replace(next_definition(before, resolution), baseline=baseline)
@@ -445,8 +444,7 @@ class Definitions:
         return Planned(begun.counted(plan), Action.REPLACED, begun.run)
 
     def _altered(self, name: TableName, statement: CreateTable, table: StoredTable) -> Planned:
-        definition = with_source_columns(self._env, table)
-        resolution = self._env.resolve(name, statement.declared, definition)
+        resolution = self._env.resolve(name, statement.declared, table.definition)
         planned = plan_change(self._env, table, resolution, declares=True)
         if planned.action is Action.UNCHANGED and not table.unpublished:
             return replace(planned, analyzed_table=AnalyzedTable(table, resolution.analyzed))

@@ -14,7 +14,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import FieldName, Pairs, TableName
+    from dbt.adapters.spark_mt.definition.columns import Pairs, TableName
     from dbt.adapters.spark_mt.definition.definition import (
         CatalogEntry,
         FoundTable,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         FollowedPosition,
         Position,
         Positions,
-        VersionedPosition,
     )
     from dbt.adapters.spark_mt.planning.steps import RefreshRun, Register, Step
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, Source
@@ -137,9 +136,6 @@ class SourceReader(Protocol):
 
     def is_readable(self, source: TableName, position: FollowedPosition) -> bool:
         """Whether the source still has exactly the version that `position` names."""
-
-    def columns(self, source: TableName, at: VersionedPosition) -> tuple[FieldName, ...] | None:
-        """Return the columns of a version; None if it can no longer be read."""
 
     def is_current(self, source: Source, position: Position) -> bool:
         """Whether a source is certainly at a position, as cheaply as possible."""
@@ -283,7 +279,7 @@ class ManagedRegistry(Protocol):
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name.
 
-        It is one read for any number of tables. A row that an older release wrote is left out.
+        It is one read for any number of tables. A row that cannot be read is left out.
         """
 
     def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:

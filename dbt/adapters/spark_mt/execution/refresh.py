@@ -235,7 +235,7 @@ class Refreshes:
         if not (requested.force or self._must_run(table, analyzed, run)):
             self._env.quiet.remember(table, analyzed, run)
             return self._up_to_date(table, run)
-        raise_if_unfit(self._env, table, analyzed)
+        raise_if_unfit(table, analyzed)
         kept, request = run, Request.FORCED if requested.force else Request.REFRESH
         if run.choice.keeps_checkpoint and self._env.streams is None:
             raise StreamsOverConnectError(table=table.name, reason=run.choice.reason)
@@ -332,7 +332,7 @@ class Refreshes:
     ) -> RefreshOutcome:
         resolved = table.definition.resolved
         analyzed = self._env.stored_analyzer.analyze_stored(resolved)
-        raise_if_unfit(self._env, table, analyzed)
+        raise_if_unfit(table, analyzed)
         run = requested.named(self._env.run(requested.trigger, analyzed))
         if resolved.refresh_mode is RefreshMode.CONTINUOUS and table.positions is not None:
             self._raise_if_unreadable(table, run)

@@ -31,7 +31,6 @@ from dbt.adapters.spark_mt.planning.properties import (
     missing_not_null,
     obsolete_not_null,
 )
-from dbt.adapters.spark_mt.query.types import InvalidTypeError, unbounded_type
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import unfollowed_names
 
@@ -177,8 +176,8 @@ def _is_in_line(table: Table, definition: StoredDefinition) -> bool:
     """Whether everything was written that follows from the published definition.
 
     A CREATE publishes the definition in its one commit, and the identity property after it. A
-    refresh drops the clustering, and sets it again after its commit. Releases before NOT NULL
-    became a constraint of the table left the check to refreshes.
+    refresh drops the clustering, and sets it again after its commit. RESTORE may take back the
+    constraint of a NOT NULL.
     """
     if table.format.identity_property not in table.properties:
         return False
@@ -255,7 +254,7 @@ def _unreadable(
 def _inconsistency(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:
     """Describe how the columns differ from those of the definition; empty if they do not."""
     real = [(c.name, c.type) for c in columns]
-    wanted = [_stored_as(c, real) for c in definition.resolved.columns]
+    wanted = [(c.name, c.type) for c in definition.resolved.columns]
     if wanted == real:
         return ""
     lost = [str(Column(*pair)) for pair in wanted if pair not in real]
@@ -263,18 +262,6 @@ def _inconsistency(definition: StoredDefinition, columns: tuple[Column, ...]) ->
     parts = [f"columns {', '.join(lost)} are gone" if lost else ""]
     parts.append(f"columns {', '.join(strange)} are not of its definition" if strange else "")
     return " and ".join(part for part in parts if part) or "its columns are in another order"
-
-
-def _stored_as(column: Column, real: list[tuple[str, str]]) -> tuple[str, str]:
-    """Return name and type of a column of the definition, as the table can have it.
-
-    The CHAR and VARCHAR of a column list became STRING in the tables of older releases.
-    """
-    try:
-        unbounded = (column.name, unbounded_type(column.type))
-    except InvalidTypeError:
-        return column.name, column.type
-    return unbounded if unbounded in real else (column.name, column.type)
 
 
 def state_of(

@@ -169,7 +169,7 @@ class HostedTable:
     def _follow(self, table: StoredTable) -> int:
         """Start a stream, or refresh where no stream can be started."""
         analyzed = self._env.stored_analyzer.analyze_stored(table.definition.resolved)
-        raise_if_unfit(self._env, table, analyzed)
+        raise_if_unfit(table, analyzed)
         analyzed_table = AnalyzedTable(table, analyzed)
         self._inputs_ms = self._oldest_inputs_ms(analyzed_table)
         run = self._env.run(HOSTED, analyzed, table.definition.resolved, table.definition.baseline)
@@ -295,7 +295,7 @@ class HostedTable:
         before = self._failures if self.progress.failures else Failures()
         failures = self._failures = before.after(error)
         self._note(phase=HostPhase.FAILING, failures=failures.count, problem=failures.problem)
-        if 0 < self._policy.give_up_after <= failures.same:
+        if 0 < self._policy.suspend_after <= failures.same:
             try:
                 suspend_failing(self._env, self._name, failures)
             except Exception as problem:  # noqa: BLE001 - the next failure tries it again
@@ -315,7 +315,7 @@ class HostedTable:
         interval = own or self._env.settings().trigger_interval
         if interval:
             return max(1, int(min(interval.total_seconds(), LONGEST_SECONDS) * 1000))
-        freshness_ms = min(resolved.freshness.seconds, LONGEST_SECONDS) * 1000
+        freshness_ms = resolved.freshness.seconds * 1000
         return max(1, self._pace.interval_ms(freshness_ms, self._inputs_ms, is_stream=is_stream))
 
     def _oldest_inputs_ms(self, analyzed_table: AnalyzedTable) -> int:

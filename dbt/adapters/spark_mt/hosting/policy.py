@@ -87,7 +87,7 @@ class HostPolicy:
         longest_pause: The most that becomes.
         spread: By which part of itself a pause is shortened at most, at random, so that tables
             which failed together are not tried together.
-        give_up_after: After how many failures of the same cause the table is suspended with the
+        suspend_after: After how many failures of the same cause the table is suspended with the
             reason; 0 for never.
         compact_after: After how many commits the table's small files are merged; 0 for never.
     """
@@ -96,7 +96,7 @@ class HostPolicy:
     first_pause: int = 1_000
     longest_pause: int = 60_000
     spread: float = 0.0
-    give_up_after: int = 0
+    suspend_after: int = 0
     compact_after: int = COMPACT_AFTER
 
     def pause_after(self, failures: int, chance: float = 0.0) -> int:

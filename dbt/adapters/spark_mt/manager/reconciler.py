@@ -43,7 +43,7 @@ class ManagerPolicy:
         takeover: After how long without a word another manager may take over.
         runs: How many refreshes of FULL tables, and such that were asked for, run at a time.
         patience: How long a run waits at most for upstream tables that are due at the same time.
-        give_up_after: After how many failures of the same cause a table is suspended; 0 for never.
+        suspend_after: After how many failures of the same cause a table is suspended; 0 for never.
         look: How often a host checks its table's log; the registry shows most changes long
             before.
         compact_after: After how many commits a hosted table's small files are merged; 0 for never.
@@ -54,7 +54,7 @@ class ManagerPolicy:
     takeover: int = SILENCE_MS
     runs: int = 4
     patience: int = 300_000
-    give_up_after: int = 20
+    suspend_after: int = 20
     look: int = 30_000
     compact_after: int = COMPACT_AFTER
 
@@ -64,7 +64,7 @@ class ManagerPolicy:
         return HostPolicy(
             look=self.look,
             spread=0.3,
-            give_up_after=self.give_up_after,
+            suspend_after=self.suspend_after,
             compact_after=self.compact_after,
         )
 
@@ -75,7 +75,7 @@ class ManagerPolicy:
             first_pause=5_000,
             longest_pause=300_000,
             spread=0.3,
-            give_up_after=self.give_up_after,
+            suspend_after=self.suspend_after,
         )
 
 

@@ -408,7 +408,7 @@ class Refreshing:
         if isinstance(error, CommitConflictError):
             return self._again(run, self._policy.first_pause)
         self._failures[run.table] = failures
-        if 0 < self._policy.give_up_after <= failures.same:
+        if 0 < self._policy.suspend_after <= failures.same:
             self._suspend_failing(run.table, failures)
         return self._again(run, self._policy.pause_after(failures.count + 1, random()))  # noqa: S311 - no secret
 

@@ -78,7 +78,7 @@ class ServeOptions:
         tick_seconds: The time between two looks at everything.
         takeover_after_seconds: For how long another manager must be silent before this one
             takes over.
-        give_up_after: After how many failures of the same cause in a row a table is suspended; 0
+        suspend_after: After how many failures of the same cause in a row a table is suspended; 0
             for never.
         stop_within_seconds: Within how long the manager stops. Running refreshes have about two
             thirds of it to end, or all but ten seconds.
@@ -98,7 +98,7 @@ class ServeOptions:
     log_level: str = "info"
     tick_seconds: float = 5.0
     takeover_after_seconds: float = 60.0
-    give_up_after: int = 20
+    suspend_after: int = 20
     stop_within_seconds: float = 30.0
 
 
@@ -184,7 +184,7 @@ class _Server:
         policy = ManagerPolicy(
             tick=round(options.tick_seconds * 1000),
             takeover=round(options.takeover_after_seconds * 1000),
-            give_up_after=options.give_up_after,
+            suspend_after=options.suspend_after,
         )
         with ThreadPoolExecutor(1, "spark-start") as starter:
             starting = starter.submit(self._start_spark)

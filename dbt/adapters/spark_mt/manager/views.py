@@ -163,7 +163,7 @@ class TableView:
         reason: Why that engine, one sentence.
         activity: What the manager does for it now, in a few words: `streaming`, `following`,
             `scheduled`, `refreshing`, `failing`, `suspended`, `waiting`.
-        freshness_status: Whether it is as fresh as asked: MET, LATE (the lag is larger than
+        freshness_status: Whether it meets its freshness: MET, LATE (the lag is larger than
             allowed), UNKNOWN (not measured), NONE (suspended).
         lag_seconds: The age of the oldest change of the base tables that its rows do not reflect,
             through all materialized tables on the way; 0 if none is missing, None when unknown.
@@ -327,7 +327,7 @@ class ManagerView:
         started_at_ms: Milliseconds since the epoch, UTC.
         leader: Who holds the lease, for people: process, host.
         term: The lease's number; grows with every takeover.
-        tick_seconds: How long the newest look at everything took.
+        tick_seconds: How long the newest tick took.
         last_tick_at_ms: When it ended; 0 before the first.
         queries_running: Streams that run now.
         refreshes_running: Refreshes that run now.

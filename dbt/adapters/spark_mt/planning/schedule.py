@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote_text
-from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS, TimeUnit
+from dbt.adapters.spark_mt.definition.freshness import TimeUnit
 from dbt.adapters.spark_mt.resolution.durations import (
     Period,
     finest_period,
@@ -60,11 +60,8 @@ class Schedule:
 
     @property
     def seconds(self) -> int:
-        """The time between two scheduled times.
-
-        A definition of an earlier release may store a longer freshness than the calendar has years.
-        """
-        return min(self.freshness.seconds, LONGEST_SECONDS)
+        """The time between two scheduled times."""
+        return self.freshness.seconds
 
     @property
     def text(self) -> str:
@@ -238,11 +235,10 @@ def covered_since(scheduled_at: datetime, freshness: Freshness, zone: tzinfo) ->
 
     A day with 23 hours is one day for a schedule that runs at midnight.
     """
-    seconds = min(freshness.seconds, LONGEST_SECONDS)
-    days, rest = divmod(seconds, TimeUnit.DAY.value)
+    days, rest = divmod(freshness.seconds, TimeUnit.DAY.value)
     if rest == 0:
         return scheduled_at.astimezone(zone) - timedelta(days=days)
-    return scheduled_at.astimezone(timezone.utc) - timedelta(seconds=seconds)
+    return scheduled_at.astimezone(timezone.utc) - timedelta(seconds=freshness.seconds)
 
 
 def _moments(start: datetime, end: datetime, step: timedelta, zone: tzinfo) -> Iterator[datetime]:

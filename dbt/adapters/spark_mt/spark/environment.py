@@ -124,7 +124,7 @@ class SparkEnvironment:
         made = partial(_system_table, spark, reading, tables, _small_tables(spark, files), versions)
         registry, leases = made(REGISTRY_LAYOUT, in_background), made(LAYOUT)
         log = self.log = SparkSystemLog(spark, registry, now_ms, versions)
-        self.leases = SparkLeaseLog(leases, registry, versions, _names(spark, files), files)
+        self.leases = SparkLeaseLog(leases, versions, _names(spark, files), files)
         settings = partial(_settings, spark)  # no method: a part must not refer to the environment
         parts: StreamParts | None = None  # none over Connect: streams run in the driver's process
         if files is not None:

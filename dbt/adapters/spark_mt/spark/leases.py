@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.job import SILENCE_MS, Lease, renewed
 from dbt.adapters.spark_mt.execution.errors import SystemTableGoneError
 from dbt.adapters.spark_mt.spark.registry import owner_columns, owner_of
-from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, TABLE, Layout
+from dbt.adapters.spark_mt.spark.system_table import LEASES, SCHEMA, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +58,7 @@ class SparkLeaseLog:
 
     Args:
         leases: The table of leases.
-        registry: The registry, into which older releases wrote leases.
-        versions: Reads the newest versions of both, cheaply.
+        versions: Reads its newest version, cheaply.
         names: Lists the names of the files in a directory, which are heartbeats.
         files: Writes them; None over Connect, from where no manager runs.
     """
@@ -67,18 +66,15 @@ class SparkLeaseLog:
     def __init__(
         self,
         leases: SystemTable,
-        registry: SystemTable,
         versions: NewestVersions,
         names: Callable[[str], list[str]],
         files: DriverFiles | None,
     ) -> None:
         self._leases = leases
-        self._registry = registry
         self._versions = versions
         self._names = names
         self._files = files
         self._seen: dict[str, tuple[int, Lease | None]] = {}
-        self._old: dict[str, tuple[int, Lease | None]] = {}
         self._last_heartbeat_ms: dict[str, str] = {}
 
     def newest(self, catalog: str) -> Lease | None:
@@ -89,9 +85,9 @@ class SparkLeaseLog:
             rows = self._leases.rows(catalog, _NEWEST) if version >= 0 else []
             lease = lease_of(rows[0], catalog) if rows else None
             self._seen[catalog] = (version, lease)
-        if lease is None:
-            return self._newest_of_old(catalog)
-        return lease if lease.is_released else renewed(lease, self._last_heartbeat(lease))
+        if lease is None or lease.is_released:
+            return lease
+        return renewed(lease, self._last_heartbeat(lease))
 
     def take(self, lease: Lease) -> bool:
         """Claim a term; of several managers that claim it, one gets it."""
@@ -124,17 +120,6 @@ class SparkLeaseLog:
         if not location:
             raise SystemTableGoneError(table=_name(catalog))
         return f"{location}/{_HEARTBEATS}"
-
-    def _newest_of_old(self, catalog: str) -> Lease | None:
-        """Return the lease in an older release's table; read again only while one may renew it."""
-        version = self._versions(TableName(TABLE, SCHEMA, catalog))
-        seen, lease = self._old.get(catalog, (-2, None))
-        is_settled = seen >= 0 and (lease is None or lease.is_released)
-        if version != seen and not is_settled:
-            rows = self._registry.rows(catalog, _NEWEST) if version >= 0 else []
-            lease = lease_of(rows[0], catalog) if rows else None
-            self._old[catalog] = (version, lease)
-        return lease
 
 
 def _name(catalog: str) -> TableName:

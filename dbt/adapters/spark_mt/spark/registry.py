@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
@@ -121,7 +121,7 @@ class SparkSystemLog:
 
     def tables(self, catalog: str) -> tuple[KnownTable, ...]:
         """Return the newest row of every table that was not dropped, ordered by name."""
-        query = f"{_NEWEST_TABLES} AND facts IS NOT NULL {_BY_NAME}"
+        query = f"{_NEWEST_TABLES} {_BY_NAME}"
         return self._reader.each(self._table.rows(catalog, query), catalog, known_of)
 
     def record_handlers(self, catalog: str, handlers: Mapping[TableName, bytes]) -> None:
@@ -231,12 +231,9 @@ def _newest(kind: str, key: str, order: str, condition: str = "true") -> str:
 
 
 def _newest_tables(condition: str = "true") -> str:
-    """Return the query for the newest rows of tables that were not dropped.
-
-    A row without a kind is older than the log of refreshes.
-    """
+    """Return the query for the newest rows of tables that were not dropped."""
     order = f"{_BY_TIME}, generation DESC, seq DESC"
-    found = _newest("coalesce(kind, 'TABLE') = 'TABLE'", _TABLE_KEY, order, condition)
+    found = _newest("kind = 'TABLE'", _TABLE_KEY, order, condition)
     return f"{found} AND NOT dropped"
 
 
@@ -313,7 +310,7 @@ def table_row(step: Register, now_ms: int) -> dict[str, Value]:
     """Return the row of a table in the registry; `now_ms` is milliseconds since the epoch, UTC."""
     definition, table = step.definition, known_table(step, now_ms)
     facts = {
-        "asked_refresh_mode": table.declared_refresh_mode,
+        "declared_refresh_mode": table.declared_refresh_mode,
         "status_reason": table.status_reason,
         "zone": table.zone,
         "formatters": table.formatters,
@@ -330,7 +327,6 @@ def table_row(step: Register, now_ms: int) -> dict[str, Value]:
         "freshness": definition.resolved.freshness.sql,
         "status": definition.status.value,
         "last_refresh_at_ms": step.refresh.started_at_ms if step.refresh else None,
-        "lag_seconds": None,  # a lag that is stored is not true later; releases before wrote 0
         "positions": json.dumps(encode_positions(step.positions or {})),
         "dropped": False,
         "facts": json.dumps(facts),
@@ -352,8 +348,8 @@ def known_of(row: Values, catalog: str) -> KnownTable:
         table_id=row["table_id"],
         generation=row["generation"],
         refresh_mode=RefreshMode(row["refresh_mode"]),
-        declared_refresh_mode=facts.get("asked_refresh_mode", "AUTOMATIC"),
-        freshness=Freshness.of_stored(row["freshness"]),
+        declared_refresh_mode=_declared_mode(facts),
+        freshness=Freshness.parse(row["freshness"]),
         status=RefreshStatus(row["status"]),
         status_reason=facts.get("status_reason", ""),
         zone=facts.get("zone", "UTC"),
@@ -364,6 +360,12 @@ def known_of(row: Values, catalog: str) -> KnownTable:
         rows=facts.get("rows"),
         recorded_at_ms=row["recorded_at_ms"],
     )
+
+
+def _declared_mode(facts: Mapping[str, Any]) -> str:
+    """Return the declared mode; before 0.1 its key was another one."""
+    found = facts.get("declared_refresh_mode", facts.get("asked_refresh_mode", "AUTOMATIC"))
+    return str(found)
 
 
 def entry_of(row: Values, catalog: str) -> RegistryEntry:
@@ -444,13 +446,13 @@ def job_of(row: Values, catalog: str) -> Job:
         started_at_ms=row["started_at_ms"],
         last_heartbeat_ms=row["recorded_at_ms"],
         owner=owner_of(row),
-        trigger=row["trigger"] or "",
+        trigger=row["trigger"],
         creates=bool(row["creates"]),
-        refresh_mode=row["refresh_mode"] or "",
-        freshness=row["freshness"] or "",
+        refresh_mode=row["refresh_mode"],
+        freshness=row["freshness"],
         ended_at_ms=row["ended_at_ms"],
         rows=row["rows"],
-        error=row["error"] or "",
+        error=row["error"],
         scheduled_at_ms=row["scheduled_at_ms"],
         strategy=chosen.get("strategy", ""),
         reason=chosen.get("reason", ""),
@@ -474,8 +476,8 @@ def owner_of(row: Values) -> Owner:
     return Owner(
         host=row["owner_host"],
         pid=row["owner_pid"],
-        process=row["owner_process"] or "",
-        user=row["owner_user"] or "",
+        process=row["owner_process"],
+        user=row["owner_user"],
     )
 
 

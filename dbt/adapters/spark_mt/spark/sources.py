@@ -24,10 +24,7 @@ from dbt.adapters.spark_mt.execution.errors import (
 from dbt.adapters.spark_mt.execution.ports import StartPosition
 from dbt.adapters.spark_mt.execution.table_format import VersionRange
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
-from dbt.adapters.spark_mt.resolution.source_columns import field_names
-from dbt.adapters.spark_mt.spark.binding import current_columns
 from dbt.adapters.spark_mt.spark.catalog import NoTable
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
 from dbt.adapters.spark_mt.spark.query_relations import VIEW_TYPES
 from dbt.adapters.spark_mt.spark.streams.offsets import KAFKA, FilesSource, KafkaSource
@@ -35,7 +32,7 @@ from dbt.adapters.spark_mt.spark.streams.offsets import KAFKA, FilesSource, Kafk
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from dbt.adapters.spark_mt.definition.columns import FieldName, TableName
+    from dbt.adapters.spark_mt.definition.columns import TableName
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition
     from dbt.adapters.spark_mt.execution.ports import SourceSpan
     from dbt.adapters.spark_mt.execution.table_format import TableLog
@@ -176,15 +173,6 @@ class SparkSourceReader:
             return self._logs.is_readable(source, position)
         commit = self._log.commit(self._detail(source).location, position.version)
         return commit is not None and commit.identity == position.identity
-
-    def columns(self, source: TableName, at: VersionedPosition) -> tuple[FieldName, ...] | None:
-        """Return the columns of a version; None where it cannot be read any more."""
-        if not self.is_readable(source, at):
-            return None
-        with self._sessions.open() as session:
-            place = {str(source): FORMAT.at(source.sql, at.version)}
-            found = current_columns(session.spark, place)
-        return field_names(found[str(source)]) if found else None
 
     def is_current(self, source: Source, position: Position) -> bool:
         """Whether a source is surely at a position, as cheaply as possible.

@@ -98,7 +98,7 @@ SELECT latest.job_id AS job_id, concat_ws('.', latest.schema_name, latest.table_
   timestamp_millis(latest.ended_at_ms) AS end_time,
   latest.rows AS `rows`, latest.error AS error, latest.trigger AS trigger,
   latest.owner_user AS owner_user, latest.owner_host AS owner_host, latest.owner_pid AS owner_pid,
-  timestamp_millis(latest.recorded_at_ms) AS heard_at
+  timestamp_millis(latest.recorded_at_ms) AS last_heartbeat_time
 FROM (
   SELECT max_by(struct(*), struct(recorded_at_ms, status <> 'RUNNING')) AS latest,
     unix_millis(current_timestamp()) AS now_ms
@@ -141,7 +141,6 @@ COLUMNS = {
     "generation": "INT",
     "seq": "BIGINT",
     "last_refresh_at_ms": "BIGINT",
-    "lag_seconds": "BIGINT",
     "positions": "STRING",
     "dropped": "BOOLEAN",
     "job_id": "STRING",
@@ -159,8 +158,8 @@ COLUMNS = {
     "scheduled_at_ms": "BIGINT",
     "facts": "STRING",
 }
-"""All rows have all columns; `kind` says whether a row is about a TABLE, a JOB, a MANAGER, or the
-refresh HANDLER of a table. `lag_seconds` is always NULL: a stored lag is not true later."""
+"""All rows have all columns; `kind` says whether a row is about a TABLE, a JOB, or the refresh
+HANDLER of a table."""
 COMPACT_EVERY = 64
 _LOGGER = logging.getLogger(__name__)
 _VACUUM_EVERY = 4
@@ -169,22 +168,21 @@ _CHEAP = {**FORMAT.confs.small_commits, **FEW_ROWS, "spark.sql.leafNodeDefaultPa
 """A commit of a few rows then takes half the time, and writes one file. No reader needs the
 statistics of such files."""
 _ORDER = (
-    "struct(IF({of}.kind = 'MANAGER', {of}.seq, 0), {of}.recorded_at_ms, "
-    "coalesce({of}.status <> 'RUNNING', true), {of}.generation, {of}.seq)"
+    "struct({of}.recorded_at_ms, coalesce({of}.status <> 'RUNNING', true), "
+    "{of}.generation, {of}.seq)"
 )
 _KEPT_ORDER, _OLD_ORDER = _ORDER.replace("{of}", "each"), _ORDER.replace("{of}", "old")
 _SUPERSEDED = f"""
 MERGE INTO {{table}} AS old USING (
   SELECT kind, schema_name, table_name, job_id, max({_KEPT_ORDER}) AS newest
-  FROM {{table}} AS each WHERE kind IN ('TABLE', 'HANDLER', 'JOB', 'MANAGER') GROUP BY ALL
+  FROM {{table}} AS each WHERE kind IN ('TABLE', 'HANDLER', 'JOB') GROUP BY ALL
 ) AS kept
 ON old.kind = kept.kind AND old.schema_name <=> kept.schema_name
   AND old.table_name <=> kept.table_name AND old.job_id <=> kept.job_id
   AND ({_OLD_ORDER} < kept.newest OR old.kind = 'JOB' AND old.recorded_at_ms < {{old}})
 WHEN MATCHED THEN DELETE
 """
-"""Of each table, handler and job the newest row stays; of the leases that an older release wrote
-into this table, the one with the last term."""
+"""Of each table, handler and job the newest row stays."""
 
 
 def _superseded(name: str, now_ms: int) -> str:
@@ -265,7 +263,7 @@ class SmallReader:
 
 
 class SystemTable:
-    """Rows of a system table, which is made where it is missing, and completed where it is older.
+    """Rows of a system table, which is made where it is missing.
 
     Args:
         spark: The user's session, for reading.
@@ -346,12 +344,9 @@ class SystemTable:
         except Exception as error:
             if not is_spark_error(error):
                 raise
-            if failure_of(error).is_missing_table:
-                return []
-            with self._sessions.open() as session:
-                if not self._complete(session.spark, catalog):
-                    raise
-        return self._spark.sql(statement).collect()
+            if not failure_of(error).is_missing_table:
+                raise
+            return []
 
     def _insert(
         self,
@@ -396,7 +391,7 @@ class SystemTable:
                 self._create(spark, catalog)
                 _make_jobs_view(spark, catalog)
             return True
-        return failure.is_conflict or self._complete(spark, catalog)
+        return failure.is_conflict
 
     def _create(self, spark: SparkSession, catalog: str) -> None:
         """Make the table; if its directory exists, wait for the other process, or take it over.
@@ -425,16 +420,6 @@ class SystemTable:
             location = failure_of(error).parameter("tableLocation")
             spark.sql(f"{statement} USING {FORMAT.name} LOCATION {quote_text(location)}")
 
-    def _complete(self, spark: SparkSession, catalog: str) -> bool:
-        """Add the columns that an older release's table lacks; whether there were any."""
-        name = self._layout.name(catalog)
-        there = {field.name.lower() for field in spark.table(name).schema.fields}
-        missing = [f"{quote(n)} {t}" for n, t in self._layout.columns.items() if n not in there]
-        if missing:
-            spark.sql(f"ALTER TABLE {name} ADD COLUMNS ({', '.join(missing)})")
-            _make_jobs_view(spark, catalog)
-        return bool(missing)
-
     def _compact(self, catalog: str, version: int, now_ms: int) -> None:
         """Delete superseded rows and merge files; another process may do the same meanwhile."""
         name = self._layout.name(catalog)
@@ -442,27 +427,17 @@ class SystemTable:
             with self._sessions.reused(_CHEAP) as spark:
                 spark.sql(self._layout.superseded(name, now_ms))
                 self._tables.compact(spark, self._layout.table_name(catalog))
+                _make_jobs_view(spark, catalog)  # it may be the one of another release
                 # By version for statements, whose processes end before the fourth compaction. By
                 # count for a manager: compaction takes versions too, so that the versions of its
                 # appends may never be multiples of the interval.
                 self._compactions += 1
                 by_version = version % (_VACUUM_EVERY * self._compact_every) == 0
                 if by_version or self._compactions % _VACUUM_EVERY == 0:
-                    self._keep_small(spark, catalog)
+                    self._tables.vacuum(spark, self._layout.table_name(catalog), _RETAINED_MS)
         except Exception as error:  # noqa: BLE001 - the rows are written; the next time does it
             if not (is_spark_error(error) and failure_of(error).is_conflict):
                 _LOGGER.warning("%s was not compacted: %s", name, problem_of(error))
-
-    def _keep_small(self, spark: SparkSession, catalog: str) -> None:
-        """Remove files that no reader needs, and keep few commits of an older table, too."""
-        name = self._layout.table_name(catalog)
-        rows = spark.sql(f"SHOW TBLPROPERTIES {name.sql}").collect()
-        there = {row["key"]: row["value"] for row in rows}
-        wanted = self._tables.format.system_properties
-        others = {key: value for key, value in wanted.items() if there.get(key) != value}
-        if others:
-            self._tables.set_properties(spark, name, others)
-        self._tables.vacuum(spark, name, _RETAINED_MS)
 
 
 def _literal(value: Value) -> str:

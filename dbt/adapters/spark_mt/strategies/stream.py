@@ -233,7 +233,7 @@ class _Streams:
         _check_streamed(followed)
         why = Reason("ONLY_LOGS", "", "all of its sources are logs or folders of files")
         if any(source.kind is SourceKind.VERSIONED for source in followed):
-            why = Reason("WATERMARK_ASKED", "", "a watermark asks for a stream")
+            why = Reason("WATERMARK_DECLARED", "", "a watermark asks for a stream")
         stream = self._stream(followed, self.table.watermarks)
         return self._choice(stream, (why,), followed)
 

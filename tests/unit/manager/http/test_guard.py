@@ -84,7 +84,7 @@ def test_without_a_token_browsers_change_nothing():
     for path in CHANGES:
         for headers in (OWN_PAGE, FOREIGN):
             answer = client.post(path, headers=headers)
-            assert (path, *problem(answer)) == (path, 403, "FOREIGN_REQUEST")
+            assert (path, *problem(answer)) == (path, 403, "CROSS_SITE_REQUEST")
     assert client.manager.requested == []
 
 
@@ -95,12 +95,12 @@ def test_without_a_token_programs_of_this_machine_may_change():
 def test_a_session_needs_its_csrf_token_too():
     client = Client(rules=GUARDED)
     client.sign_in()
-    assert problem(client.post(SUSPEND, headers=OWN_PAGE)) == (403, "FOREIGN_REQUEST")
+    assert problem(client.post(SUSPEND, headers=OWN_PAGE)) == (403, "CROSS_SITE_REQUEST")
     csrf = client.access.csrf_token(_with_cookies(client))
     wrong = {**OWN_PAGE, "x-csrf-token": csrf[:-1] + ("0" if csrf[-1] != "0" else "1")}
-    assert problem(client.post(SUSPEND, headers=wrong)) == (403, "FOREIGN_REQUEST")
+    assert problem(client.post(SUSPEND, headers=wrong)) == (403, "CROSS_SITE_REQUEST")
     foreign = {**FOREIGN, "x-csrf-token": csrf}
-    assert problem(client.post(SUSPEND, headers=foreign)) == (403, "FOREIGN_REQUEST")
+    assert problem(client.post(SUSPEND, headers=foreign)) == (403, "CROSS_SITE_REQUEST")
     assert client.manager.requested == []
     right = {**OWN_PAGE, "x-csrf-token": csrf}
     assert client.post(SUSPEND, headers=right).status_code == 200
@@ -125,7 +125,7 @@ def test_programs_are_not_sent_to_a_page():
 def test_a_page_of_somebody_else_cannot_sign_in():
     client = Client(rules=GUARDED)
     answer = client.ask("POST", "/login", data={"token": TOKEN}, headers=FOREIGN)
-    assert problem(answer) == (403, "FOREIGN_REQUEST")
+    assert problem(answer) == (403, "CROSS_SITE_REQUEST")
 
 
 @pytest.mark.parametrize("rules", [OPEN, GUARDED, READABLE])

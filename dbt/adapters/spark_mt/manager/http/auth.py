@@ -22,7 +22,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 
 from dbt.adapters.spark_mt.manager.http.errors import (
-    ForeignRequestError,
+    CrossSiteRequestError,
     TokenRequiredError,
     TooManyTriesError,
     UnauthenticatedError,
@@ -230,12 +230,12 @@ class Access:
         lock out others. The comparison takes the same time in any case.
 
         Raises:
-            ForeignRequestError: The form came from another site.
+            CrossSiteRequestError: The form came from another site.
             WrongTokenError: The token is not the right one.
             TooManyTriesError: The same, after too many wrong ones from this address.
         """
         if not is_own_page(request):
-            raise ForeignRequestError(reason="another site began the request")
+            raise CrossSiteRequestError(reason="another site began the request")
         if self._token is None or not _same(token.strip(), self._token):
             self._refuse_wrong(request.client.host if request.client else "")
         response.set_cookie(
@@ -308,11 +308,11 @@ class Guard:
     def _refused_change(self, request: HTTPConnection, path: str) -> MaterializedTableError | None:
         visitor = self._access.visitor(request)
         if visitor is not Visitor.TOKEN and not is_own_page(request):
-            return ForeignRequestError(reason="another site began the request")
+            return CrossSiteRequestError(reason="another site began the request")
         if visitor is Visitor.NOBODY and path != SIGN_IN:
             return UnauthenticatedError()
         if visitor is Visitor.LOCAL and is_browser(request):
-            return ForeignRequestError(reason="it has no token, so that no user can sign in")
+            return CrossSiteRequestError(reason="it has no token, so that no user can sign in")
         return self._refused_rest(request, visitor) if path.startswith(REST) else None
 
     def _refused_rest(
@@ -321,7 +321,7 @@ class Guard:
         if visitor is Visitor.SESSION:
             csrf_token = request.headers.get(CSRF_HEADER, "")
             if not self._access.may_act(request, csrf_token):
-                return ForeignRequestError(reason=f"the header {CSRF_HEADER} is missing or wrong")
+                return CrossSiteRequestError(reason=f"the header {CSRF_HEADER} is missing or wrong")
         found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         return None if found == "application/json" else UnsupportedMediaTypeError(found=found)
 

@@ -91,10 +91,10 @@ class WrongTokenError(UnauthenticatedError):
     remedy = "On the manager's machine `spark-mt token` prints it."
 
 
-class ForeignRequestError(MaterializedTableError):
+class CrossSiteRequestError(MaterializedTableError):
     """A browser asks for a change, and nothing shows that the manager's own page began it."""
 
-    condition = "MATERIALIZED_TABLE_FOREIGN_REQUEST"
+    condition = "MATERIALIZED_TABLE_CROSS_SITE_REQUEST"
     text = "The manager takes no changes from this page: {reason}."
     remedy = (
         "Use the buttons of the status page after signing in, or send the manager's token in the "
@@ -232,7 +232,7 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     InvalidScheduleTimeError: 400,
     execution.NotPlannableError: 400,
     UnauthenticatedError: 401,
-    ForeignRequestError: 403,
+    CrossSiteRequestError: 403,
     execution.TableNotFoundError: 404,
     execution.JobNotFoundError: 404,
     execution.NotMaterializedError: 404,

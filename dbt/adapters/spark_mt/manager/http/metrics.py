@@ -125,9 +125,9 @@ def _of_manager(about: ManagerView) -> Iterator[Metric]:
     yield _one("term", "The lease's number; grows with every takeover.", about.term)
     yield _one("queries_running", "Streaming queries that run.", about.queries_running)
     yield _one("refreshes_running", "Refreshes that run.", about.refreshes_running)
-    yield _one("tick_duration_seconds", "How long the newest look took.", about.tick_seconds)
+    yield _one("tick_duration_seconds", "How long the newest tick took.", about.tick_seconds)
     ticked = about.last_tick_at_ms or None
-    yield _one("last_tick_timestamp_seconds", "When the newest look ended.", _seconds(ticked))
+    yield _one("last_tick_timestamp_seconds", "When the newest tick ended.", _seconds(ticked))
     yield _one("start_time_seconds", "When the manager started.", about.started_at_ms / 1000)
 
 
@@ -174,7 +174,7 @@ _GAUGES: tuple[tuple[str, str, Callable[[TableView], float | None]], ...] = (
     ),
     (
         "lag_measured_timestamp_seconds",
-        "When missing changes were looked for.",
+        "When the lag was measured.",
         lambda v: _seconds(v.lag_measured_at_ms),
     ),
     (

@@ -13,7 +13,7 @@ function element(name, attributes, ...children) {
   return made;
 }
 
-// The end of a long name tells more than its middle.
+// The end of a long name says more than its middle.
 function shortened(text) {
   if (text.length <= LETTERS) return text;
   const end = Math.floor(LETTERS * 0.6);
@@ -88,7 +88,7 @@ export function drawLineage(place, nodes) {
   const columns = [...new Set(nodes.map((node) => graph.node(node.node).x))];
   const edges = graph.edges().map((edge) => line(graph, edge, columns));
   const boxes = nodes.map((node) => box(node, graph.node(node.node), place.dataset.current));
-  // What the page is about stands in view at first; afterwards the reader scrolls.
+  // What the page is about is in view at first; afterwards the reader scrolls.
   const current = place.hidden && place.dataset.current && graph.node(place.dataset.current);
   const { scrollLeft, scrollTop } = place;
   place.replaceChildren(

@@ -1,5 +1,5 @@
 // Keeps the status page current, draws the lineage and the chart of a table, and presses buttons
-// without leaving the page. Everything works without it, too, but stands still.
+// without leaving the page. Everything works without it, too, but is not updated.
 import { Idiomorph } from "./vendor/idiomorph.esm.js";
 
 const PATIENCE_MS = 15000;
@@ -134,7 +134,7 @@ async function press(form, place) {
   // A renewal of the page would enable the button again.
   form.dataset.keep = "";
   button.disabled = true;
-  place.replaceChildren(`${button.textContent}: under way …`);
+  place.replaceChildren(`${button.textContent}: in progress …`);
   try {
     const response = await load(form.action, {
       method: "POST",
