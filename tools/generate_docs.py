@@ -145,7 +145,7 @@ def summary(documented: object) -> str:
 def engines() -> str:
     """Every engine with its strategy."""
     rows = ((f"`{e.name}`", e.when, e.how, e.cost) for e in ENGINES)
-    return table(("kept by", "which tables", "what it does", "what an update costs"), rows)
+    return table(("engine", "which tables", "what it does", "what an update costs"), rows)
 
 
 def stream_formats() -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from dbt.tests.util import run_dbt
-from pyspark.sql import SparkSession
 
 from dbt.adapters.spark_mt.definition.job import Lease, Owner
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment
@@ -46,6 +45,8 @@ def models():
 @pytest.fixture(scope="class")
 def spark(project, tmp_path_factory):
     """Spark with a catalog that has the tables of the fixture."""
+    from pyspark.sql import SparkSession
+
     project.run_sql("SELECT 1")
     session = SparkSession.active()
     session.sql(f"DROP SCHEMA IF EXISTS {SYSTEM} CASCADE")

@@ -425,7 +425,7 @@ def test_it_is_shown(tables):
         f"FRESHNESS = INTERVAL '2' MINUTES REFRESH_MODE = CONTINUOUS AS {AGGREGATE}"
     ).collect()
     recorded = [(row[2], row[5].partition(":")[0]) for row in explained]
-    assert (f"kept by incremental/{NAME}", "RULES") in recorded
+    assert (f"incremental/{NAME}", "RULES") in recorded
 
 
 def sums(tables: MaterializedTables) -> list[str]:

@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.spark.catalog import NewestVersions, TableDetails
 from dbt.adapters.spark_mt.spark.environment import SparkEnvironment, versioned_tables
 from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 from dbt.adapters.spark_mt.spark.registry import SparkSystemLog
-from dbt.adapters.spark_mt.spark.system_table import COLUMNS, SystemTable
+from dbt.adapters.spark_mt.spark.system_table import SystemTable
 from tests.behaviour.harness import ConflictingRunner, divided
 from tests.behaviour.jobs import Jobs
 from tests.behaviour.spark import SparkTables
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 LOG = "materialized_table_system.registry"
 QUERY = "SELECT id FROM range(3)"
-OLD_COLUMNS = ("kind", "job_id", "owner_host")
-"""Some that a release before the log of refreshes did not have."""
 
 
 CORE, REST = divided(
@@ -139,21 +137,6 @@ def test_a_long_refresh_tells_that_it_runs_from_a_thread(session, schema):
     assert [(job.table.name, job.creates) for job in running] == [("t", True)]
     assert not environment.execution_context.processes.is_gone(running[0].owner)
     assert log.running("spark_catalog", schema, 0) == ()
-
-
-@pytest.mark.conformance
-def test_a_log_of_an_older_shape_is_completed(tables, session, schema):
-    """Reading and writing complete it, and what it lists stays."""
-    tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
-    kept = session.table(LOG).where(f"schema_name = '{schema}' AND kind = 'TABLE'")
-    old = kept.drop(*OLD_COLUMNS).localCheckpoint()
-    for needs_it in ("SHOW MATERIALIZED TABLES", f"CREATE MATERIALIZED TABLE u AS {QUERY}"):
-        session.sql(f"DROP TABLE {LOG}")
-        old.write.format("delta").saveAsTable(LOG)
-        tables.execute(needs_it)
-        assert {c.lower() for c in session.table(LOG).columns} == set(COLUMNS)
-    listed = tables.execute("SHOW MATERIALIZED TABLES").rows
-    assert [row[1] for row in listed] == ["t", "u"]
 
 
 @pytest.mark.conformance

@@ -36,7 +36,7 @@ def test_people_read_a_block_for_each_model_and_the_totals():
         "s.daily: rebuilt",
         "  change      Query changed.",
         "  computed by incremental/recompute",
-        "  kept by     stream/append",
+        "  engine      stream/append",
         "  because     ROW_WISE: one row",
         "  because     LOG_SOURCE: a log",
         "  keeps       history",

@@ -139,7 +139,7 @@ def test_sessions_without_the_scheduler_describe_its_handlers(life, service):
     life.create("t", HOURLY)
     keeper = manager(life, service)
     life.live(30)
-    assert described(life, "t").startswith("ticket 1, kept by ")
+    assert described(life, "t").startswith("ticket 1, run by ")
     assert keeper.view_of("t").refresh_handler == "ticket 1"
 
 

@@ -105,8 +105,8 @@ def test_every_reason_for_the_engine_is_a_row_behind_the_steps():
     choice = Choice("stream", "append", reasons, refused=refused)
     plan = Plan(TABLE, (STEPS["create"],), warnings=("careful",), choice=choice)
     _, first, second, third, note = explain(plan)
-    assert first == ("engine", "", "kept by stream/append", "", "", "ROW_WISE: one row")
-    assert second == ("engine", "s.k", "kept by stream/append", "", "", "LOG_SOURCE: a log")
+    assert first == ("engine", "", "stream/append", "", "", "ROW_WISE: one row")
+    assert second == ("engine", "s.k", "stream/append", "", "", "LOG_SOURCE: a log")
     assert third == ("not used", "", "merge", "", "", "NO_KEY: no key")
     assert note[0] == "note"
     summary = summarize(plan)

@@ -184,7 +184,7 @@ class ModelPlan:
         labelled: tuple[tuple[str, Iterable[str]], ...] = (
             ("change", summary.changes),
             ("computed by", filter(None, [summary.strategy])),
-            ("kept by", filter(None, [summary.engine])),
+            ("engine", filter(None, [summary.engine])),
             ("because", summary.reasons),
             ("not used", summary.not_used),
             ("keeps", summary.keeps),

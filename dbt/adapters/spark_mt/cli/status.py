@@ -47,7 +47,7 @@ _COLUMNS = (
     "lag",
     "allowed",
     "mode",
-    "kept by",
+    "engine",
     "now",
     "refreshed",
     "next run",

@@ -126,7 +126,7 @@ class Keeper:
     def describe(self) -> str:
         """Return the manager as text."""
         stored = self.handler.description
-        return f"{stored}, kept by {self.lease.owner}" if self.handler.scheduler else stored
+        return f"{stored}, run by {self.lease.owner}" if self.handler.scheduler else stored
 
 
 def keeper_of(environment: Environment, name: TableName) -> Keeper | None:

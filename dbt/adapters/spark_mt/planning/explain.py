@@ -50,7 +50,7 @@ def explain(plan: Plan) -> tuple[ExplainRow, ...]:
 def _reasons(choice: Choice) -> Iterator[ExplainRow]:
     """One row for each reason of the choice, and for each of a strategy that is not used."""
     for reason in choice.reasons:
-        yield ("engine", reason.subject, f"kept by {choice.name}", "", "", str(reason))
+        yield ("engine", reason.subject, choice.name, "", "", str(reason))
     for strategy, reason in choice.refusals:
         yield ("not used", reason.subject, strategy, "", "", str(reason))
 
