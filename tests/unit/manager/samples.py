@@ -132,7 +132,7 @@ def details(
         expanded_query=query,
         description=(
             ("Status", view.status),
-            ("Refresh mode", f"{view.refresh_mode} (asked: {view.declared_refresh_mode})"),
+            ("Refresh mode", f"{view.refresh_mode} (by {view.declared_refresh_mode})"),
             ("Engine", f"{view.engine}, {view.strategy}: {view.reason}"),
             ("Refresh handler", view.refresh_handler),
         ),

@@ -38,7 +38,7 @@ def awkward():
 def test_the_list_tells_of_every_table(site):
     page = site.get("/")
     assert "3 tables need attention: 2 late, 1 failing, 2 suspended" in page.text
-    assert "4 of 9 are as fresh as asked" in page.text
+    assert "4 of 9 meet their freshness" in page.text
     for name in NAMES:
         assert page.attributes("a", href=f"/tables/{name}"), name
 
@@ -70,7 +70,7 @@ def test_words_stand_for_what_the_colours_say(site):
 def test_nothing_to_complain_about_is_said_as_well():
     site = Site(FakeManager(sample_tables()[:2]))
     page = site.get("/")
-    assert "Nothing needs attention. 2 of 2 tables are as fresh as asked." in page.text
+    assert "Nothing needs attention. 2 of 2 tables meet their freshness." in page.text
     assert "(" not in re.search(r"<title>(.*)</title>", page.html)[1]
 
 
@@ -196,7 +196,7 @@ def test_a_table_whose_details_cannot_be_read_still_shows_what_is_known(site):
 
     site.manager.before = gone
     page = site.get(address_of(full_name("busiest_hours")))
-    assert "The catalog cannot tell more about this table" in page.text
+    assert "The catalog has no more about this table" in page.text
     assert "gone from the catalog" in page.text
     assert "2 h 44 min" in page.text
 
@@ -209,7 +209,7 @@ def test_a_table_that_is_not_there(site):
 @pytest.mark.parametrize(
     ("role", "words"),
     [
-        (Role.STANDBY, "This manager stands by: ana, process 4711 on node-1 keeps"),
+        (Role.STANDBY, "This manager is on standby: ana, process 4711 on node-1 keeps"),
         (Role.STARTING, "This manager is starting"),
         (Role.STOPPING, "This manager is stopping"),
     ],
@@ -314,12 +314,12 @@ def test_ages_count_from_now(site):
 
 def test_a_tables_page_says_where_on_the_way_the_time_was_lost(site):
     text = site.get(address_of(full_name("hourly_departures"))).text
-    assert "7 min 11 s behind the base tables, 6 min 51 s behind what it reads directly" in text
+    assert "7 min 11 s to the base tables, 6 min 51 s to what it reads directly" in text
     assert "flights.flights_wide 20 s → flights.hourly_departures 6 min 51 s" in text
 
 
 def test_a_full_table_says_that_its_refresh_is_allowed_as_well(site):
     text = site.get(address_of(full_name("busiest_hours"))).text
     assert "lag 2 h 44 min of 40 min 5 s" in text
-    assert "(a FULL table may be behind by its last refresh's 5 s as well)" in text
+    assert "(a FULL table may lag by its last refresh's 5 s as well)" in text
     assert "may be behind by" not in site.get(address_of(full_name("hourly_departures"))).text
