@@ -306,7 +306,7 @@ def _suspended() -> tuple[TableDetails, ...]:
         by_user,
         name=full_name("delays_by_plane"),
         status_reason="Rows of flights.flights were deleted, and a table that began FROM_NOW "
-        "cannot be computed anew without bringing back older rows.",
+        "cannot be computed again without bringing back older rows.",
         reads=(full_name("flights"), full_name("planes")),
     )
     history = jobs("carrier_scores", count=6, every_ms=DAY, lasts_ms=2_000, rows=16)
