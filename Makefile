@@ -1,6 +1,6 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test package site unit incremental functional conformance corpus airflow lake browser faults soak demo serve bench docs clean
+.PHONY: help setup lint format types test package site changelog release unit incremental functional conformance corpus airflow lake browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own. The longest come first,
@@ -71,6 +71,12 @@ package: setup ## build wheel and sdist, check them, install the wheel in an emp
 
 site: setup ## build the documentation site into .work/site/html; broken links are errors
 	@tools/site.sh
+
+changelog: setup ## write the section of this version in CHANGELOG.md from the fragments in changes/, which stay
+	$(python) tools/changelog.py
+
+release: setup package site ## the same for the last time, with today's date; deletes the fragments; commit and tag afterwards
+	$(python) tools/changelog.py --release
 
 bench: setup ## measure against dbt-spark's own tables and hand-written streams; an hour and more
 	@$(python) -m benchmarks

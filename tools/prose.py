@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 CODE = ("dbt", "tests", "tools", "benchmarks", "examples")
-PAGES = ("README.md", "CONTRIBUTING.md", "docs", "changes", "examples")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
+    "docs",
+    "changes",
+    "examples",
+)
 _GENERATED = re.compile(r"<!-- generated: ([\w-]+) -->\n.*?<!-- end of \1 -->", re.DOTALL)
 _FENCED = re.compile(r"^[ \t]*```.*?^[ \t]*```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -98,7 +106,7 @@ class Finding:
 TERMS = (
     # Invented terms
     Term("makes? way|on (?:its|their) way", "is dropped; upstream"),
-    Term("conducts?", "execution context"),
+    Term("conducts?", "execution context", (r"code of conduct",)),
     Term("strangers?", "unmanaged table"),
     Term("tell|tells|told|telling", "return, report, write, show, record"),
     Term("hear|hears|heard", "last heartbeat; receive"),

@@ -46,7 +46,7 @@ COLUMN_LISTS_CORE, COLUMN_LISTS_REST = divided(
     (
         "a_list_of_names_grows_with_the_query",
         "others_cannot_write_null_where_the_list_says_not_null",
-        "a_table_of_an_earlier_release_refuses_null_from_the_next_statement_on",
+        "a_dropped_not_null_is_added_by_the_next_statement",
         "an_adopted_table_refuses_null",
     ),
 )
