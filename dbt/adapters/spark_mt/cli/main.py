@@ -30,7 +30,7 @@ _FAILED = "FAILED"
 @spark_options
 @json_option
 def repair(spark: SparkChoice, as_json: bool) -> None:  # noqa: FBT001 - click gives flags by name
-    """Look at every table of the catalog, and correct what its registry says.
+    """Read every table of the catalog, and correct what its registry says.
 
     Rows that are missing or wrong are written, those of tables that are gone are taken out; no
     table is changed. It takes a few tenths of a second per table, plain ones too. A table that

@@ -273,7 +273,7 @@ class Manager:
         return self._changed(self._parts.operations().resume(name, dict(run_options)))
 
     def wake(self) -> None:
-        """Look at everything now instead of in a few seconds."""
+        """Check every table now instead of in a few seconds."""
         self._parts.loop.wake()
 
     def stop(self, within_s: float) -> bool:

@@ -489,5 +489,5 @@ class ManagerService(Protocol):
         ...
 
     def wake(self) -> None:
-        """Look at everything now instead of in a few seconds."""
+        """Check every table now instead of in a few seconds."""
         ...

@@ -332,9 +332,9 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         """Versions, role, lease and what runs now; from memory."""
         return service.about()
 
-    @manager.post("/manager/wake", summary="Look now", status_code=204)
+    @manager.post("/manager/wake", summary="Check now", status_code=204)
     def wake_manager(_body: EmptyRequest | None = None) -> None:
-        """Look at every table now instead of within a few seconds."""
+        """Check every table now instead of within a few seconds."""
         service.wake()
 
     @manager.post("/sessions/{sessionID}/columns", summary="Name the columns of a query")
