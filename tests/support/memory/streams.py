@@ -104,7 +104,7 @@ class MemoryStream:
         self.is_in_batch = False
         self.failure: Exception | None = None
         self.done: BatchDone | None = None
-        self.looked_at_ms = 0
+        self.checked_at_ms = 0
 
     def wait(self) -> None:
         """Read what is there, and end."""
@@ -122,7 +122,7 @@ class MemoryStream:
         with self._between_batches:
             if not self.is_active:
                 return False
-            looked_at_ms = self._ports.now_ms()
+            checked_at_ms = self._ports.now_ms()
             self.is_in_batch = True
             try:
                 found = self._batch()
@@ -131,7 +131,7 @@ class MemoryStream:
                 return False
             finally:
                 self.is_in_batch = False
-            self.looked_at_ms = looked_at_ms
+            self.checked_at_ms = checked_at_ms
             return found
 
     def _batch(self) -> bool:

@@ -257,10 +257,10 @@ def test_a_source_without_positions_must_have_been_looked_at_since(host, made):
     table = Scripted()
 
     def on_tick(number):
-        table.progress = HostProgress(str(T), HostPhase.STREAMING, {}, looked_at_ms=10 * number)
+        table.progress = HostProgress(str(T), HostPhase.STREAMING, {}, checked_at_ms=10 * number)
 
     table._on_tick = on_tick
     started(host, made, table)
-    assert host.await_fresh(T, Wanted({}, since_ms=20), SOON_S).looked_at_ms >= 20
+    assert host.await_fresh(T, Wanted({}, since_ms=20), SOON_S).checked_at_ms >= 20
     with pytest.raises(NotFreshError):
         host.await_fresh(T, Wanted({}, since_ms=10_000), 0.01)

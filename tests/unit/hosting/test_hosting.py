@@ -256,10 +256,10 @@ def analyses(world):
 
 def test_a_table_that_is_up_to_date_is_not_analysed_again(analyses):
     assert analyses.tick(50) == 0
-    looked_at_ms = analyses.host.progress.looked_at_ms
+    checked_at_ms = analyses.host.progress.checked_at_ms
     analyses.world.pass_time(1)
     assert analyses.tick(1) == 0
-    assert analyses.host.progress.looked_at_ms > looked_at_ms, "it knows that nothing is missing"
+    assert analyses.host.progress.checked_at_ms > checked_at_ms, "it knows that nothing is missing"
 
 
 def test_a_quiet_table_follows_its_source_at_the_next_look(analyses):
@@ -358,7 +358,7 @@ def test_a_refresh_is_due_when_the_table_would_be_late(world):
     turns = Recorded()
     table = HostedTable(tables.name("t"), environment, Refreshes(environment), HostPolicy(), turns)
     table.tick()
-    fresh_ms = table.progress.looked_at_ms
+    fresh_ms = table.progress.checked_at_ms
     assert turns.due == [3_000]  # nothing is known of it yet, so it comes before all others
     world.pass_time(2)
     tables.append("events", [(4, 1, 4)])

@@ -124,9 +124,9 @@ def progress(batches, rows, at, **more):
 
 def test_batches_count_by_progress(statistics):
     for _ in range(2):
-        statistics.note_batches(T, progress(2, 10, SINCE + 300, looked_at_ms=SINCE + 100))
+        statistics.note_batches(T, progress(2, 10, SINCE + 300, checked_at_ms=SINCE + 100))
     for _ in range(2):
-        statistics.note_batches(T, progress(3, 14, SINCE + 900, looked_at_ms=SINCE + 800))
+        statistics.note_batches(T, progress(3, 14, SINCE + 900, checked_at_ms=SINCE + 800))
     totals = statistics.totals()[0]
     assert (counts(statistics), totals.rows, totals.duration_seconds) == ({"FINISHED": 3}, 14, 0.3)
     assert (totals.last_success_at_ms, statistics.table(T).rows) == (SINCE + 900, 4)
@@ -147,7 +147,7 @@ def test_what_batches_tell_of_is_not_counted_by_the_log_again(statistics):
     """A stream has one row in the log for all of its life; a refresh of a host has one, too."""
     stream = replace(job("stream", took=10**9, rows=14), kind=JobKind.CONTINUOUS)
     running = replace(stream, status=JobStatus.RUNNING, ended_at_ms=None)
-    statistics.note_batches(T, progress(3, 14, SINCE + 900, looked_at_ms=SINCE + 800))
+    statistics.note_batches(T, progress(3, 14, SINCE + 900, checked_at_ms=SINCE + 800))
     statistics.note([running])
     statistics.note([stream])
     totals = statistics.totals()[0]

@@ -129,11 +129,11 @@ def test_the_next_refresh_is_expected_to_take_as_long_as_the_last_one():
         seen,
         table=replace(table, refresh_mode=RefreshMode.CONTINUOUS),
         progress=SimpleNamespace(
-            choice=choice, failures=0, phase=HostPhase.FOLLOWING, looked_at_ms=0
+            choice=choice, failures=0, phase=HostPhase.FOLLOWING, checked_at_ms=0
         ),
     )
     assert table_view(hosted, 0).estimated_refresh_seconds == 2.5
-    new = SimpleNamespace(choice=None, failures=0, phase=HostPhase.FOLLOWING, looked_at_ms=0)
+    new = SimpleNamespace(choice=None, failures=0, phase=HostPhase.FOLLOWING, checked_at_ms=0)
     assert table_view(replace(hosted, progress=new), 0).estimated_refresh_seconds is None
 
 

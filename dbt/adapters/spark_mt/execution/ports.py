@@ -469,7 +469,7 @@ class Stream(Protocol):
         """The newest batch that it has committed."""
 
     @property
-    def looked_at_ms(self) -> int:
+    def checked_at_ms(self) -> int:
         """When it began its newest read of the sources whose result is committed.
 
         Milliseconds since the epoch, UTC; 0 before the first one.

@@ -46,7 +46,7 @@ class Wanted:
     def is_met(self, progress: HostProgress) -> bool:
         """Whether a table that does so well reflects it."""
         positions = progress.positions
-        if positions is None or progress.looked_at_ms < self.since_ms:
+        if positions is None or progress.checked_at_ms < self.since_ms:
             return False
         return reaches(positions, self.positions) and self.are_comparable(positions)
 

@@ -75,7 +75,7 @@ class HostedStream:
         self._registered: BatchDone | None = None
         self._recorded_ms: int | None = None
         self._seen_version = task.table.version
-        self._looked_for, self._looked_at_ms = task.table.seq, environment.now_ms()
+        self._looked_for, self._checked_at_ms = task.table.seq, environment.now_ms()
 
     @property
     def is_active(self) -> bool:
@@ -96,9 +96,9 @@ class HostedStream:
         return self._stream.failure
 
     @property
-    def looked_at_ms(self) -> int:
+    def checked_at_ms(self) -> int:
         """An instant up to which no change of the sources is missing."""
-        return self._stream.looked_at_ms
+        return self._stream.checked_at_ms
 
     def take(self) -> NewBatches | None:
         """Return what was committed since the last call; None for nothing."""
@@ -194,11 +194,11 @@ class HostedStream:
         """Whether the sources were created again; without batches, checked once per interval."""
         table, now = self._table, self._env.now_ms()
         if table.seq != self._looked_for:
-            self._looked_for, self._looked_at_ms = table.seq, now
+            self._looked_for, self._checked_at_ms = table.seq, now
             return False
-        if now - self._looked_at_ms < (self.task.every_ms or 0):
+        if now - self._checked_at_ms < (self.task.every_ms or 0):
             return False
-        self._looked_at_ms = now
+        self._checked_at_ms = now
         # A table that was created again has other rows at a version, which no stream can notice.
         positions = table.positions or {}
         return not all(

@@ -160,10 +160,10 @@ class HostedTable:
             or self._had_conflict
         ):
             return False
-        looked_at_ms = self._env.now_ms()
+        checked_at_ms = self._env.now_ms()
         if self._env.quiet.still(self._name) is None:
             return False
-        self._note(looked_at_ms=looked_at_ms)
+        self._note(checked_at_ms=checked_at_ms)
         return True
 
     def _follow(self, table: StoredTable) -> int:
@@ -200,10 +200,10 @@ class HostedTable:
     def _refresh(self, analyzed_table: AnalyzedTable) -> None:
         """Bring the table up to date in one commit, over whatever happened to the sources."""
         freshness = analyzed_table.table.definition.resolved.freshness
-        due_ms = self.progress.looked_at_ms + freshness.seconds * 1000
+        due_ms = self.progress.checked_at_ms + freshness.seconds * 1000
         began_ms = self._env.now_ms()
         with self._turns.turn(due_ms, lambda: self._leaves):
-            looked_at_ms = self._env.now_ms()
+            checked_at_ms = self._env.now_ms()
             requested = RequestedRefresh(trigger=HOSTED)
             outcome = self._refreshes.carry_out(self._name, requested, analyzed_table)
         self._must_refresh = False
@@ -218,7 +218,7 @@ class HostedTable:
                 failures=0,
                 problem="",
             )
-        self._note(phase=HostPhase.FOLLOWING, looked_at_ms=looked_at_ms)
+        self._note(phase=HostPhase.FOLLOWING, checked_at_ms=checked_at_ms)
         if self._is_compaction_due():
             self._compact(analyzed_table.table.definition.table_id)
 
@@ -236,9 +236,9 @@ class HostedTable:
                 failures=0,
                 problem="",
             )
-        since_ms = self._env.now_ms() - self.progress.looked_at_ms
+        since_ms = self._env.now_ms() - self.progress.checked_at_ms
         if since_ms >= (stream.task.every_ms or 0):  # no trigger can have begun before
-            self._note(looked_at_ms=max(self.progress.looked_at_ms, stream.looked_at_ms))
+            self._note(checked_at_ms=max(self.progress.checked_at_ms, stream.checked_at_ms))
         stream.report()
         if not stream.is_active:
             return self._stream_ended(stream)

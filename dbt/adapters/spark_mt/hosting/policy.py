@@ -57,7 +57,7 @@ class HostProgress:
         batches: How many commits the host made for it.
         rows: How many rows these wrote, where they were counted.
         committed_at_ms: When the newest was made, milliseconds since the epoch, UTC; 0 for none.
-        looked_at_ms: The instant up to which the host knows that nothing is missing: when it began
+        checked_at_ms: The instant up to which the host knows that nothing is missing: when it began
             to look at the sources the last time that it has committed what it found.
         failures: How often in a row it failed.
         problem: Why it failed last, or why the table is suspended.
@@ -70,7 +70,7 @@ class HostProgress:
     batches: int = 0
     rows: int = 0
     committed_at_ms: int = 0
-    looked_at_ms: int = 0
+    checked_at_ms: int = 0
     failures: int = 0
     problem: str = ""
     choice: Choice | None = None

@@ -122,7 +122,7 @@ class RefreshStatistics:
             new = progress.batches - statistics.batches
             if new == 0:
                 return
-            began = progress.looked_at_ms or progress.committed_at_ms
+            began = progress.checked_at_ms or progress.committed_at_ms
             duration = max(0, progress.committed_at_ms - began)
             rows = max(0, progress.rows - statistics.batch_rows)
             statistics.batches, statistics.batch_rows = progress.batches, progress.rows
@@ -359,7 +359,7 @@ def complete_at(
         statistics: What became of its refreshes.
         progress: How its host does; None where it is not hosted here.
     """
-    looked_at = progress.looked_at_ms if progress else 0
+    looked_at = progress.checked_at_ms if progress else 0
     times = (statistics.last_started_at_ms, table.last_refresh_at_ms, looked_at or None)
     return max((at for at in times if at is not None), default=None)
 

@@ -123,7 +123,7 @@ class BatchQuery:
         return query.exception()
 
     @property
-    def looked_at_ms(self) -> int:
+    def checked_at_ms(self) -> int:
         """When the newest trigger that has ended began, milliseconds since the epoch, UTC."""
         query = self._query
         progress = None if query is None else query.lastProgress
