@@ -63,16 +63,18 @@ def with_section(text: str, section: str, of: str) -> str:
     return head + start + "\n" + section + (f"\n{rest}\n" if rest else "")
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str]) -> int | str:
     """Write the section; with `--release` for the last time."""
-    of, text = version(), FILE.read_text(encoding="utf-8")
-    if arguments == ["--release"]:
-        date = datetime.now(timezone.utc).date().isoformat()
-        FILE.write_text(with_section(text, rendered(of, date), of), encoding="utf-8")
+    of, is_release = version(), arguments == ["--release"]
+    date = datetime.now(timezone.utc).date().isoformat() if is_release else UNRELEASED
+    try:
+        text = with_section(FILE.read_text(encoding="utf-8"), rendered(of, date), of)
+    except ValueError as error:
+        return f"CHANGELOG.md is as before: {error}."
+    FILE.write_text(text, encoding="utf-8")
+    if is_release:
         for fragment in (ROOT / "changes").glob("*.md"):
             fragment.unlink()
-        return 0
-    FILE.write_text(with_section(text, rendered(of), of), encoding="utf-8")
     return 0
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tools import changelog
 
-FRAGMENTS = sorted((changelog.ROOT / "changes").glob("*"))
+FRAGMENTS = sorted((changelog.ROOT / "changes").glob("[!.]*"))
 HEAD = f"# Changes\n\nText.\n\n{changelog.START}"
 SECTION = "## 0.2.0 (unreleased)\n\n### Added\n\n- New.\n"
 RELEASED = "## 0.1.0 (2026-11-27)\n\n### Added\n\n- Old.\n"
