@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_mt.definition.codec import decode_definition, encode_definition
+from dbt.adapters.spark_mt.definition.codec import (
+    UnreadableDefinitionError,
+    decode_definition,
+    encode_definition,
+)
 from dbt.adapters.spark_mt.execution.repair import known_table
 from dbt.adapters.spark_mt.spark.registry import entry_of, known_of
 from tests.unit.formats import samples, test_golden
@@ -46,6 +50,23 @@ def test_unknown_keys_are_kept_below_the_renamed_one():
     resolved = unpack(encode_definition(found))["definition"]["resolved"]
     assert resolved["declared"] == document["definition"]["resolved"]["asked"]
     assert "asked" not in resolved
+
+
+def test_of_both_names_of_a_key_that_of_0_1_counts():
+    document = before("definitions")["simple"]["document"]
+    resolved = document["definition"]["resolved"]
+    resolved["declared"] = {**resolved["asked"], "query": "SELECT 1"}
+    found = decode_definition(pack(document), "t")
+    assert (found.declared.query, found.unknown_keys) == ("SELECT 1", {})
+
+
+@pytest.mark.parametrize("resolved", [None, [], "asked", {"asked": None}, {"asked": {}}])
+def test_a_damaged_text_is_refused_as_ever(resolved):
+    document = before("definitions")["simple"]["document"]
+    document["definition"]["resolved"] = resolved
+    with pytest.raises(UnreadableDefinitionError) as error:
+        decode_definition(pack(document), "t")
+    assert error.value.parameters["problem"] == "the text is damaged"
 
 
 @pytest.mark.parametrize("name", before("tables"))

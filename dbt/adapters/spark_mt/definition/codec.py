@@ -392,7 +392,7 @@ def decode_definition(text: str, table: str) -> StoredDefinition:
 def _rename_keys(resolved: Document) -> None:
     """Give a key the name that it has since 0.1."""
     if "asked" in resolved:
-        resolved["declared"] = resolved.pop("asked")
+        resolved.setdefault("declared", resolved.pop("asked"))
 
 
 def _document(definition: StoredDefinition) -> dict[str, object]:
