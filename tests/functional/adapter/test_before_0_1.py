@@ -131,6 +131,7 @@ class TestAProjectBefore01:
         expected = rows(spark, f"SELECT sum(price) FROM {SCHEMA}.by_city")
         assert rows(spark, f"SELECT * FROM {SCHEMA}.cascade") == expected
 
+    @pytest.mark.conformance
     def test_a_table_restored_to_a_version_of_the_checkout_is_refreshed(self, spark):
         spark.sql(f"RESTORE TABLE {SCHEMA}.cascade TO VERSION AS OF 0")
         assert "asked" in definition(spark, "cascade")["resolved"]
