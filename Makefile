@@ -1,6 +1,6 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test package site changelog release unit incremental functional conformance corpus airflow lake browser faults soak demo serve bench docs clean
+.PHONY: help setup lint format types test package site changelog release unit incremental functional conformance corpus airflow lake matrix browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own. The longest come first,
@@ -50,6 +50,9 @@ airflow: setup ## the DAGs of materialized tables in Airflow itself, in an envir
 lake: setup ## tables on S3, on a standalone cluster and in a Hive Metastore, with workers and drivers killed; an S3 server in an environment of its own; LAKE_KILLS, LAKE_SOAK_SECONDS=…
 	@tests/lake/setup.sh
 	@$(python) tools/run_suites.py -- tests/lake/s3/ tests/lake/cluster/ tests/lake/catalogs/ tests/lake/metastore/ tests/lake/together/
+
+matrix: setup ## the wheel with each supported Python, dbt, Spark and Delta Lake, in environments of their own; MATRIX_LANES="oldest newest" selects; 10 minutes a lane
+	@$(python) -m tools.matrix $(MATRIX_LANES)
 
 browser: setup ## the tests of the status page in a real Chromium, which is installed if need be
 	@$(python) tools/run_suites.py -- tests/functional/pages/

@@ -25,6 +25,7 @@ from tools import command_reference, error_catalogue, package_graph, python_refe
 from tools.docs_data.changes import CHANGES
 from tools.docs_data.reasons import ENGINES, REASONS, About
 from tools.docs_data.statements import CLAUSES, STATEMENTS
+from tools.matrix import page as matrix_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -292,6 +293,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "package-graph": package_graph.mermaid,
     "packages": packages,
     "rest-gateway-refresh": rest_gateway_refresh,
+    "supported-releases": lambda: table(matrix_page.SUPPORTED_HEADER, matrix_page.supported()),
+    "lanes": lambda: table(matrix_page.RAN_HEADER, matrix_page.lanes()),
+    "excluded-releases": lambda: table(matrix_page.EXCLUDED_HEADER, matrix_page.excluded()),
 }
 
 

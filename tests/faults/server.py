@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.spark.session import quiet_python_loggers
+from tests.support.delta_package import delta_confs
 from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 _READY = "serving"
 CONFS = {
-    "spark.jars.packages": "io.delta:delta-spark_4.2_2.13:4.4.0",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    **delta_confs(),
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "2",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",

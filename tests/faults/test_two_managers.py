@@ -16,12 +16,13 @@ from dbt.adapters.spark_mt.api import MaterializedTables
 from tests.derby.metastore import shared_metastore
 from tests.functional.engine.conftest import started
 from tests.functional.manager.conftest import until
+from tests.support.delta_package import delta_confs
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _CONFS = {
-    "spark.jars.packages": "io.delta:delta-spark_4.2_2.13:4.4.0",
+    **delta_confs(),
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
     "spark.log.level": "OFF",

@@ -11,7 +11,10 @@ from pathlib import Path
 
 from tests.ivy import java, resolved
 
-__all__ = ["broker_class_path", "connector_jars", "java"]
+__all__ = ["CONNECTOR_FOR", "broker_class_path", "connector_jars", "java"]
+
+CONNECTOR_FOR = "4.2"
+"""The Spark that the connector of ivy.xml is made for."""
 
 _MODULE = Path(__file__).with_name("ivy.xml")
 

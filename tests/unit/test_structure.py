@@ -42,7 +42,7 @@ _ENGINE = {
 }
 _SPARK = {"spark", "spark.delta", "spark.streams"}
 EDGES: dict[str, set[str]] = {
-    "__init__": {"plugin"},
+    "__init__": {"definition", "plugin"},
     "__version__": set(),
     "adapter": {
         "api",
@@ -124,7 +124,7 @@ EDGES: dict[str, set[str]] = {
     },
     "manager.http": {"definition", "execution", "manager", "spark", "statements"},
     "planning": {"changes", "definition", "query", "resolution", "strategies"},
-    "plugin": {"connections", "impl"},
+    "plugin": {"connections", "definition", "impl"},
     "query": {"definition"},
     "relation": set(),
     "resolution": {"definition", "query", "statements"},
@@ -331,13 +331,13 @@ def test_the_table_format_is_named_in_its_package_alone():
 
 
 def test_one_module_chooses_the_implementation_of_the_table_format():
-    """All others have its names, as one value, and the port."""
+    """All others have its names, as one value, the checks of its releases, and the port."""
     package = f"{PACKAGE}.spark.delta"
     implementation = {m.name for m in MODULES.values() if m.package == "spark.delta"}
     choosing = {
         found.module.removeprefix(f"{PACKAGE}.")
         for found in IMPORTS
-        if found.target in implementation - {f"{package}.format"}
+        if found.target in implementation - {f"{package}.format", f"{package}.releases"}
         and found.module not in implementation
     }
     assert choosing == {"spark.environment"}

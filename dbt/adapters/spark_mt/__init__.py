@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition.releases import check_python
+
 if TYPE_CHECKING:
     from dbt.adapters.base.plugin import AdapterPlugin
 
     Plugin: AdapterPlugin
+
+check_python()
 
 
 def __getattr__(name: str) -> object:

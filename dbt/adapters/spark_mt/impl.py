@@ -41,7 +41,8 @@ from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.handle import SparkDatabaseError, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT, check_session
+from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.delta.releases import check_session
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 from dbt.adapters.spark_mt.statements.values import query_text
 

@@ -11,7 +11,7 @@ import pytest
 from dbt.tests.util import get_connection, run_dbt
 from dbt_common.exceptions import DbtRuntimeError  # noqa: TID251 - what dbt prints
 
-from dbt.adapters.spark_mt.spark.delta import format as delta_format
+from dbt.adapters.spark_mt.spark.delta import releases
 
 _CSV = """id,name,big,huge,day,price,money,moment,flag,remark
 1,O'Brien,9007199254740993,123456789012345678901234567890,2024-02-29,0.1,1234567890123456.78,\
@@ -148,7 +148,7 @@ class TestDebug:
         assert run_dbt(["debug"])
 
     def test_without_delta_the_lines_to_add_are_named(self, project, monkeypatch):
-        monkeypatch.setattr(delta_format, "REQUIRED", {"spark.sql.extensions": "org.example.Delta"})
+        monkeypatch.setattr(releases, "REQUIRED", {"spark.sql.extensions": "org.example.Delta"})
         with get_connection(project.adapter), pytest.raises(DbtRuntimeError) as raised:
             project.adapter.debug_query()
         assert "[MATERIALIZED_TABLE_DELTA_MISSING]" in raised.value.msg

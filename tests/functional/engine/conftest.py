@@ -10,15 +10,15 @@ from uuid import uuid4
 
 import pytest
 
+from tests.support.delta_package import delta_confs
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
 _CONFS = {
-    "spark.jars.packages": "io.delta:delta-spark_4.2_2.13:4.4.0",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    **delta_confs(),
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.default.parallelism": "2",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",

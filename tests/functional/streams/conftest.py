@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.releases import minor_of
+from dbt.adapters.spark_mt.spark.delta.releases import pyspark_version
 from tests.functional.engine.conftest import schema, session, started, warehouse
 from tests.kafka.broker import running_broker
-from tests.kafka.jars import connector_jars
+from tests.kafka.jars import CONNECTOR_FOR, connector_jars
 from tests.kafka.topics import Topics
 
 if TYPE_CHECKING:
@@ -21,8 +23,10 @@ __all__ = ["schema", "session", "warehouse"]
 
 @pytest.fixture(scope="session")
 def spark(warehouse: str) -> Iterator[SparkSession]:
-    """The engine's Spark with Kafka's connector."""
-    yield from started(warehouse, **{"spark.jars": ",".join(connector_jars())})
+    """The engine's Spark with Kafka's connector, where the connector is made for this Spark."""
+    has_connector = minor_of(pyspark_version()) == CONNECTOR_FOR
+    jars = {"spark.jars": ",".join(connector_jars())} if has_connector else {}
+    yield from started(warehouse, **jars)
 
 
 @pytest.fixture(scope="session")

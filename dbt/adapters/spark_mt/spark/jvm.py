@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +24,21 @@ def java() -> Path | None:
         return file
     found = shutil.which("java")
     return Path(found) if found else None
+
+
+def java_version(java: Path) -> str:
+    """Return the version of a `java` such as `17.0.15`; empty where it does not say.
+
+    The file `release` of its folder has it; a start of Java would take 0.1 s.
+    """
+    release = java.resolve().parents[1] / "release"
+    if release.exists():
+        text = release.read_text(encoding="utf-8", errors="replace")
+        found = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
+    else:
+        done = subprocess.run((java, "-version"), capture_output=True, text=True, check=False)  # noqa: S603 - Spark runs it next
+        found = re.search(r'version "([^"]+)"', done.stderr)
+    return found[1] if found else ""
 
 
 @contextmanager

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+from dbt.adapters.spark_mt.definition.releases import check_java
 from dbt.adapters.spark_mt.spark.class_archive import archived_classes
 from dbt.adapters.spark_mt.spark.delta.format import PACKAGES_KEY
-from dbt.adapters.spark_mt.spark.jvm import end_of_log, java, launch_variable
+from dbt.adapters.spark_mt.spark.jvm import end_of_log, java, java_version, launch_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -157,14 +158,16 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
 
     Raises:
         JavaMissingError: Java is not installed.
+        UnsupportedJavaError: Spark does not run in the Java that is.
         UnusableFolderError: The log cannot be written.
         SparkStartError: The JVM ended at once.
     """
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
-    if java() is None:
+    if (file := java()) is None:
         raise JavaMissingError(javaHome=os.environ.get("JAVA_HOME") or "not set")
+    check_java(java_version(file), file)
     global _is_launched  # noqa: PLW0603 - a process has one JVM of Spark
     usable_folder(log.parent)
     with log.open("wb") as output, _private_files() as files, archived_classes(confs):

@@ -21,8 +21,8 @@ from dbt.adapters.spark_mt.spark.delta.format import (
     FORMAT,
     WAREHOUSE,
     check_log_store,
-    with_delta,
 )
+from dbt.adapters.spark_mt.spark.delta.releases import check_loaded, with_delta
 from dbt.adapters.spark_mt.spark.derby import check_metastore_is_free
 from dbt.adapters.spark_mt.spark.launch import launch, read_properties, submitted
 from dbt.adapters.spark_mt.spark.listeners import (
@@ -84,7 +84,8 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
     Whatever is in `spark-defaults.conf` or PYSPARK_SUBMIT_ARGS counts as the user's, too.
 
     Raises:
-        UnsupportedSparkError: A table format is needed and none is known for the installed PySpark.
+        UnsupportedSparkError: No table format is tested with the installed PySpark.
+        UnsupportedPairError: The one that the user names is not tested with it.
         SingleDriverStorageError: The warehouse can be written by one driver only, and the user has
             not confirmed that it is.
     """
@@ -191,6 +192,8 @@ _NEAR_PATIENCE_S = 15.0
 _NEAR_BACKOFF_MS = 3000
 _PROGRAMS = frozenset({"dbt", "spark-mt"})
 _starting = Lock()
+_checked: set[str] = set()
+"""The servers whose releases were checked: each session would ask again."""
 
 
 class Patience:
@@ -242,8 +245,10 @@ def classic_spark(
 
     Raises:
         JavaMissingError: Java is not installed.
+        UnsupportedJavaError: Spark does not run in the Java that is.
         MetastoreInUseError: Another process holds the Derby metastore.
-        UnsupportedSparkError: No table format is known for the installed PySpark.
+        UnsupportedSparkError: No table format is tested with this Spark.
+        UnsupportedPairError: The one that it has is not tested with it.
         SparkStartError: The JVM ended at once.
     """
     from pyspark.sql import SparkSession
@@ -254,6 +259,7 @@ def classic_spark(
         if is_new:
             _start(session_confs(requested, home), log)
         spark: SparkSession = SparkSession.builder.getOrCreate()
+    check_loaded(spark)
     if is_new and (sentence := exposure(listeners(spark))):
         warn(sentence)
     _keep_what_is_loaded()
@@ -277,6 +283,8 @@ def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = Fal
 
     Raises:
         ConnectMissingError: Packages that Spark Connect needs are not installed.
+        UnsupportedSparkError: No table format is tested with the server's Spark.
+        UnsupportedPairError: The one that the server has is not tested with it.
     """
     missing = [package for module, package in _CONNECT_MODULES.items() if not _is_there(module)]
     if missing:
@@ -286,7 +294,10 @@ def connect_spark(url: str, requested: Mapping[str, str], *, is_near: bool = Fal
     quiet_python_loggers()
     spark: SparkSession = SparkSession.builder.remote(url).create()
     if is_near:
-        _be_impatient(spark)
+        _be_impatient(spark)  # a manager's, which has checked its releases itself
+    elif url not in _checked:
+        check_loaded(spark)
+        _checked.add(url)
     apply_confs(spark, requested)
     _keep_what_is_loaded()
     return spark

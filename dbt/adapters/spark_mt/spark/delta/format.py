@@ -1,7 +1,4 @@
-"""Names of Delta Lake: properties, conditions, confs, operations, and the package for a Spark.
-
-Delta compiles against one minor version of Spark. A wrong pair starts well and fails later
-(`NoSuchMethodError` in an UPDATE), so only pairs that were tested are listed.
+"""Names of Delta Lake: properties, conditions, confs and operations.
 
 A commit is the file of its number, which no writer may replace. On S3, Delta 4.4 checks whether the
 file is there and then writes it, under a lock of the JVM. Of two drivers that do so at the same
@@ -10,7 +7,6 @@ time, both succeed, and the file has the commit of the one that wrote last.
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
@@ -186,18 +182,9 @@ FORMAT = TableFormat(
     confs=_CONFS,
 )
 
-_PACKAGES = {
-    "4.1": "io.delta:delta-spark_4.1_2.13:4.4.0",
-    "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0",
-}
-_EXTENSIONS_KEY = "spark.sql.extensions"
-_CATALOG_KEY = "spark.sql.catalog.spark_catalog"
-_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+CATALOG_KEY = "spark.sql.catalog.spark_catalog"
+CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 PACKAGES_KEY = "spark.jars.packages"
-REQUIRED = {_EXTENSIONS_KEY: _EXTENSION, _CATALOG_KEY: _CATALOG}
-"""What makes Delta Lake work in a session."""
-
 WRITE_LOGGER = "org.apache.spark.sql.delta.files"
 """What logs that a write failed."""
 WAREHOUSE = "spark.sql.warehouse.dir"
@@ -205,29 +192,6 @@ _DEFAULT_STORAGE = "spark.hadoop.fs.defaultFS"
 _LOG_STORE = "spark.delta.logStore.class"
 _S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 _SINGLE_DRIVER_STORE = "S3SingleDriverLogStore"
-
-
-class UnsupportedSparkError(MaterializedTableError):
-    """There is no Delta that is known to work with the installed PySpark."""
-
-    condition = "MATERIALIZED_TABLE_UNSUPPORTED_SPARK"
-    text = "PySpark {pyspark} is installed, and no Delta Lake is known to work with it."
-    remedy = (
-        "Install one of the supported versions (pip install 'pyspark~={newest}.0'; supported: "
-        "{supported}), or name your own Delta under `server_side_parameters` in the profile: "
-        "`spark.jars.packages: io.delta:delta-spark_...`."
-    )
-
-
-class DeltaMissingError(MaterializedTableError):
-    """The session's Spark runs without Delta Lake."""
-
-    condition = "MATERIALIZED_TABLE_DELTA_MISSING"
-    text = "This Spark {version} runs without Delta Lake; its configuration lacks:"
-    remedy = (
-        "Add these lines where that Spark is started (its spark-defaults.conf or `--conf`, and the "
-        "package {package} under spark.jars.packages) and start it again."
-    )
 
 
 class SingleDriverStorageError(MaterializedTableError):
@@ -248,59 +212,6 @@ class SingleDriverStorageError(MaterializedTableError):
     )
 
 
-def pyspark_version() -> str:
-    """Return the installed PySpark's version, without importing it."""
-    return metadata.version("pyspark")
-
-
-def delta_package(pyspark: str) -> str:
-    """Return the Maven coordinates of the Delta that belongs to a PySpark such as `4.2.0`.
-
-    Raises:
-        UnsupportedSparkError: No pair of this version was tested.
-    """
-    package = _PACKAGES.get(_minor_of(pyspark))
-    if package is None:
-        raise UnsupportedSparkError(
-            pyspark=pyspark, newest=max(_PACKAGES), supported=", ".join(_PACKAGES)
-        )
-    return package
-
-
-def with_delta(known: Mapping[str, str]) -> dict[str, str]:
-    """Return the confs that a new session needs besides the user's, joined with their values.
-
-    Raises:
-        UnsupportedSparkError: Delta is needed and none is known for the installed PySpark.
-    """
-    added = {} if _CATALOG_KEY in known else {_CATALOG_KEY: _CATALOG}
-    if _EXTENSION not in known.get(_EXTENSIONS_KEY, ""):
-        added[_EXTENSIONS_KEY] = _joined(known.get(_EXTENSIONS_KEY), _EXTENSION)
-    jars = (known.get(key, "") for key in (PACKAGES_KEY, "spark.jars"))
-    if not any("delta-spark" in jar for jar in jars):
-        package = delta_package(pyspark_version())
-        added[PACKAGES_KEY] = _joined(known.get(PACKAGES_KEY), package)
-    return added
-
-
-def check_session(spark: SparkSession) -> None:
-    """Make sure that a session has Delta Lake, and a warehouse that it may write.
-
-    Raises:
-        DeltaMissingError: It has not; every line that it lacks is named.
-        SingleDriverStorageError: Only one driver may write there, and that is not confirmed.
-    """
-    lacking = [
-        f"{key} {value}"
-        for key, value in REQUIRED.items()
-        if value not in (spark.conf.get(key, None) or "")
-    ]
-    if lacking:
-        package = _PACKAGES.get(_minor_of(spark.version), "io.delta:delta-spark")
-        raise DeltaMissingError(version=spark.version, package=package, violations=lacking)
-    check_storage(spark)
-
-
 def is_mapped(properties: Mapping[str, str | None]) -> bool:
     """Whether columns have other names in the files of a table with these properties."""
     return (properties.get(COLUMN_MAPPING) or "none") != "none"
@@ -308,7 +219,7 @@ def is_mapped(properties: Mapping[str, str | None]) -> bool:
 
 def has_own_catalog(spark: SparkSession) -> bool:
     """Whether Spark's own catalog is read by Delta's class, and not by one that adds to it."""
-    return spark.conf.get(_CATALOG_KEY, None) == _CATALOG
+    return spark.conf.get(CATALOG_KEY, None) == CATALOG
 
 
 def check_log_store(location: str, conf: Callable[[str], str | None]) -> None:
@@ -343,11 +254,3 @@ def check_storage(spark: SparkSession, location: str | None = None) -> None:
         return spark.conf.get(key, None)
 
     check_log_store(location or conf(WAREHOUSE) or "", conf)
-
-
-def _minor_of(version: str) -> str:
-    return ".".join(version.split(".")[:2])
-
-
-def _joined(before: str | None, value: str) -> str:
-    return f"{before},{value}" if before else value

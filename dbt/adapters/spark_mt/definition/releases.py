@@ -1,0 +1,127 @@
+"""Releases of Python, dbt-core and Java that this package is tested with, and their checks.
+
+`make matrix` runs the tests with them, and docs/compatibility.md has the results. The releases of
+Spark and of the table format are listed in the format's own package.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PYTHON = ("3.10", "3.11", "3.12", "3.13")
+"""Minor versions; `requires-python` of pyproject.toml is the same range."""
+
+DBT = ("1.11", "1.12")
+"""Minor versions of dbt-core; the dependency in pyproject.toml is the same range."""
+
+JAVA = ("17", "25")
+"""The oldest and the newest major version."""
+
+UNTESTED = "SPARK_MT_UNTESTED_RELEASES"
+"""The variable of the environment that allows all other releases."""
+
+_MINOR = re.compile(r"\d+\.\d+")
+
+
+class UnsupportedPythonError(MaterializedTableError):
+    """The interpreter has a version that no test runs with."""
+
+    condition = "MATERIALIZED_TABLE_UNSUPPORTED_PYTHON"
+    text = "This is Python {python}, and dbt-spark-mt is tested with {supported}."
+    remedy = (
+        "Make a new environment with one of these (python{newest} -m venv .venv) and install "
+        "dbt-spark-mt there. To try this one all the same, set the environment variable "
+        "{variable}=true. Nothing was started."
+    )
+
+
+class UnsupportedDbtError(MaterializedTableError):
+    """The installed dbt-core has a version that no test runs with."""
+
+    condition = "MATERIALIZED_TABLE_UNSUPPORTED_DBT"
+    text = "dbt-core {dbt} is installed, and dbt-spark-mt is tested with {supported}."
+    remedy = (
+        "Install one of these (pip install 'dbt-core~={newest}.0'). To try this one all the same, "
+        "set the environment variable {variable}=true. Nothing was started."
+    )
+
+
+class UnsupportedJavaError(MaterializedTableError):
+    """The Java that Spark would run in has a version that no test runs with."""
+
+    condition = "MATERIALIZED_TABLE_UNSUPPORTED_JAVA"
+    text = "Spark would run in Java {java}, of {home}, and needs Java {oldest} to {newest}."
+    remedy = (
+        "Install Java {oldest} (Debian, Ubuntu: apt install openjdk-{oldest}-jre-headless; macOS: "
+        "brew install openjdk@{oldest}) and set JAVA_HOME to it. To try this one all the same, set "
+        "the environment variable {variable}=true. Nothing was started."
+    )
+
+
+def minor_of(version: str) -> str:
+    """Return `4.2` of versions such as `4.2.0`, `4.2.1-amzn-0` and `4.2.0.dev1`."""
+    found = _MINOR.match(version)
+    return found[0] if found else version
+
+
+def is_untested_allowed() -> bool:
+    """Whether the user has asked for releases that no test runs with."""
+    return os.environ.get(UNTESTED, "").lower() in {"true", "1"}
+
+
+def listed(versions: Sequence[str]) -> str:
+    """Return versions as a text such as `1.11 and 1.12`."""
+    *first, last = versions
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def check_python(version: tuple[int, ...] = sys.version_info[:2]) -> None:
+    """Make sure that the package is tested with this interpreter.
+
+    Raises:
+        UnsupportedPythonError: It is not.
+    """
+    python = ".".join(map(str, version))
+    if python not in PYTHON and not is_untested_allowed():
+        raise UnsupportedPythonError(
+            python=python, supported=listed(PYTHON), newest=PYTHON[-1], variable=UNTESTED
+        )
+
+
+def check_dbt(version: str) -> None:
+    """Make sure that the package is tested with a version of dbt-core.
+
+    Raises:
+        UnsupportedDbtError: It is not.
+    """
+    if minor_of(version) not in DBT and not is_untested_allowed():
+        raise UnsupportedDbtError(
+            dbt=version, supported=listed(DBT), newest=DBT[-1], variable=UNTESTED
+        )
+
+
+def check_java(version: str, home: object) -> None:
+    """Make sure that Spark runs in a Java.
+
+    Args:
+        version: Such as `17.0.15`, or `1.8.0_392` as Java wrote it before version 9.
+        home: Where it is.
+
+    Raises:
+        UnsupportedJavaError: It does not.
+    """
+    major = version.removeprefix("1.").partition(".")[0]
+    oldest, newest = JAVA
+    is_supported = major.isdecimal() and int(oldest) <= int(major) <= int(newest)
+    if not is_supported and not is_untested_allowed():
+        raise UnsupportedJavaError(
+            java=version, home=home, oldest=oldest, newest=newest, variable=UNTESTED
+        )

@@ -1,0 +1,186 @@
+"""Lanes of the matrix: the sets of releases that the core of the tests runs against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Resolution(Enum):
+    """Which release each package has that a lane does not name."""
+
+    PINNED = "constraints.txt"
+    LOWEST = "lowest"
+    NEWEST = "newest"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A set of releases.
+
+    Args:
+        name: The name of its environment.
+        python: Minor version of the interpreter.
+        dbt: Release of dbt-core.
+        pyspark: Release of PySpark.
+        delta: Maven coordinates of Delta Lake.
+        about: What the lane is for.
+        resolution: Which release all other packages have.
+        java: Major version of Java; None for the one that Spark finds.
+        excluded: Why these releases are outside the ranges of pyproject.toml; None where they are
+            inside. A lane that is excluded may fail.
+    """
+
+    name: str
+    python: str
+    dbt: str
+    pyspark: str
+    delta: str
+    about: str
+    resolution: Resolution = Resolution.PINNED
+    java: str | None = None
+    excluded: str | None = None
+
+    @property
+    def delta_version(self) -> str:
+        """The release of Delta Lake."""
+        return self.delta.rpartition(":")[2]
+
+
+_DELTA_4_2 = "io.delta:delta-spark_4.2_2.13:4.4.0"
+
+LANES = (
+    Lane(
+        "pinned",
+        python="3.11",
+        dbt="1.11.16",
+        pyspark="4.2.0",
+        delta=_DELTA_4_2,
+        about="the releases of constraints.txt, with which CI runs all tests",
+    ),
+    Lane(
+        "newest-dbt",
+        python="3.11",
+        dbt="1.12.6",
+        pyspark="4.2.0",
+        delta=_DELTA_4_2,
+        about="the newest dbt; CI runs this lane too",
+    ),
+    Lane(
+        "oldest",
+        python="3.10",
+        dbt="1.11.2",
+        pyspark="4.1.0",
+        delta="io.delta:delta-spark_4.1_2.13:4.4.0",
+        about="the oldest release of each package that pyproject.toml allows",
+        resolution=Resolution.LOWEST,
+    ),
+    Lane(
+        "spark-4.1",
+        python="3.13",
+        dbt="1.12.6",
+        pyspark="4.1.4",
+        delta="io.delta:delta-spark_4.1_2.13:4.4.0",
+        about="the newest Spark 4.1",
+    ),
+    Lane(
+        "spark-4.1-delta-4.2",
+        python="3.12",
+        dbt="1.11.16",
+        pyspark="4.1.4",
+        delta="io.delta:delta-spark_4.1_2.13:4.2.0",
+        about="the oldest Delta Lake, as in Amazon EMR 8.1",
+    ),
+    Lane(
+        "spark-4.1-delta-4.3",
+        python="3.10",
+        dbt="1.12.6",
+        pyspark="4.1.4",
+        delta="io.delta:delta-spark_4.1_2.13:4.3.1",
+        about="the Delta Lake in between",
+    ),
+    Lane(
+        "newest",
+        python="3.13",
+        dbt="1.12.6",
+        pyspark="4.2.1",
+        delta=_DELTA_4_2,
+        about="the newest release of each package",
+        resolution=Resolution.NEWEST,
+    ),
+    Lane(
+        "newest-3.12",
+        python="3.12",
+        dbt="1.12.6",
+        pyspark="4.2.1",
+        delta=_DELTA_4_2,
+        about="the newest release of each package, and Java 25",
+        resolution=Resolution.NEWEST,
+        java="25",
+    ),
+    Lane(
+        "python-3.14",
+        python="3.14",
+        dbt="1.12.6",
+        pyspark="4.2.1",
+        delta=_DELTA_4_2,
+        about="the next Python, for which PySpark 4.2 is made",
+        resolution=Resolution.NEWEST,
+        excluded="an interpreter to run it with",
+    ),
+    Lane(
+        "spark-4.3",
+        python="3.13",
+        dbt="1.12.6",
+        pyspark="4.3.0",
+        delta=_DELTA_4_2,
+        about="the next Spark, with the Delta Lake for Spark 4.2",
+        excluded="a Delta Lake that is made for Spark 4.3",
+    ),
+)
+
+UV = "uv==0.13.9"
+"""What makes the environments."""
+
+NOT_NEEDED = ("dbt-core-experimental-parser",)
+"""Packages that others require and that are left out: dbt's new parser is used on request only, and
+downloads a program when it is installed."""
+
+TOOLS = ("dbt-tests-adapter==1.20.0", "httpx", "hypothesis", "pytest>=8")
+"""What the tests need besides the package."""
+
+CORE = {
+    "tests/matrix/": ("test_releases.py",),
+    "tests/functional/adapter/": (
+        "test_basic.py::TestSimpleMaterializations",
+        "test_followed_relations.py::TestSnapshot",
+        "test_materialized_table.py::TestLife",
+        "test_materialized_table.py::TestContract",
+        "test_plan.py::TestPlan::test_what_changed_and_what_drifted",
+        "test_python_model.py::TestPythonIncremental",
+        "test_session.py::TestDebug::test_a_sound_session",
+    ),
+    "tests/functional/engine/": (
+        "test_create.py::test_the_first_commit_holds_rows_and_definition",
+        "test_create_or_alter.py::test_appended_columns_and_a_changed_query_fill_the_table_in_one_commit",
+        "test_create_or_alter.py::test_all_violations_at_once_and_nothing_touched",
+        "test_failures.py::test_the_second_of_two_fenced_writers_conflicts",
+        "test_incremental.py::test_rows_are_those_of_the_query_after_any_change",
+        "test_incremental.py::test_partial_sums_follow_the_sources",
+        "test_incremental.py::test_only_changed_rows_are_written",
+        "test_incremental.py::test_sources_with_deletion_vectors_and_with_a_change_data_feed",
+        "test_operator_trees.py::test_queries_of_tpch",
+        "test_refresh.py::test_it_runs_when_a_source_has_moved",
+        "test_refresh.py::test_cascading_tables",
+        "test_releases.py",
+        "test_show_and_describe.py::test_desc",
+        "test_show_and_describe.py::test_show_create_is_a_statement_that_changes_nothing",
+        "test_source_changes.py::test_appended_rows_are_read_from_their_files_alone",
+    ),
+    "tests/functional/streams/": (
+        "test_hosting.py::TestHosting",
+        "test_stateful.py::test_groups_are_kept_by_state",
+    ),
+    "tests/functional/processes/": ("test_serving.py::test_dbt_works_in_the_spark_of_the_manager",),
+}
+"""The tests of each suite that a lane runs."""
