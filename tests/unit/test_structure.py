@@ -82,7 +82,7 @@ EDGES: dict[str, set[str]] = {
         "spark",
         "statements",
     },
-    "client": {"definition", "execution", "spark"},
+    "client": {"__version__", "definition", "execution", "spark"},
     "connections": {"adapter", "client", "definition", "handle", "spark"},
     "definition": set(),
     "execution": {

@@ -150,9 +150,10 @@ TOOLS = ("dbt-tests-adapter==1.20.0", "httpx", "hypothesis", "pytest>=8")
 """What the tests need besides the package."""
 
 CORE = {
-    "tests/matrix/": ("test_releases.py",),
+    "tests/matrix/": ("test_releases.py", "test_update.py"),
     "tests/functional/adapter/": (
         "test_basic.py::TestSimpleMaterializations",
+        "test_dbt_1_12.py",
         "test_followed_relations.py::TestSnapshot",
         "test_materialized_table.py::TestLife",
         "test_materialized_table.py::TestContract",

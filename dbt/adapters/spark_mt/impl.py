@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dbt.adapters.base.impl import BaseAdapter
 from dbt.adapters.base.meta import available
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     import agate
     from dbt.adapters.base.relation import BaseRelation, InformationSchema
+    from dbt.adapters.catalogs import CatalogIntegrationConfig
     from dbt.adapters.contracts.relation import RelationConfig
     from dbt.adapters.spark.column import SparkColumn
     from pyspark.sql import SparkSession
@@ -89,6 +90,10 @@ class SparkMTAdapter(SparkAdapter):
         node = getattr(config, "model", None)
         if node is not None and node.config.get("file_format") is None:
             node.config["file_format"] = FORMAT.name
+
+    def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> NoReturn:
+        """Refuse an entry of catalogs.yml, which describes tables of Iceberg."""
+        raise DbtRuntimeError(str(listing.CatalogsFileError(name=catalog_integration.name)))
 
     def _handle(self) -> SparkHandle:
         handle: SparkHandle = self.connections.get_thread_connection().handle

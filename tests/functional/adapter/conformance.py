@@ -39,7 +39,6 @@ NOT_RUN = {
     "BaseDocsGenReferences": "expects Postgres' catalog; comments and types in docs are tested",
     "BaseSameAliasDifferentDatabases": "needs a second catalog",
     "BaseGetCatalogForSingleRelation": "dbt's SQL adapters have no such method",
-    "BaseTestEmptySeedFlag": "dbt-core 1.11 has no `dbt seed --empty`",
     "MetadataWithEmptyFlag": "expects columns to be dropped, which Delta refuses",
     "BaseIncrementalOnSchemaChange": "runs without its `sync_all_columns` test: Delta drops no "
     "column without column mapping",
@@ -107,6 +106,36 @@ def reason(each: Upstream) -> str | None:
     return NOT_RUN.get(each.name) or NOT_RUN.get(each.folder)
 
 
+_DBT_1_12 = (
+    (
+        "`dbt seed --empty`",
+        "the table has its columns and types and no rows; tables that read it follow",
+        "`TestEmptySeed`",
+    ),
+    (
+        "`latest_version_pointer`",
+        (
+            "a view on the latest version, of a materialized table and of a Python model as well; "
+            "a run that changes nothing leaves the table alone"
+        ),
+        "`TestLatestVersionPointer`",
+    ),
+    (
+        "`catalogs.yml`",
+        (
+            "refused: it describes tables of Iceberg; the error names `database`, with which a "
+            "model goes to another catalog of Spark"
+        ),
+        "`TestCatalogs`",
+    ),
+    (
+        "deprecations",
+        "a project with all configs and tests of this package has none",
+        "`TestDeprecations`",
+    ),
+)
+"""What adapters meet since dbt 1.12, what happens here, and the class that tests it."""
+
 _CORPORA, _FLIPS = "## Queries that others wrote\n", "## Flink's design documents"
 
 
@@ -126,6 +155,19 @@ def page() -> str:
     for each in upstream():
         how = {True: "adapted", False: "as is", None: f"no: {reason(each)}"}[run.get(each.cls)]
         lines.append(f"| {each.folder} | `{each.name}` | {how} |")
+    lines += [
+        "",
+        "## dbt 1.12",
+        "",
+        (
+            "The tests are in `tests/functional/adapter/test_dbt_1_12.py`; the lane `newest-dbt` "
+            "of [the matrix](compatibility.md) runs them."
+        ),
+        "",
+        "| feature | here | test |",
+        "|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in _DBT_1_12),
+    ]
     lines += ["", _of_corpora(), "", _FLIPS, "", *seeds.section()]
     return "\n".join(lines) + "\n"
 

@@ -41,13 +41,17 @@ def test_a_model_of_another_package_has_no_file_here(tmp_path):
 
 def test_a_stored_query_cannot_be_python():
     with pytest.raises(QueryNeededError) as raised:
-        require_sql(_NODE, "view")
+        require_sql({**_NODE, "config": {"materialized": "view"}}, "view")
     assert raised.value.condition == "MATERIALIZED_TABLE_PYTHON_MODEL"
     assert raised.value.parameters == {
         "model": "m",
         "path": "models/m.py",
         "materialized": "view",
     }
+
+
+def test_the_pointer_to_the_latest_version_of_a_python_model_is_a_view():
+    assert require_sql({**_NODE, "config": {"materialized": "table"}}, "view") is None
 
 
 def test_sql_can_be_anything():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.spark_mt import connections
+from dbt.adapters.spark_mt import __version__, connections
 from dbt.adapters.spark_mt.client import discovery, target
 from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.target import automatic_target, server_url
@@ -78,6 +78,21 @@ def test_a_manager_of_another_warehouse_is_none_of_ours(home, manager, tmp_path_
 def test_a_metastore_that_is_not_embedded_has_no_file(home):
     target = automatic_target({"spark.hadoop.hive.metastore.uris": "thrift://metastore"}, home)
     assert (target.is_connect, "no embedded metastore" in target.why) == (False, True)
+
+
+@pytest.mark.parametrize("version", ["", __version__.version, "0.0.9"])
+def test_one_of_another_release_is_used_and_said_to_be(home, file, monkeypatch, version):
+    manager = Discovered(US, "sc://localhost:15002", TOKEN, version=version)
+    discovery.write(file, manager)
+    monkeypatch.setattr(discovery, "answers", lambda found, _: found == manager)
+    said = []
+    assert automatic_target({}, home, said.append).manager == manager
+    if version == "0.0.9":
+        (sentence,) = said
+        assert f"runs dbt-spark-mt 0.0.9, and this is {__version__.version}" in sentence
+        assert str(US) in sentence
+    else:
+        assert said == []
 
 
 def test_one_that_does_not_answer_is_named(home, file, monkeypatch):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dbt.adapters.spark.column import SparkColumn
 
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.relation import SparkMTRelation, SparkMTRelationType
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.types import CHAR_METADATA
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
 
 
 _PARTITIONS = "# Partition Information"
+
+
+class CatalogsFileError(MaterializedTableError):
+    """The project has a file that says where adapters of warehouses write Iceberg tables."""
+
+    condition = "MATERIALIZED_TABLE_CATALOGS_FILE"
+    text = "catalogs.yml describes the catalog {name}, and tables here are Delta tables."
+    remedy = (
+        "Remove it from catalogs.yml. A catalog of Spark is configured in Spark "
+        "(`spark.sql.catalog.{name}`), and a model names it with `database: {name}` in its config, "
+        "or the profile with `catalog: {name}`."
+    )
 
 
 class Description(NamedTuple):

@@ -164,10 +164,12 @@ class ModelCode:
 def require_sql(model: Mapping[str, Any], materialized: str) -> None:
     """Refuse a Python model.
 
+    dbt makes the view that points to a model's latest version with the node of that model, in SQL.
+
     Raises:
         QueryNeededError: It is one.
     """
-    if model["language"] == "python":
+    if model["language"] == "python" and model["config"]["materialized"] == materialized:
         path = model["original_file_path"]
         raise QueryNeededError(model=model["name"], path=path, materialized=materialized)
 

@@ -47,6 +47,7 @@ class Discovered:
         connect_token: What Spark Connect asks for.
         rest_url: Where it serves its page and its REST interface; empty if nowhere.
         rest_token: What these ask for, empty if for nothing.
+        version: Of this package; empty where a release wrote the file that did not say.
     """
 
     owner: Owner
@@ -54,6 +55,7 @@ class Discovered:
     connect_token: str = field(default="", repr=False)
     rest_url: str = ""
     rest_token: str = field(default="", repr=False)
+    version: str = ""
 
     @property
     def is_starting(self) -> bool:
@@ -94,6 +96,7 @@ def write(path: Path, manager: Discovered) -> None:
         "connect_token": manager.connect_token,
         "rest_url": manager.rest_url,
         "rest_token": manager.rest_token,
+        **({"version": manager.version} if manager.version else {}),
     }
     try:
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
@@ -209,6 +212,7 @@ def _parsed(content: Any) -> Discovered:  # noqa: ANN401 - whatever the file hol
         connect_token=_text(content.get("connect_token", "")),
         rest_url=_url(content.get("rest_url", "")),
         rest_token=_text(content.get("rest_token", "")),
+        version=_text(content.get("version", "")),
     )
 
 

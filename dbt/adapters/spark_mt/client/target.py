@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
 from dbt.adapters.spark_mt.client.liveness import Silence, silent_servers
@@ -112,6 +113,11 @@ def _manager_target(
         if message:
             say(message)
         time.sleep(_POLL_EVERY_S)
+    if manager.version not in {"", version}:
+        say(
+            f"The refresh manager runs dbt-spark-mt {manager.version}, and this is {version}: "
+            f"start the manager again, so that both are the same ({manager.owner})."
+        )
     url = f"{manager.connect_url}/;token={quote(manager.connect_token, safe='')}"
     return SparkTarget(f"{who} serves Spark Connect at {manager.connect_url}", url, manager)
 

@@ -206,7 +206,7 @@ class _Server:
         if self._file is not None:
             token = connect.token if connect else ""
             found = discovery.Discovered(
-                self._owner, connect_url, token, serving.url, serving.token
+                self._owner, connect_url, token, serving.url, serving.token, version
             )
             self._write(found)
         _LOGGER.info("the manager serves %s", serving.url)
