@@ -8,9 +8,12 @@ import subprocess
 import venv
 import zipfile
 from importlib import metadata
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _GONE = "dbt/adapters/spark_mt/gone.py"
 _OLD = "0.0.9"
