@@ -51,8 +51,8 @@ lake: setup ## tables on S3, on a standalone cluster and in a Hive Metastore, wi
 	@tests/lake/setup.sh
 	@$(python) tools/run_suites.py -- tests/lake/s3/ tests/lake/cluster/ tests/lake/catalogs/ tests/lake/metastore/ tests/lake/together/
 
-matrix: setup ## the wheel with each supported Python, dbt, Spark and Delta Lake, in environments of their own; MATRIX_LANES="oldest newest" selects; 10 minutes a lane
-	@$(python) -m tools.matrix $(MATRIX_LANES)
+matrix: setup ## the wheel with each supported Python, dbt, Spark and Delta Lake, in environments of their own; MATRIX_LANES="oldest newest", MATRIX_ONLY=…; 10 minutes a lane
+	@$(python) -m tools.matrix --only "$(MATRIX_ONLY)" $(MATRIX_LANES)
 
 browser: setup ## the tests of the status page in a real Chromium, which is installed if need be
 	@$(python) tools/run_suites.py -- tests/functional/pages/

@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     names = [lane.name for lane in LANES]
     parser = argparse.ArgumentParser(prog="python -m tools.matrix")
     parser.add_argument("lanes", nargs="*", metavar="lane", help=f"of {', '.join(names)}")
-    parser.add_argument("--only", default="", help="tests with this in their names; not recorded")
+    parser.add_argument("--only", default="", help="tests with this in path or name; not recorded")
     known = parser.parse_args(arguments)
     if unknown := sorted(set(known.lanes) - set(names)):
         parser.error(f"there is no lane {', '.join(unknown)}; the lanes are {', '.join(names)}")
@@ -103,7 +103,8 @@ def _run(environments: Environments, lane: Lane, only: str) -> Ended:
     _say(", ".join(f"{name} {version}" for name, version in installed.items()))
     outcomes = Outcomes()
     for suite, chosen in CORE.items():
-        outcomes += _run_suite(environment, lane, suite, [each for each in chosen if only in each])
+        picked = [suite + each for each in chosen if only in suite + each]
+        outcomes += _run_suite(environment, lane, suite, picked)
     for failure in outcomes.failures:
         _say(f"failed: {failure}")
     return Ended(
@@ -125,7 +126,7 @@ def _run_suite(environment: Environment, lane: Lane, suite: str, chosen: Sequenc
     report = WORK / "reports" / lane.name / f"{suite.strip('/').replace('/', '.')}.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
-    code = environment.pytest([suite + each for each in chosen], report)
+    code = environment.pytest(chosen, report)
     return results.of_report(report, suite, code)
 
 

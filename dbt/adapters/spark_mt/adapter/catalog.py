@@ -33,7 +33,9 @@ class CatalogsFileError(MaterializedTableError):
     """The project has a file that says where adapters of warehouses write Iceberg tables."""
 
     condition = "MATERIALIZED_TABLE_CATALOGS_FILE"
-    text = "catalogs.yml describes the catalog {name} for tables of Iceberg, which are not written here."
+    text = (
+        "catalogs.yml describes the catalog {name} for tables of Iceberg, which is not used here."
+    )
     remedy = (
         "Remove it from catalogs.yml. A catalog of Spark is configured in Spark "
         "(`spark.sql.catalog.{name}`), and a model names it with `database: {name}` in its config, "
