@@ -39,10 +39,13 @@ def supported() -> Iterator[Row]:
     """Yield a row for each software that the package is used with."""
     yield "Python", listed(PYTHON)
     yield "dbt-core", listed([f"{minor}.x" for minor in DBT])
-    yield "Java", f"{JAVA[0]} to {JAVA[-1]}"
     for pair in PAIRS:
         deltas = listed([f"{minor}.x" for minor in pair.deltas])
-        yield f"PySpark {pair.spark}.x", f"Delta Lake {deltas}; `{pair.package}` by default"
+        java = " to ".join(JAVA[pair.spark])
+        yield (
+            f"PySpark {pair.spark}.x",
+            f"Delta Lake {deltas}, `{pair.package}` by default; Java {java}",
+        )
 
 
 def lanes(record: Mapping[str, Result] | None = None) -> Iterator[Row]:

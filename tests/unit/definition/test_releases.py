@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.definition.releases import (
     check_java,
     check_python,
 )
+from dbt.adapters.spark_mt.spark.delta.releases import PAIRS, pyspark_version
 from dbt.adapters.spark_mt.spark.jvm import java, java_version
 
 ROOT = Path(__file__).parents[3]
@@ -30,13 +31,18 @@ def nothing_is_allowed(monkeypatch):
     monkeypatch.delenv(UNTESTED, raising=False)
 
 
+def test_each_spark_has_its_java():
+    assert list(JAVA) == [pair.spark for pair in PAIRS]
+
+
 def test_what_is_supported_is_not_refused():
     for version in PYTHON:
         check_python(tuple(map(int, version.split("."))))
     for version in DBT:
         check_dbt(f"{version}.99")
-    for version in (*JAVA, "21.0.4", "17.0.15"):
-        check_java(version, "/java")
+    for spark, versions in JAVA.items():
+        for version in (*versions, "21.0.4", "17.0.15", "21-internal"):
+            check_java(version, "/java", f"{spark}.0")
 
 
 @pytest.mark.parametrize("version", [(3, 9), (3, 1), (3, 14), (4, 0)])
@@ -59,13 +65,15 @@ def test_another_dbt_is_refused(version, monkeypatch):
     check_dbt(version)
 
 
-@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2", "26-ea", "170.1", ""])
+@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2", "24.0.1", "26-ea", "170.1", ""])
 def test_another_java_is_refused(version, monkeypatch):
     with pytest.raises(UnsupportedJavaError) as raised:
-        check_java(version, "/opt/java/bin/java")
+        check_java(version, "/opt/java/bin/java", "4.1.4")
     assert raised.value.parameters["home"] == "/opt/java/bin/java"
+    assert "openjdk-17-jre-headless" in str(raised.value)
+    check_java(version, "/opt/java/bin/java", "9.9.0")
     monkeypatch.setenv(UNTESTED, "TRUE")
-    check_java(version, "/opt/java/bin/java")
+    check_java(version, "/opt/java/bin/java", "4.1.4")
 
 
 def test_the_version_of_a_java_is_in_its_folder_or_in_what_it_prints(tmp_path):
@@ -78,7 +86,7 @@ def test_the_version_of_a_java_is_in_its_folder_or_in_what_it_prints(tmp_path):
     assert java_version(file) == "17.0.15"
     here = java()
     assert here is not None
-    check_java(java_version(here), here)
+    check_java(java_version(here), here, pyspark_version())
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:

@@ -22,13 +22,14 @@ PYTHON = ("3.10", "3.11", "3.12", "3.13")
 DBT = ("1.11", "1.12")
 """Minor versions of dbt-core; the dependency in pyproject.toml is the same range."""
 
-JAVA = ("17", "25")
-"""The oldest and the newest major version."""
+JAVA = {"4.1": ("17", "21"), "4.2": ("17", "25")}
+"""The oldest and the newest major version for each Spark, as Spark's documentation has them."""
 
 UNTESTED = "SPARK_MT_UNTESTED_RELEASES"
 """The variable of the environment that allows all other releases."""
 
 _MINOR = re.compile(r"\d+\.\d+")
+_MAJOR = re.compile(r"(?:1\.)?(?P<major>\d+)")
 
 
 class UnsupportedPythonError(MaterializedTableError):
@@ -58,7 +59,9 @@ class UnsupportedJavaError(MaterializedTableError):
     """The Java that Spark would run in has a version that no test runs with."""
 
     condition = "MATERIALIZED_TABLE_UNSUPPORTED_JAVA"
-    text = "Spark would run in Java {java}, of {home}, and needs Java {oldest} to {newest}."
+    text = (
+        "Spark {spark} would run in Java {java}, of {home}, and it needs Java {oldest} to {newest}."
+    )
     remedy = (
         "Install Java {oldest} (Debian, Ubuntu: apt install openjdk-{oldest}-jre-headless; macOS: "
         "brew install openjdk@{oldest}) and set JAVA_HOME to it. To try this one all the same, set "
@@ -108,20 +111,22 @@ def check_dbt(version: str) -> None:
         )
 
 
-def check_java(version: str, home: object) -> None:
-    """Make sure that Spark runs in a Java.
+def check_java(version: str, home: object, spark: str) -> None:
+    """Make sure that a Spark runs in a Java.
 
     Args:
         version: Such as `17.0.15`, or `1.8.0_392` as Java wrote it before version 9.
         home: Where it is.
+        spark: The version of Spark; of one that is not supported, the Java is not checked.
 
     Raises:
         UnsupportedJavaError: It does not.
     """
-    major = version.removeprefix("1.").partition(".")[0]
-    oldest, newest = JAVA
-    is_supported = major.isdecimal() and int(oldest) <= int(major) <= int(newest)
-    if not is_supported and not is_untested_allowed():
+    if minor_of(spark) not in JAVA or is_untested_allowed():
+        return
+    oldest, newest = JAVA[minor_of(spark)]
+    found = _MAJOR.match(version)
+    if found is None or not int(oldest) <= int(found["major"]) <= int(newest):
         raise UnsupportedJavaError(
-            java=version, home=home, oldest=oldest, newest=newest, variable=UNTESTED
+            java=version, home=home, spark=spark, oldest=oldest, newest=newest, variable=UNTESTED
         )

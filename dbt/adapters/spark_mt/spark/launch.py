@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.releases import check_java
 from dbt.adapters.spark_mt.spark.class_archive import archived_classes
 from dbt.adapters.spark_mt.spark.delta.format import PACKAGES_KEY
+from dbt.adapters.spark_mt.spark.delta.releases import pyspark_version
 from dbt.adapters.spark_mt.spark.jvm import end_of_log, java, java_version, launch_variable
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def launch(confs: Mapping[str, str], log: Path, variables: Mapping[str, str]) ->
 
     if (file := java()) is None:
         raise JavaMissingError(javaHome=os.environ.get("JAVA_HOME") or "not set")
-    check_java(java_version(file), file)
+    check_java(java_version(file), file, pyspark_version())
     global _is_launched  # noqa: PLW0603 - a process has one JVM of Spark
     usable_folder(log.parent)
     with log.open("wb") as output, _private_files() as files, archived_classes(confs):
