@@ -38,6 +38,12 @@ found = {"python": platform.python_version(), "java": java_version(java())}
 print(json.dumps({**found, **{name: version(name) for name in names}}))
 """
 
+_SHORT_QUERIES = (
+    *("--conf", "spark.sql.codegen.wholeStage=false"),
+    *("--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN"),
+)
+"""Tables of tests have few rows: compiling classes for each query is half of the time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -134,8 +140,10 @@ def _variables(lane: Lane) -> Iterator[tuple[str, str]]:
     """Yield variables for the tests of a lane: what it names besides packages of Python."""
     releases = {"dbt-core": lane.dbt, "pyspark": lane.pyspark, "delta": lane.delta_version}
     yield "SPARK_MT_LANE", json.dumps({**releases, "python": lane.python})
-    if lane.delta not in {pair.package for pair in PAIRS} or lane.excluded is not None:
-        yield "PYSPARK_SUBMIT_ARGS", f"--packages {lane.delta} pyspark-shell"
+    is_default = lane.excluded is None and lane.delta in {pair.package for pair in PAIRS}
+    named = () if is_default else ("--packages", lane.delta)
+    yield "PYSPARK_SUBMIT_ARGS", " ".join((*named, *_SHORT_QUERIES, "pyspark-shell"))
+    yield "JAVA_TOOL_OPTIONS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
     if lane.excluded is not None:
         yield UNTESTED, "true"
 

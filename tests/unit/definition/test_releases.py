@@ -43,6 +43,7 @@ def test_what_is_supported_is_not_refused():
     for spark, versions in JAVA.items():
         for version in (*versions, "21.0.4", "17.0.15", "21-internal"):
             check_java(version, "/java", f"{spark}.0")
+        check_java("", "/java", f"{spark}.0")
 
 
 @pytest.mark.parametrize("version", [(3, 9), (3, 1), (3, 14), (4, 0)])
@@ -65,7 +66,7 @@ def test_another_dbt_is_refused(version, monkeypatch):
     check_dbt(version)
 
 
-@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2", "24.0.1", "26-ea", "170.1", ""])
+@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2", "24.0.1", "26-ea", "170.1"])
 def test_another_java_is_refused(version, monkeypatch):
     with pytest.raises(UnsupportedJavaError) as raised:
         check_java(version, "/opt/java/bin/java", "4.1.4")

@@ -173,4 +173,4 @@ def test_an_interpreter_that_is_absent_is_said_to_be():
 def test_a_lane_that_is_misspelt_is_an_error(capsys):
     with pytest.raises(SystemExit):
         main(["newest-dtb"])
-    assert "no lane newest-dtb; the lanes are pinned, newest-dbt" in capsys.readouterr().err
+    assert "no lane newest-dtb; the lanes are newest-dbt, oldest" in capsys.readouterr().err

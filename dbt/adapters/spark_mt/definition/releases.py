@@ -115,14 +115,15 @@ def check_java(version: str, home: object, spark: str) -> None:
     """Make sure that a Spark runs in a Java.
 
     Args:
-        version: Such as `17.0.15`, or `1.8.0_392` as Java wrote it before version 9.
+        version: Such as `17.0.15`, or `1.8.0_392` as Java wrote it before version 9. Empty where
+            it did not say: Spark's start shows why.
         home: Where it is.
         spark: The version of Spark; of one that is not supported, the Java is not checked.
 
     Raises:
         UnsupportedJavaError: It does not.
     """
-    if minor_of(spark) not in JAVA or is_untested_allowed():
+    if not version or minor_of(spark) not in JAVA or is_untested_allowed():
         return
     oldest, newest = JAVA[minor_of(spark)]
     found = _MAJOR.match(version)
