@@ -50,7 +50,7 @@ class Environment:
     def pytest(self, tests: Sequence[str], report: Path) -> int:
         """Run tests of the copy with the installed wheel; return pytest's exit code."""
         options = ("-q", "-m", "not conformance", f"--junitxml={report}", "-p", "no:cacheprovider")
-        command = (self.python, "-m", "pytest", *options, *tests)
+        command = (str(self.python), "-m", "pytest", *options, *tests)
         return subprocess.run(  # noqa: S603 - our own command
             command, cwd=_SUITE, env=self.variables, check=False
         ).returncode

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     import agate
     from dbt.adapters.base.relation import BaseRelation, InformationSchema
-    from dbt.adapters.catalogs import CatalogIntegrationConfig
+    from dbt.adapters.catalogs._integration import CatalogIntegrationConfig
     from dbt.adapters.contracts.relation import RelationConfig
     from dbt.adapters.spark.column import SparkColumn
     from pyspark.sql import SparkSession
