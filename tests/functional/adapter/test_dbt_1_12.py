@@ -22,12 +22,15 @@ _FIRST = """
 select id from {{ ref('numbers') }}
 """
 _SECOND = """
-{{ config(materialized='materialized_table', freshness='10 minutes', latest_version_pointer=true) }}
+{{ config(
+    materialized='materialized_table', freshness='10 minutes',
+    latest_version_pointer={'enabled': true},
+) }}
 select id, v from {{ ref('numbers') }}
 """
 _PYTHON = """
 def model(dbt, session):
-    dbt.config(materialized="table", latest_version_pointer=True)
+    dbt.config(materialized="table", latest_version_pointer={"enabled": True})
     return dbt.ref("numbers")
 """
 _VERSIONS = """
@@ -142,15 +145,15 @@ class TestCatalogs:
 _EVERYTHING = """
 {{ config(
     materialized='materialized_table', freshness='10 minutes', refresh_mode='full',
-    partition_by=['id'], options={'schedule': '0 0 * * *'}, start_mode='from_beginning',
-    on_configuration_change='apply', primary_key=['id'], tblproperties={'a': 'b'},
+    partition_by=['id'], options={'a': 'b'}, primary_key=['id'], incremental='auto',
+    on_configuration_change='apply',
 ) }}
 select id, v from {{ ref('numbers') }}
 """
 _TESTED = """
 models:
   - name: everything
-    config: {refresh: never}
+    config: {refresh_on_run: always}
     columns: [{name: id, data_tests: [not_null]}]
     data_tests: [materialized_table_equals_query, materialized_table_healthy]
 """
