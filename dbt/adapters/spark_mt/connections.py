@@ -23,6 +23,7 @@ from dbt_common.dataclass_schema import StrEnum
 from dbt_common.events.contextvars import get_node_info
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.spark_mt.adapter.config import build_after, is_freshness_of_dbt
 from dbt.adapters.spark_mt.adapter.materialization import response_of
 from dbt.adapters.spark_mt.client import discovery
 from dbt.adapters.spark_mt.client.discovery import Discovered
@@ -124,21 +125,20 @@ class SparkMTCredentials(Credentials):
     def translate_aliases(cls, kwargs: dict[str, Any], recurse: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - dbt's signature
         """Apply the synonyms of keys; dbt asks for it at every level of a node's config, too.
 
-        dbt has its own key `freshness` and drops every value but `{build_after: ...}` without a
-        message. So the value is kept here as `freshness_interval`, rendered and with dbt's own
-        precedence.
+        dbt has its own key `freshness`. It drops every value without `build_after`, and does not
+        say so. So the interval is kept here as `freshness_interval`, rendered and with dbt's own
+        precedence of levels. Within a level, an explicit `freshness_interval` wins over the
+        `build_after` of dbt's mapping.
         """
         translated: dict[str, Any] = super().translate_aliases(kwargs, recurse)
         requested = translated.get("freshness")
-        # A mapping of other keys is for the check of a source.
-        is_interval = (
-            "build_after" in requested or "count" in requested
-            if isinstance(requested, dict)
-            else requested is not None
-        )
-        if not is_interval:
+        if requested is None or requested == {}:
             return translated
-        if translated.get("freshness_interval", requested) != requested:
+        explicit = translated.get("freshness_interval")
+        if is_freshness_of_dbt(requested):
+            if explicit is not None or build_after(requested) is None:
+                return translated
+        elif explicit is not None and explicit != requested:
             raise DbtRuntimeError("freshness and freshness_interval mean the same and differ")  # noqa: EM101, TRY003 - dbt's error class takes a text
         return {**translated, "freshness_interval": requested}
 

@@ -57,11 +57,33 @@ def test_a_models_freshness_is_kept_under_our_name(freshness):
     assert kept == {"freshness": freshness, "freshness_interval": freshness}
 
 
-@pytest.mark.parametrize("freshness", [None, {"warn_after": {"count": 1, "period": "day"}}])
-def test_a_sources_freshness_is_left_alone(freshness):
+@pytest.mark.parametrize(
+    "freshness",
+    [
+        None,
+        {},
+        {"warn_after": {"count": 1, "period": "day"}},
+        {"warn_after": None, "build_after": None},
+        {"error_after": {"count": 1, "period": "day"}, "build_after": {"updates_on": "all"}},
+    ],
+)
+def test_a_freshness_without_an_interval_is_left_to_dbt(freshness):
     assert SparkMTCredentials.translate_aliases({"freshness": freshness}) == {
         "freshness": freshness
     }
+
+
+def test_our_interval_wins_over_the_build_after_next_to_it():
+    given = {
+        "freshness": {"build_after": {"count": 1, "period": "day"}},
+        "freshness_interval": "5 minutes",
+    }
+    assert SparkMTCredentials.translate_aliases(given) == given
+
+
+def test_a_misspelt_freshness_reaches_the_validation():
+    kept = SparkMTCredentials.translate_aliases({"freshness": {"warn_afer": {"count": 1}}})
+    assert kept["freshness_interval"] == {"warn_afer": {"count": 1}}
 
 
 def test_two_freshnesses_in_one_config():

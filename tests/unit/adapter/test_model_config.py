@@ -46,7 +46,36 @@ def test_freshness_comes_under_our_name():
     assert found.clauses == (("FRESHNESS", "INTERVAL '2' HOUR"),)
 
 
-def test_what_dbt_swallowed_is_named():
+def test_dbts_mapping_is_accepted_next_to_our_interval():
+    written = {
+        "freshness_interval": "5 minutes",
+        "freshness": {
+            "warn_after": {"count": 1, "period": "day"},
+            "error_after": {"count": "{{ var('days') }}", "period": "day"},
+            "build_after": {"count": 4, "period": "hour"},
+        },
+    }
+    found = settings_of(node({"freshness_interval": "5 minutes"}, written), {})
+    assert found.clauses == (("FRESHNESS", "INTERVAL '5' MINUTE"),)
+
+
+def test_dbts_mapping_without_an_interval_leaves_the_default():
+    written = {"freshness": {"warn_after": {"count": 1, "period": "day"}}}
+    assert settings_of(node({}, written), {}).clauses == ()
+
+
+@pytest.mark.parametrize("interval", [None, "5 minutes"])
+@pytest.mark.parametrize(
+    ("freshness", "named"),
+    [
+        ({"warn_after": {"count": 1}}, "warn_after is"),
+        ({"error_after": {"count": 0, "period": "day"}}, "positive integer"),
+        ({"warn_after": None, "eror_after": {}}, "'error_after'"),
+    ],
+)
+def test_a_faulty_mapping_of_dbt_is_named(freshness, named, interval):
     with pytest.raises(InvalidConfigError) as raised:
-        settings_of(node({}, {"freshness": {"warn_after": {"count": 1, "period": "day"}}}), {})
-    assert [v.partition(":")[0] for v in raised.value.violations] == ["freshness"]
+        settings_of(node({"freshness_interval": interval}, {"freshness": freshness}), {})
+    (violation,) = raised.value.violations
+    assert violation.startswith("freshness: ")
+    assert named in violation

@@ -214,20 +214,69 @@ def read_options(value: Any) -> Pairs:  # noqa: ANN401
     )
 
 
+DBT_FRESHNESS = frozenset({"build_after", "warn_after", "error_after", "filter"})
+"""The keys of dbt's own `freshness`, of models and of sources."""
+_THRESHOLD = frozenset({"count", "period"})
+
+
+def is_freshness_of_dbt(value: object) -> bool:
+    """Whether a value is a `freshness` as dbt defines it, and not only an interval."""
+    return isinstance(value, dict) and not DBT_FRESHNESS.isdisjoint(value)
+
+
+def build_after(value: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """The threshold under `build_after` of dbt's mapping; None where it names no interval."""
+    given = value.get("build_after")
+    return None if isinstance(given, dict) and set(given) <= {"updates_on"} else given
+
+
 def read_freshness(value: Any) -> str:  # noqa: ANN401
-    """Read a text, `{count, period}` or `{build_after: {count, period}}` into an interval.
+    """Read a text, `{count, period}` or dbt's mapping into an interval.
+
+    Returns:
+        The interval; empty for a mapping of dbt without `build_after`.
 
     Raises:
         InvalidFreshnessError: It is none of these.
+        InvalidValueError: The mapping has another key, or a threshold that is none.
     """
-    if isinstance(value, dict) and "build_after" in value:
-        value = value["build_after"]
-    period = {"count", "period"}
-    if isinstance(value, dict) and period <= set(value) <= {*period, "updates_on"}:
+    if is_freshness_of_dbt(value):
+        check_thresholds(value)
+        value = build_after(value)
+        if value is None:
+            return ""
+    if isinstance(value, dict) and set(value) >= _THRESHOLD >= set(value) - {"updates_on"}:
         return Freshness.of(str(value["count"]), str(value["period"])).sql
     if not isinstance(value, str):
         raise InvalidFreshnessError(value=value)
     return Freshness.parse(value).sql
+
+
+def check_thresholds(value: Mapping[str, Any]) -> None:
+    """Check what dbt's `freshness` of a model says besides `build_after`.
+
+    Raises:
+        InvalidValueError: The mapping has another key, or a threshold is none.
+    """
+    strange = sorted(set(value) - DBT_FRESHNESS)
+    if strange:
+        hint = did_you_mean(strange[0], DBT_FRESHNESS - set(value))
+        detail = f"dbt's mapping has no key {', '.join(map(repr, strange))}.{hint}"
+        raise InvalidValueError(detail=detail)
+    for key in ("warn_after", "error_after"):
+        threshold = value.get(key)
+        if threshold is None or _is_template(threshold):
+            continue
+        if not isinstance(threshold, dict) or set(threshold) != _THRESHOLD:
+            detail = f"{key} is {{count: 1, period: day}}, but was: {threshold!r}."
+            raise InvalidValueError(detail=detail)
+        if not any(map(_is_template, threshold.values())):
+            Freshness.of(str(threshold["count"]), str(threshold["period"]))
+
+
+def _is_template(value: object) -> bool:
+    """Whether a value is Jinja that only dbt renders."""
+    return isinstance(value, str) and "{{" in value
 
 
 def read_watermark(value: Any) -> str:  # noqa: ANN401
@@ -380,6 +429,10 @@ class _Reader:
             self.violations.append(f"{key}: {text}")
             return default
 
+    def check(self, key: str, check: Callable[[Any], None], value: object) -> None:
+        """Check a value from which nothing is read."""
+        self._convert(key, value, check, None)
+
     def clauses(self) -> Iterator[tuple[str, str]]:
         """Yield keyword and text of each clause that is given."""
         for clause in CLAUSES:
@@ -413,9 +466,15 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
         InvalidConfigError: With every violation.
     """
     given = {key: value for key, value in values.items() if value is not None}
+    of_dbt, interval = given.get("freshness"), given.get("freshness_interval")
+    is_beside = is_freshness_of_dbt(of_dbt) and interval is not None
+    if is_beside:
+        del given["freshness"]  # both are usable on one model, and the explicit interval wins
     strange = {key: _unknown_key(key, given) for key in given if key not in KNOWN_KEYS}
     reader = _Reader(given, own, [text for key, text in strange.items() if key in own])
     reader.read("file_format", read_word((FORMAT.name,)), "")
+    if is_beside and interval != of_dbt:
+        reader.check("freshness", check_thresholds, of_dbt)
     settings = ModelSettings(
         clauses=tuple(reader.clauses()),
         partitioned_by=reader.read("partition_by", read_names, ()),
@@ -460,11 +519,12 @@ def settings_of(node: Any, project_models: Mapping[str, Any]) -> ModelSettings: 
         InvalidConfigError: With every violation.
     """
     values = {key: node.config.get(key) for key in node.unrendered_config}
-    interval = values["freshness_interval"] = node.config.get("freshness_interval")
+    values["freshness_interval"] = node.config.get("freshness_interval")
     if "freshness" in values:
-        # It arrives as `freshness_interval` (`SparkMTCredentials.translate_aliases`). If it does
-        # not, dbt dropped a value that is no interval, and the written value is validated.
-        values["freshness"] = node.unrendered_config["freshness"] if interval is None else None
+        # An interval arrives as `freshness_interval` (`SparkMTCredentials.translate_aliases`). dbt
+        # drops its own mapping where it has no `build_after`, so the written one is validated.
+        written = node.unrendered_config["freshness"]
+        values["freshness"] = written if is_freshness_of_dbt(written) else None
     inherited = dict(inherited_config(project_models, node.fqn))
     own = {key for key in values if key not in inherited or inherited[key] != values[key]}
     return validate_config(node.name, values, own)

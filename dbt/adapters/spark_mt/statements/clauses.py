@@ -311,7 +311,8 @@ CLAUSES: tuple[Clause, ...] = (
             "freshness_interval",
             "the enricher's",
             "How far the table may lag its sources: `3 minutes`, `INTERVAL '3' MINUTE`, "
-            "`{count: 3, period: minute}` or `{build_after: {count: 3, period: minute}}`.",
+            "`{count: 3, period: minute}` or `{build_after: {count: 3, period: minute}}`. Next to "
+            "dbt's own mapping under `freshness`, write it as `freshness_interval`.",
             ("freshness",),
         ),
     ),
