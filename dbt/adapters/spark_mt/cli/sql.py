@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.client.rest import Json
 
 
-_NEXT = re.compile(r"['\"`;]|--|/\*")
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`", re.DOTALL)
-_RAW = re.compile(r"'[^']*'|\"[^\"]*\"")
-_RAW_BEFORE = re.compile(r"(?<![\w])[rR]$")
-_SCRIPT = re.compile(r"BEGIN\b", re.IGNORECASE)
 _PLAN_COLUMNS = ("table", "action", "changes", "violations", "message", "warnings")
 
 
@@ -57,6 +51,8 @@ class TextChoice:
             raise click.UsageError("give a statement, --file, or statements on standard input")  # noqa: EM101, TRY003 - as above
         else:
             text = sys.stdin.read()
+        from dbt.adapters.spark_mt.statements.lexer import statements_of  # noqa: PLC0415 - loads sqlglot
+
         found = statements_of(text)
         if not found:
             raise click.UsageError("there is no statement")  # noqa: EM101, TRY003 - as above
@@ -143,36 +139,3 @@ def _print(rows: Rows, *, as_json: bool) -> None:
         print_json([dict(zip(rows.columns, row, strict=True)) for row in rows.rows])
     elif rows.columns:
         print_rows(rows.columns, rows.rows, cut=rows.is_cut)
-
-
-def statements_of(text: str) -> tuple[str, ...]:
-    """Return the statements of a text, separated by semicolons; those without words are left out.
-
-    Semicolons in literals, names and comments separate nothing. A script, which starts with BEGIN,
-    is one statement to the end of the text.
-    """
-    from dbt.adapters.spark_mt.statements.lexer import skip_blank  # noqa: PLC0415 - loads sqlglot
-
-    def end_of(offset: int) -> int:
-        """The statement's semicolon, or the end of the text."""
-        while match := _NEXT.search(text, offset):
-            at = match.start()
-            if match[0] == ";":
-                return at
-            if match[0] in {"--", "/*"}:
-                offset = skip_blank(text, at)
-                continue
-            is_raw = _RAW_BEFORE.search(text, max(0, at - 2), at) is not None
-            quoted = (_RAW if is_raw else _QUOTED).match(text, at)
-            offset = quoted.end() if quoted else len(text)
-        return len(text)
-
-    found = []
-    start = 0
-    while start < len(text):
-        first = skip_blank(text, start)
-        end = len(text) if _SCRIPT.match(text, first) else end_of(first)
-        if first < end:
-            found.append(text[start:end].strip())
-        start = end + 1
-    return tuple(found)

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 
 _BLANK = re.compile(r"(?:\s+|--[^\r\n]*)+")
+_NEXT = re.compile(r"['\"`;]|--|/\*")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`", re.DOTALL)
+_RAW = re.compile(r"'[^']*'|\"[^\"]*\"")
+_RAW_BEFORE = re.compile(r"(?<![\w])[rR]$")
+_SCRIPT = re.compile(r"BEGIN\b", re.IGNORECASE)
 _BRACKET = re.compile(r"/\*|\*/")
 _HINT = re.compile(r"--[^\r\n]*|/\*\+?")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([01][0-7]{2})|(.))", re.DOTALL)
@@ -470,3 +475,35 @@ def expect_end(cursor: Cursor) -> None:
         pass
     if not cursor.at_end():
         raise cursor.error(MultipleStatementsError)
+
+
+def statements_of(text: str) -> tuple[str, ...]:
+    """Return the statements of a text, separated by semicolons; those without words are left out.
+
+    Semicolons in literals, names and comments separate nothing. A script, which starts with BEGIN,
+    is one statement to the end of the text.
+    """
+
+    def end_of(offset: int) -> int:
+        """The statement's semicolon, or the end of the text."""
+        while match := _NEXT.search(text, offset):
+            at = match.start()
+            if match[0] == ";":
+                return at
+            if match[0] in {"--", "/*"}:
+                offset = skip_blank(text, at)
+                continue
+            is_raw = _RAW_BEFORE.search(text, max(0, at - 2), at) is not None
+            quoted = (_RAW if is_raw else _QUOTED).match(text, at)
+            offset = quoted.end() if quoted else len(text)
+        return len(text)
+
+    found = []
+    start = 0
+    while start < len(text):
+        first = skip_blank(text, start)
+        end = len(text) if _SCRIPT.match(text, first) else end_of(first)
+        if first < end:
+            found.append(text[start:end].strip())
+        start = end + 1
+    return tuple(found)
