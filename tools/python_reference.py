@@ -28,7 +28,7 @@ GROUPS = {
     ),
     "Refreshes": ("refresh", "suspend", "resume", "derive_again"),
     "What there is": ("names", "declared", "is_materialized", "figures", "columns", "reads"),
-    "Checks": ("drift", "health", "lag", "difference"),
+    "Checks": ("drift", "health", "lag", "loaded_at", "difference"),
     "Plain tables": ("adopt", "release"),
     "Following sources in this process": ("start", "await_fresh", "progress", "stop", "stop_all"),
     "With a refresh manager": ("keeper", "wait_for"),

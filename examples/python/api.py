@@ -181,6 +181,12 @@ def lag(tables: MaterializedTables) -> None:
         print(f"a change waited {stage.seconds} seconds for {stage.table}")
 
 
+def loaded_at(tables: MaterializedTables) -> None:
+    for name in ("sales.orders", "sales.daily"):
+        instant = tables.loaded_at(name)
+        print(name, "was never loaded" if instant is None else f"has all until {instant}")
+
+
 def difference(tables: MaterializedTables) -> None:
     found = tables.difference("sales.daily", limit=10)
     assert found.is_equal, found.rows

@@ -7,6 +7,7 @@ MaterializedTables(spark).sql("CREATE OR ALTER MATERIALIZED TABLE hourly AS SELE
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ from dbt.adapters.spark_mt.execution.checks import (
     health_problems,
     lag_if_known,
     lag_of,
+    loaded_at,
 )
 from dbt.adapters.spark_mt.execution.errors import (
     HostingOverConnectError,
@@ -79,7 +81,6 @@ from dbt.adapters.spark_mt.strategies.strategy import Choice, Cost, Refusal, Wri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -236,6 +237,24 @@ class MaterializedTables(TableOperations):
         """
         return lag_of(self._current(), parse_name(name))
 
+    def loaded_at(self, name: str) -> datetime | None:
+        """Return up to when a table has what was loaded, from its commits; no rows are read.
+
+        For a materialized table these are the changes of its base tables, by the positions that
+        its commits record. For any other table it is the newest commit that changed rows.
+
+        Args:
+            name: As for `drift`.
+
+        Returns:
+            The instant, in UTC; None for a table to which no rows were ever written.
+
+        Raises:
+            MaterializedTableError: The relation has no commits, or is not there.
+        """
+        at_ms = loaded_at(self._current(), parse_name(name))
+        return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)
+
     def difference(self, name: str, *, limit: int = 100) -> Difference:
         """Compare a table with its query over the state of the sources that its rows reflect.
 
@@ -273,16 +292,25 @@ class MaterializedTables(TableOperations):
             if isinstance(found, StoredTable | InconsistentTable)
         )
 
-    def figures(self, schema: str, catalog: str | None = None) -> dict[str, tuple[Figure, ...]]:
+    def figures(
+        self, schema: str, catalog: str | None = None, *, name: str | None = None
+    ) -> dict[str, tuple[Figure, ...]]:
         """Return what is known of each table of a schema, by its name in lower case.
 
         One read of the registry, and for each table its properties and newest commits, and those
         of its sources.
+
+        Args:
+            schema: The schema.
+            catalog: Its catalog; None for the current one.
+            name: The only table to look at; None for all.
         """
         environment = self._current()
         confs = environment.confs()
         shown = {}
         for entry in environment.registry.entries(*self._schema(catalog, schema)):
+            if name is not None and entry.name.name.lower() != name.lower():
+                continue
             found = environment.store.find(entry.name)
             if isinstance(found, StoredTable):
                 lag = lag_if_known(environment, found)

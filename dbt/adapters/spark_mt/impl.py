@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from dbt.adapters.base.impl import BaseAdapter
+from dbt.adapters.base.impl import BaseAdapter, ConstraintSupport
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import AdapterTrackingRelationInfo
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
+from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
@@ -37,9 +40,10 @@ from dbt.adapters.spark_mt.adapter.materialization import (
 from dbt.adapters.spark_mt.adapter.python_models import ModelCode, require_sql, submit
 from dbt.adapters.spark_mt.adapter.run_operations import OperationResult, PlanReport
 from dbt.adapters.spark_mt.adapter.seeds import Seed, SeedResult
+from dbt.adapters.spark_mt.adapter.sql_header import SessionState, statements_of_header
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
-from dbt.adapters.spark_mt.handle import SparkDatabaseError, translated
+from dbt.adapters.spark_mt.handle import SparkDatabaseError, logger, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.delta.releases import check_session
@@ -50,10 +54,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     import agate
+    from dbt.adapters.base.impl import FreshnessResponse
     from dbt.adapters.base.relation import BaseRelation, InformationSchema
     from dbt.adapters.catalogs._integration import CatalogIntegrationConfig
+    from dbt.adapters.contracts.macros import MacroResolverProtocol
     from dbt.adapters.contracts.relation import RelationConfig
     from dbt.adapters.spark.column import SparkColumn
+    from dbt_common.contracts.metadata import CatalogTable
     from pyspark.sql import SparkSession
 
     from dbt.adapters.spark_mt.adapter.plain_tables import TableWrite
@@ -70,6 +77,20 @@ class SparkMTAdapter(SparkAdapter):
     Relation: ClassVar[type[SparkMTRelation]] = SparkMTRelation  # type: ignore[misc]
     ConnectionManager: ClassVar[type[SparkMTConnectionManager]] = SparkMTConnectionManager  # type: ignore[assignment, misc]
     connections: SparkMTConnectionManager
+    CONSTRAINT_SUPPORT: ClassVar[dict[ConstraintType, ConstraintSupport]] = {  # type: ignore[misc]
+        ConstraintType.check: ConstraintSupport.ENFORCED,
+        ConstraintType.not_null: ConstraintSupport.ENFORCED,
+        ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.primary_key: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.foreign_key: ConstraintSupport.NOT_SUPPORTED,
+    }
+    _capabilities: ClassVar[CapabilityDict] = CapabilityDict(  # type: ignore[misc]
+        {
+            Capability.TableLastModifiedMetadata: CapabilitySupport(Support.Full),
+            Capability.TableLastModifiedMetadataBatch: CapabilitySupport(Support.Full),
+            Capability.GetCatalogForSingleRelation: CapabilitySupport(Support.Full),
+        }
+    )
 
     @classmethod
     def get_adapter_run_info(cls, config: RelationConfig) -> AdapterTrackingRelationInfo:
@@ -85,11 +106,39 @@ class SparkMTAdapter(SparkAdapter):
     def _get_adapter_specific_run_info(cls, config: RelationConfig) -> dict[str, Any]:
         return {**super()._get_adapter_specific_run_info(config), "adapter_type": "spark_mt"}
 
-    def pre_model_hook(self, config: Any) -> None:  # noqa: ANN401 - Jinja's config object
-        """Set the format of whatever does not name one."""
+    def pre_model_hook(self, config: Any) -> SessionState | None:  # noqa: ANN401 - Jinja's config object
+        """Set the format of whatever does not name one, and run the statements of `sql_header`.
+
+        Returns:
+            The session before these statements; None without any.
+        """
         node = getattr(config, "model", None)
-        if node is not None and node.config.get("file_format") is None:
+        if node is None:
+            return None
+        if node.config.get("file_format") is None:
             node.config["file_format"] = FORMAT.name
+        statements = statements_of_header(node.config.get("sql_header"))
+        # A materialized table refuses the key: its query runs again without dbt.
+        if not statements or node.config.get("materialized") == "materialized_table":
+            return None
+        with self._session("sql_header") as spark:
+            state = SessionState.of(spark)
+        try:
+            for statement in statements:
+                self.execute(statement)
+        except DbtRuntimeError:
+            self._restore(state)
+            raise
+        return state
+
+    def post_model_hook(self, config: Any, context: Any) -> None:  # noqa: ANN401, ARG002 - as above
+        """Undo what `sql_header` set: the next model of this thread has the same session."""
+        if isinstance(context, SessionState):
+            self._restore(context)
+
+    def _restore(self, state: SessionState) -> None:
+        with self._session("sql_header") as spark:
+            state.restore(spark)
 
     def add_catalog_integration(self, catalog_integration: CatalogIntegrationConfig) -> NoReturn:
         """Refuse an entry of catalogs.yml, which describes tables of Iceberg."""
@@ -133,7 +182,12 @@ class SparkMTAdapter(SparkAdapter):
             names = tables.names(schema_relation.schema or "", schema_relation.database)
         catalog = schema_relation.database or self.config.credentials.database
         ours = frozenset(name.lower() for name in names)
-        return list(listing.relations_of(rows, catalog, ours))
+        relations: list[BaseRelation] = list(listing.relations_of(rows, catalog, ours))
+        manifest = self.get_macro_resolver()
+        if manifest is None or getattr(manifest, "functions", None):
+            sql = listing.show_functions_sql(schema_relation)
+            relations += listing.functions_of(self._fetch(sql), schema_relation, relations)
+        return relations
 
     def get_relation(
         self, database: str | None, schema: str, identifier: str
@@ -196,9 +250,25 @@ class SparkMTAdapter(SparkAdapter):
             with self.working(f"looking at {schema}") as tables:
                 figures = tables.figures(schema, information_schema.database)
             for relation in self.list_relations(information_schema.database, schema):
+                if relation.is_function:
+                    continue
                 known = figures.get(str(relation.identifier).lower(), ())
                 rows += listing.catalog_rows(relation, self._describe(name_of(relation)), known)
         return agate.Table.from_object(rows, column_types=DEFAULT_TYPE_TESTER)
+
+    def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
+        """What the docs catalog has of one relation; None where there is none."""
+        name = name_of(relation)
+        try:
+            description = self._describe(name)
+        except SparkDatabaseError as error:
+            if error.failure.is_missing_table:
+                return None
+            raise
+        with self.working(f"looking at {name}") as tables:
+            found = tables.figures(name.schema or "", name.catalog, name=name.name)
+        figures = next(iter(found.values()), ())
+        return listing.catalog_table(listing.catalog_rows(relation, description, figures))
 
     def _describe(self, name: TableName) -> listing.Description:
         return listing.read_description(self._fetch(f"DESCRIBE TABLE EXTENDED {name.sql}"))
@@ -211,6 +281,43 @@ class SparkMTAdapter(SparkAdapter):
         with self._session(f"comments of {relation}") as spark:
             fields = spark.table(relation.render()).schema.fields
         return listing.changed_comments(fields, described)
+
+    # Source freshness
+
+    def calculate_freshness_from_metadata(
+        self,
+        source: BaseRelation,
+        macro_resolver: MacroResolverProtocol | None = None,  # noqa: ARG002 - dbt's signature
+    ) -> tuple[AdapterResponse | None, FreshnessResponse]:
+        """How old a source is, by commits: no rows are read."""
+        return None, self._freshness(source)
+
+    def calculate_freshness_from_metadata_batch(
+        self,
+        sources: list[BaseRelation],
+        macro_resolver: MacroResolverProtocol | None = None,  # noqa: ARG002 - dbt's signature
+    ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, FreshnessResponse]]:
+        """How old several sources are, by commits.
+
+        One that has none is left out: dbt asks for it again, alone, and reports the error.
+        """
+        with self.connection_named("freshness of sources"):
+            found = {source: self._freshness_if_known(source) for source in sources}
+        return [], {source: known for source, known in found.items() if known is not None}
+
+    def _freshness_if_known(self, source: BaseRelation) -> FreshnessResponse | None:
+        try:
+            return self._freshness(source)
+        except DbtRuntimeError as error:
+            if self._handle().is_cancelled:
+                raise
+            logger.debug(f"freshness of {source}: {error.msg}")
+        return None
+
+    def _freshness(self, source: BaseRelation) -> FreshnessResponse:
+        with self.working(f"freshness of {source}", with_metadata=True) as tables:
+            loaded_at = tables.loaded_at(name_of(source).sql)
+        return self._create_freshness_response(loaded_at, datetime.now(timezone.utc))
 
     # Seeds
 
@@ -350,6 +457,27 @@ class SparkMTAdapter(SparkAdapter):
     def finish_write(self, write: TableWrite) -> None:
         """Give a written table its name."""
         plain_tables.finish(self, write)
+
+    @available
+    def header_of_query(self, header: str | None) -> str | None:
+        """A header that is the beginning of a query; None for statements, which have run."""
+        return None if statements_of_header(header) else header
+
+    @available
+    def constraint_guard(self, model: dict[str, Any]) -> str:
+        """A condition on the rows of a contracted model, which fails its query at a wrong one."""
+        return plain_tables.constraints_of(model).guard()
+
+    @available
+    def constraint_statements(self, relation: BaseRelation, model: dict[str, Any]) -> list[str]:
+        """The statements that add the constraints of a contract to a plain table."""
+        constraints = plain_tables.constraints_of(model)
+        return list(constraints.statements(name_of(relation).sql))
+
+    @available
+    def constraint_warnings(self, model: dict[str, Any]) -> list[str]:
+        """What a plain table has not of the constraints of a contract."""
+        return list(plain_tables.constraints_of(model).warnings)
 
     # Models of materialized tables
 

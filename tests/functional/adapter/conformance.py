@@ -22,39 +22,36 @@ _PREFIX = "dbt.tests.adapter."
 
 _POSTGRES = "tests Postgres itself"
 _GRANTS = "open source Spark has no GRANT; `grants` warns instead (macro `apply_grants`)"
-_FUNCTIONS = "dbt-spark has no materialization for functions"
-_CONTRACTS = "expects other spellings of types or DDL; contracts have tests of our own"
+_PYTHON = "Spark's catalog holds no Python functions; they are refused with a sentence"
+_JAVASCRIPT = "Spark runs no JavaScript; such functions are refused with a sentence"
+_AGGREGATE = "no SQL function of Spark contains an aggregate; they are refused with a sentence"
 _DEBUG = "expects Postgres' messages; `dbt debug` has tests of our own (test_session.py)"
-_HOOKS = "needs a protocol table with Postgres' columns; hooks on seeds and snapshots run"
 
 NOT_RUN = {
     "catalog": "needs a materialized view; our type in docs has a test of its own",
     "column_types": _POSTGRES,
-    "constraints": _CONTRACTS,
     "dbt_debug": _DEBUG,
-    "functions": _FUNCTIONS,
     "grants": _GRANTS,
     "simple_copy": "creates Postgres materialized views in addition to the models",
     "BaseDocsGenerate": "expects Postgres' catalog; comments and types in docs are tested",
     "BaseDocsGenReferences": "expects Postgres' catalog; comments and types in docs are tested",
     "BaseSameAliasDifferentDatabases": "needs a second catalog",
-    "BaseGetCatalogForSingleRelation": "dbt's SQL adapters have no such method",
     "MetadataWithEmptyFlag": "expects columns to be dropped, which Delta refuses",
     "BaseIncrementalOnSchemaChange": "runs without its `sync_all_columns` test: Delta drops no "
     "column without column mapping",
-    "BasePrePostModelHooks": _HOOKS,
-    "BaseHookRefs": _HOOKS,
-    "BasePrePostModelHooksInConfig": _HOOKS,
-    "BasePrePostModelHooksInConfigWithCount": _HOOKS,
-    "BasePrePostModelHooksInConfigKwargs": _HOOKS,
-    "BasePrePostRunHooks": _HOOKS,
-    "BaseAfterRunHooks": "expects Postgres' message",
     "BasePersistDocsQuotedDescriptionNotAppliedOnMismatch": "skips itself for Spark",
     "BasePersistDocsCommentOnQuotedColumn": "quotes columns as Postgres does",
     "BaseSnapshotDbtValidToCurrent": "expects rows in an order that it does not ask for",
     "BaseCurrentTimestampAware": "Spark's current_timestamp has no time zone in its type",
     "BaseEscapeSingleQuotesQuote": "Spark escapes quotes with a backslash",
-    "BaseCalculateFreshnessMethod": "source freshness is dbt-spark's",
+    **dict.fromkeys(("UDAFBase", "BasicSQLUDAF"), _AGGREGATE),
+    **dict.fromkeys(("BasicPythonUDAF", "PythonUDAFDefaultArgSupport"), _PYTHON),
+    **dict.fromkeys(("PythonUDFSupported", "PythonUDFDefaultArgSupport"), _PYTHON),
+    **dict.fromkeys(("PythonUDFVolatilitySupport", "PythonUDFWithPackagesSupported"), _PYTHON),
+    **dict.fromkeys(("BasicJSUDF", "JSUDFMultiLineBody", "JSUDFDefaultArgSupport"), _JAVASCRIPT),
+    **dict.fromkeys(("JSUDFDeterministicVolatility", "JSUDFStableVolatilityWarns"), _JAVASCRIPT),
+    **dict.fromkeys(("JSUDFNonDeterministicVolatility", "BasicJSAggregateUDF"), _JAVASCRIPT),
+    "JSAggregateUDFVolatilityIgnored": _JAVASCRIPT,
 }
 """Folders and classes of dbt-tests-adapter that do not run, and why."""
 

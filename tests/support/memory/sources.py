@@ -69,6 +69,12 @@ class MemorySourceReader:
             return Unread(None, _state(source, table, table.version))
         return Unread(first.timestamp_ms, _state(source, table, first.version - 1))
 
+    def changed_at(self, name: TableName) -> int | None:
+        """Return when the rows of a table last changed; None if they never did."""
+        table = self._table(name)
+        changed = (c.timestamp_ms for c in reversed(table.log) if _changes_rows(table, c))
+        return next(changed, None)
+
     def activity(self, source: TableName) -> SourceActivity | None:
         """Return how often a source changes; there are no files."""
         table = self._catalog.table(source)

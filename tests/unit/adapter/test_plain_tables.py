@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.spark_mt.adapter.plain_tables import Placement, finish, plan_write, prepare
+from dbt.adapters.spark_mt.adapter.plain_tables import (
+    Placement,
+    constraints_of,
+    finish,
+    plan_write,
+    prepare,
+)
 from dbt.adapters.spark_mt.relation import SparkMTRelation
 
 TABLE = SparkMTRelation.create(
@@ -91,3 +97,50 @@ def test_nothing_is_dropped_for_a_query_that_is_not_valid(existing, file_format)
     with pytest.raises(ValueError, match="missing"):
         prepare(adapter, plan_write(TABLE, existing, file_format), "select missing")
     assert adapter.did == []
+
+
+_MODEL = {
+    "columns": {
+        "id": {
+            "name": "id",
+            "constraints": [
+                {"type": "not_null"},
+                {"type": "unique"},
+                {"type": "primary_key", "warn_unsupported": False},
+            ],
+        },
+        "a b": {"name": "a b", "constraints": [{"type": "check", "expression": "`a b` <> 'x'"}]},
+        "free": {"name": "free"},
+    },
+    "constraints": [
+        {"type": "check", "name": "small", "expression": "id < 9"},
+        {"type": "not_null", "columns": ["a b", "id"]},
+        {"type": "foreign_key", "columns": ["id"]},
+    ],
+}
+
+
+def test_constraints_of_columns_and_of_the_model_are_put_together():
+    found = constraints_of(_MODEL)
+    assert found.not_null == ("id", "a b")
+    assert [expression for _, expression in found.checks] == ["`a b` <> 'x'", "id < 9"]
+    assert found.checks[1][0] == "small"
+    assert found.checks[0][0] == constraints_of(_MODEL).checks[0][0] != ""
+    assert [warning.partition(":")[0] for warning in found.warnings] == [
+        "constraint unique (id)",
+        "constraint foreign_key (id)",
+    ]
+    not_null, _, check, _ = found.statements("`s`.`t`")
+    assert not_null == "ALTER TABLE `s`.`t` ADD CONSTRAINT `not_null_id` CHECK (`id` IS NOT NULL)"
+    assert check.endswith("CHECK (`a b` <> 'x')")
+
+
+def test_a_guard_covers_each_constraint():
+    guard = constraints_of(_MODEL).guard()
+    assert guard.count("raise_error(") == 4
+    assert "WHEN NOT coalesce(`a b` <> 'x', false)" in guard
+    assert r"(`a b` <> \'x\')" in guard
+
+
+def test_a_model_without_constraints_needs_no_guard():
+    assert constraints_of({"columns": {"id": {"name": "id"}}}).guard() == ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbt.adapters.spark.column import SparkColumn
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
@@ -17,7 +18,7 @@ from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.types import CHAR_METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from dbt.adapters.base.relation import BaseRelation
     from pyspark.sql.types import StructField, StructType
@@ -61,6 +62,37 @@ def show_tables_sql(schema: BaseRelation) -> str:
     """The statement that lists a schema."""
     parts = (schema.database, schema.schema)
     return f"SHOW TABLE EXTENDED IN {'.'.join(quote(p) for p in parts if p)} LIKE '*'"
+
+
+def show_functions_sql(schema: BaseRelation) -> str:
+    """The statement that lists the functions of a schema that are not Spark's own."""
+    parts = (schema.database, schema.schema)
+    return f"SHOW USER FUNCTIONS IN {'.'.join(quote(p) for p in parts if p)}"
+
+
+def functions_of(
+    rows: Iterable[Row], schema: BaseRelation, others: Iterable[BaseRelation]
+) -> Iterator[SparkMTRelation]:
+    """The functions in the rows of SHOW USER FUNCTIONS.
+
+    Spark lets a table and a function have one name. dbt's cache does not, so the table is the
+    one that it knows.
+
+    Args:
+        rows: The full name.
+        schema: The listed schema.
+        others: The schema's tables and views.
+    """
+    taken = {str(relation.identifier).lower() for relation in others}
+    for (full_name,) in rows:
+        name = full_name.rpartition(".")[2]
+        if name.lower() not in taken:
+            yield SparkMTRelation.create(
+                database=schema.database,
+                schema=schema.schema,
+                identifier=name,
+                type=SparkMTRelationType.Function,  # type: ignore[arg-type]
+            )
 
 
 def relations_of(
@@ -195,3 +227,55 @@ def catalog_rows(
         }
         for index, (name, type_, comment) in enumerate(description.columns)
     ]
+
+
+def catalog_table(rows: Sequence[Mapping[str, Any]]) -> CatalogTable | None:
+    """A relation of dbt's docs catalog, of the rows of its columns; None for no rows."""
+    if not rows:
+        return None
+    table = rows[0]
+    stats = {key: _statistic(key, table) for key in _statistics(table)}
+    described = StatsItem(
+        id="has_stats",
+        label="Has Stats?",
+        value=bool(stats),
+        include=False,
+        description="Indicates whether there are statistics for this table",
+    )
+    return CatalogTable(
+        metadata=TableMetadata(
+            type=table["table_type"],
+            schema=table["table_schema"],
+            name=table["table_name"],
+            database=table["table_database"],
+            comment=table["table_comment"],
+            owner=table["table_owner"],
+        ),
+        columns={
+            row["column_name"]: ColumnMetadata(
+                type=row["column_type"],
+                index=row["column_index"],
+                name=row["column_name"],
+                comment=row["column_comment"],
+            )
+            for row in rows
+        },
+        stats={**stats, "has_stats": described},
+    )
+
+
+def _statistics(table: Mapping[str, Any]) -> Iterator[str]:
+    for key in table:
+        prefix, _, statistic = key.partition(":")
+        if prefix == "stats" and statistic.endswith(":label"):
+            yield statistic.removesuffix(":label")
+
+
+def _statistic(key: str, table: Mapping[str, Any]) -> StatsItem:
+    return StatsItem(
+        id=key,
+        label=table[f"stats:{key}:label"],
+        value=table[f"stats:{key}:value"],
+        include=table[f"stats:{key}:include"],
+        description=table[f"stats:{key}:description"],
+    )

@@ -1,4 +1,4 @@
-"""Plain tables of dbt's own materializations, and how one takes the place of what has its name.
+"""Plain tables of dbt's own materializations: their place and their constraints.
 
 Tables that read a relation by its name see it neither empty nor missing where one commit
 replaces it. Where none can, the new table is written under another name first, so that a failure
@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.adapter.materialization import swap
+from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.handle import STAGED
 from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from dbt.adapters.spark_mt.relation import SparkMTRelation
 
 
@@ -98,3 +102,78 @@ def finish(adapter: Any, write: TableWrite) -> None:  # noqa: ANN401 - as above
     """Give the written table its name."""
     if write.placement is Placement.STAGE and write.existing is not None:
         swap(adapter, write.existing, write.written, write.relation)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """The constraints of a model's contract that a plain table has.
+
+    Args:
+        not_null: The columns that are NOT NULL.
+        checks: Name and expression of each CHECK.
+        warnings: One sentence for each constraint that no plain table has.
+    """
+
+    not_null: tuple[str, ...]
+    checks: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+
+    def guard(self) -> str:
+        """A condition that is true for each row, or fails the query at one that breaks them.
+
+        Empty without constraints.
+        """
+        cases = [
+            *((f"{quote(c)} IS NULL", f"NOT NULL of column {c}") for c in self.not_null),
+            *((f"NOT coalesce({sql}, false)", f"CHECK {n} ({sql})") for n, sql in self.checks),
+        ]
+        if not cases:
+            return ""
+        listed = (
+            f"WHEN {broken} THEN raise_error({quote_text(f'A row breaks the constraint {what}.')})"
+            for broken, what in cases
+        )
+        # The optimizer moves no condition with rand() below a join or a filter of the query, where
+        # it would see rows that are not in the result.
+        return f"CASE {' '.join(listed)} ELSE rand() >= 0 END"
+
+    def statements(self, table: str) -> Iterator[str]:
+        """Yield the statements that add them to a table without any."""
+        # Delta makes columns of CREATE TABLE … AS nullable, and Spark then refuses SET NOT NULL.
+        not_null = ((_not_null_name(c), f"{quote(c)} IS NOT NULL") for c in self.not_null)
+        for name, expression in (*not_null, *self.checks):
+            yield f"ALTER TABLE {table} ADD CONSTRAINT {quote(name)} CHECK ({expression})"
+
+
+def constraints_of(model: Mapping[str, Any]) -> Constraints:
+    """The constraints of a model as Jinja has it, with `columns` and `constraints`."""
+    of_columns = (
+        {**each, "columns": [column["name"]]}
+        for column in model["columns"].values()
+        for each in column.get("constraints", ())
+    )
+    declared = [*of_columns, *model.get("constraints", ())]
+    not_null = (c for each in declared if each["type"] == "not_null" for c in each["columns"])
+    checks = (
+        (each.get("name") or _name_of(each["expression"]), each["expression"])
+        for each in declared
+        if each["type"] == "check"
+    )
+    return Constraints(
+        tuple(dict.fromkeys(not_null)),
+        tuple(checks),
+        tuple(
+            f"constraint {each['type']} ({', '.join(each.get('columns') or ())}): no "
+            f"{FORMAT.title} table has it."
+            for each in declared
+            if each["type"] not in {"not_null", "check"} and each.get("warn_unsupported", True)
+        ),
+    )
+
+
+def _not_null_name(column: str) -> str:
+    return f"not_null_{column}" if column.isidentifier() else _name_of(f"{column} IS NOT NULL")
+
+
+def _name_of(expression: str) -> str:
+    return f"check_{sha256(expression.encode()).hexdigest()[:12]}"

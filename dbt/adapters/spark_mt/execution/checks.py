@@ -25,7 +25,11 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
-from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError, problem_of
+from dbt.adapters.spark_mt.execution.errors import (
+    NoCommitsError,
+    SourceNotFoundError,
+    problem_of,
+)
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, instant, with_effective_status
 from dbt.adapters.spark_mt.execution.table_history import TableState
@@ -294,6 +298,33 @@ def lag_if_known(environment: Environment, table: StoredTable) -> Lag | None:
         return table_lag(environment, table)
     except MaterializedTableError:
         return None
+
+
+def loaded_at(environment: Environment, name: TableName) -> int | None:
+    """Return up to when a table has what was loaded, milliseconds since the epoch, UTC.
+
+    That is when its rows last changed. A materialized table has all changes of its base tables
+    that came before the oldest missing one, and all changes until now if none is missing.
+
+    Returns:
+        None for a table to which no rows were ever written.
+
+    Raises:
+        NoCommitsError: The relation has no commits that show it.
+    """
+    full = environment.store.full_name(name)
+    found = environment.store.find(full)
+    if isinstance(found, StoredTable):
+        lag = lag_if_known(environment, found)
+        if lag is not None and lag.is_known:
+            return lag.measured_at_ms if lag.since_ms is None else lag.since_ms
+    try:
+        return environment.states.changed_at(full)
+    except SourceNotFoundError as error:
+        problem = str(error.parameters["problem"])
+        if isinstance(found, UnmanagedTable):
+            problem = f"it is a {found.kind}"
+        raise NoCommitsError(table=full, problem=problem) from error
 
 
 def drift_of(environment: Environment, name: TableName) -> tuple[Drift, ...]:

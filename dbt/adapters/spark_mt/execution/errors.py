@@ -150,6 +150,17 @@ class SourceNotFoundError(MaterializedTableError):
     remedy = "The table keeps the rows it has. Bring the source back and run the statement again."
 
 
+class NoCommitsError(MaterializedTableError):
+    """No commits show when the rows of a relation changed."""
+
+    condition = "MATERIALIZED_TABLE_FRESHNESS_WITHOUT_COMMITS"
+    text = "No commits show when {table} was loaded: {problem}."
+    remedy = (
+        "Set `loaded_at_field` or `loaded_at_query` on the source in dbt; it then reads the rows, "
+        "which costs a query of them at each check."
+    )
+
+
 class BusySourcesError(MaterializedTableError):
     """The sources changed too often to read all of them in one state."""
 

@@ -289,6 +289,19 @@ class SourceStates(Protocol):
             SourceNotFoundError: It is gone.
         """
 
+    def changed_at(self, name: TableName) -> int | None:
+        """Return when the rows of a table last changed, milliseconds since the epoch, UTC.
+
+        Commits that change no rows do not count, as for `unread`. Where none of the commits that
+        still exist changed rows, the oldest of them counts: the change is no newer than that.
+
+        Returns:
+            None for a table without a commit that ever changed rows.
+
+        Raises:
+            SourceNotFoundError: There is no such table, or it has no versions.
+        """
+
     def activity(self, source: TableName) -> SourceActivity | None:
         """Return how often a source changes, and in how many files; None without versions."""
 

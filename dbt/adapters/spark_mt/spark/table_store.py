@@ -16,6 +16,7 @@ from dbt.adapters.spark_mt.definition.definition import (
 )
 from dbt.adapters.spark_mt.definition.freshness import SourceActivity
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, OffsetPosition
+from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.errors import SourceNotFoundError
 from dbt.adapters.spark_mt.execution.table_history import Unread
 from dbt.adapters.spark_mt.execution.table_loader import (
@@ -131,6 +132,17 @@ class SparkSourceStates:
             before = self._state(source, search.location, search.change.version - 1)
             return Unread(search.change.timestamp_ms, before and replace(before, is_newest=False))
         return Unread(None, self._state(source, search.location, search.upto))
+
+    def changed_at(self, name: TableName) -> int | None:
+        """As `SourceStates.changed_at`, by the newest commits, one by one."""
+        location = self._known_location(name)
+        oldest: Commit | None = None
+        for commit in self._log.backwards(location):
+            oldest, version = commit, commit.version
+            is_candidate = commit.effect is not CommitEffect.NO_ROWS
+            if is_candidate and self._log.first_row_change(location, version, version):
+                return commit.timestamp_ms
+        return oldest.timestamp_ms if oldest is not None and oldest.version > 0 else None
 
     def activity(self, source: TableName) -> SourceActivity | None:
         """As `SourceStates.activity`, by three small reads for each version."""
