@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dbt.adapters.spark_mt.changes.compatibility import AdoptionRefusedError
+from dbt.adapters.spark_mt.changes.compatibility import AdoptionRefusedError, RowsDifferError
 from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
-from dbt.adapters.spark_mt.execution.alter import AdoptionInstantError, Adoptions
+from dbt.adapters.spark_mt.execution.alter import AdoptionInstantError, Adoptions, AdoptionTerms
 from dbt.adapters.spark_mt.execution.errors import (
     ConstraintViolatedError,
     NotMaterializedError,
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from tests.behaviour.harness import Tables
 
 COLUMNS = "k INT; total BIGINT"
+EQUAL_ROWS = [(1, 15), (2, 7)]
+"""Those of the query."""
 OLD_ROWS = [(1, 15), (8, 800)]
 """Of a year that no source remembers: a query could not bring the second one back."""
 SPACED = "SELECT k, sum(amount) AS total, count(*) AS `n=n` FROM orders GROUP BY k"
@@ -58,8 +60,9 @@ def statement(query: str = SUMS, clauses: str = "", name: str = "t"):
 
 def adopt(tables, query=SUMS, clauses="", runner=None, **more):
     """Adopt a table."""
-    name, as_of = more.get("name", "t"), more.get("as_of")
-    return adoptions(tables, runner).adopt(statement(query, clauses, name), as_of)
+    terms = AdoptionTerms(more.get("as_of"), more.get("if_equal", False))
+    name = more.get("name", "t")
+    return adoptions(tables, runner).adopt(statement(query, clauses, name), terms)
 
 
 def release(tables, runner=None):
@@ -200,6 +203,44 @@ class Adoption:
         assert tables.rows("t") == OLD_ROWS
         assert tables.stored("t").definition.baseline.is_adopted
 
+    def test_equal_rows_are_kept_and_trusted_to_nothing(self, tables):
+        tables.source("t", COLUMNS, EQUAL_ROWS)
+        identity, version = tables.identity("t"), plain(tables).version
+        outcome = adopt(tables, if_equal=True)
+        assert (outcome.action, outcome.warnings) == (Action.ADOPTED, ())
+        assert outcome.changes == ("table adopted, because its rows are those of the query",)
+        assert tables.identity("t") == identity
+        assert tables.stored("t").definition.baseline is None
+        assert version + 1 <= tables.stored("t").version <= version + 2
+        assert tables.rows("t") == EQUAL_ROWS
+        tables.append("orders", [(3, DAY_3, 1)])
+        assert refresh(tables).status is RefreshResult.REFRESHED
+        assert tables.rows("t") == [*EQUAL_ROWS, (3, 1)]
+
+    @pytest.mark.usefixtures("table")
+    def test_rows_that_differ_are_named_and_stay(self, tables):
+        before = look(tables)
+        with pytest.raises(RowsDifferError) as caught:
+            adopt(tables, if_equal=True)
+        total, *rows = caught.value.violations
+        assert total.startswith("2 rows differ")
+        assert sorted(row.partition(":")[0] for row in rows) == ["missing", "unexpected"]
+        assert look(tables) == before
+        assert listed(tables) == []
+
+    def test_a_query_with_a_new_column_has_no_equal_rows(self, tables):
+        tables.source("t", COLUMNS, EQUAL_ROWS)
+        with pytest.raises(RowsDifferError) as caught:
+            adopt(tables, WIDER, if_equal=True)
+        (violation,) = caught.value.violations
+        assert violation.startswith("The query has a new column")
+
+    def test_a_start_that_leaves_rows_out_has_no_equal_rows(self, tables):
+        tables.source("t", COLUMNS, EQUAL_ROWS)
+        with pytest.raises(RowsDifferError) as caught:
+            adopt(tables, clauses="START_MODE = FROM_NOW", if_equal=True)
+        assert "START_MODE leaves rows of the sources out." in caught.value.violations
+
     def test_what_is_not_there_is_created(self, tables):
         assert adopt(tables).action is Action.CREATED
         assert tables.rows("t") == [(1, 15), (2, 7)]
@@ -271,7 +312,7 @@ class Adoption:
     @pytest.mark.usefixtures("table")
     def test_planning_changes_nothing(self, tables):
         before = plain(tables)
-        plan, action = adoptions(tables).plan(statement())
+        plan, action = adoptions(tables).plan(statement(), AdoptionTerms())
         assert (action, plan.changes) == (Action.ADOPTED, ("table adopted",))
         assert plain(tables) == before
 

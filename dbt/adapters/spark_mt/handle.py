@@ -107,11 +107,16 @@ class Materialize:
     adopting: bool = False
     as_of: datetime | None = None
     refresh: RefreshPolicy = "auto"
+    if_equal: bool = False
 
     def carry_out(self, tables: MaterializedTables, statement: str) -> StatementResult:
         """Carry a statement out; its result has no rows."""
         outcome = tables.materialize(
-            statement, adopting=self.adopting, as_of=self.as_of, refresh=self.refresh
+            statement,
+            adopting=self.adopting,
+            as_of=self.as_of,
+            if_equal=self.if_equal,
+            refresh=self.refresh,
         )
         return StatementResult((), (), outcome)
 

@@ -180,13 +180,14 @@ _NOON = datetime(2026, 11, 1, 12)  # noqa: DTZ001 - in the session's zone
     ("value", "adopt"),
     [
         (None, Adopt()),
-        (False, Adopt()),
-        (True, Adopt(wanted=True)),
-        ({"as_of": "2026-11-01 12:00:00"}, Adopt(wanted=True, as_of=_NOON)),
-        ({"as_of": _NOON}, Adopt(wanted=True, as_of=_NOON)),
+        ("if_equal", Adopt()),
+        (False, Adopt(wanted=False, if_equal=False)),
+        (True, Adopt(if_equal=False)),
+        ({"as_of": "2026-11-01 12:00:00"}, Adopt(if_equal=False, as_of=_NOON)),
+        ({"as_of": _NOON}, Adopt(if_equal=False, as_of=_NOON)),
         (
             {"as_of": "2026-11-01T12:00:00Z"},
-            Adopt(wanted=True, as_of=_NOON.replace(tzinfo=timezone.utc)),
+            Adopt(if_equal=False, as_of=_NOON.replace(tzinfo=timezone.utc)),
         ),
     ],
 )

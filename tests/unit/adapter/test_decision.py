@@ -30,9 +30,11 @@ from tests.behaviour.suite import SUMS, WIDER, prepare
 
 MODEL = SparkMTRelation.create(database="spark_catalog", schema="default", identifier="t")
 VIEW, OURS = MODEL.as_view(), MODEL.as_table()
-PLAIN = MODEL.incorporate(type="table")
+PLAIN = MODEL.incorporate(type="table", is_delta=True)
+OTHER = MODEL.incorporate(type="table")
 SETTINGS = ModelSettings()
-ADOPTING = replace(SETTINGS, adopt=Adopt(wanted=True))
+ADOPTING = replace(SETTINGS, adopt=Adopt(if_equal=False))
+NEVER = replace(SETTINGS, adopt=Adopt(wanted=False, if_equal=False))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,11 @@ ADOPTING = replace(SETTINGS, adopt=Adopt(wanted=True))
         (PLAIN, ADOPTING, True, False, Method.SWAP, "t__dbt_staged"),
         (PLAIN, ADOPTING, False, False, Method.ADOPT, "t"),
         (PLAIN, ADOPTING, False, True, Method.ADOPT, "t"),
-        (PLAIN, SETTINGS, False, True, Method.SWAP, "t__dbt_staged"),
+        (PLAIN, SETTINGS, False, False, Method.ADOPT, "t"),
+        (PLAIN, SETTINGS, False, True, Method.ADOPT, "t"),
+        (PLAIN, NEVER, False, True, Method.SWAP, "t__dbt_staged"),
+        (OTHER, ADOPTING, False, False, Method.ADOPT, "t"),
+        (OTHER, SETTINGS, False, True, Method.SWAP, "t__dbt_staged"),
     ],
 )
 def test_the_decision(existing, settings, full_refresh, validates, method, target):
@@ -63,9 +69,10 @@ def test_the_decision(existing, settings, full_refresh, validates, method, targe
     assert decision.target.is_materialized_table
 
 
-def test_a_plain_table_is_not_replaced_without_being_asked():
+@pytest.mark.parametrize(("existing", "settings"), [(PLAIN, NEVER), (OTHER, SETTINGS)])
+def test_a_plain_table_is_not_replaced_without_being_asked(existing, settings):
     with pytest.raises(NotMaterializedError) as caught:
-        decide(MODEL, PLAIN, SETTINGS, full_refresh=False)
+        decide(MODEL, existing, settings, full_refresh=False)
     assert caught.value.parameters["kind"] == "plain table"
     assert str(caught.value.parameters["table"]) == "spark_catalog.default.t"
 
@@ -120,6 +127,13 @@ def test_a_plan_of_a_table_that_is_adopted(tables, memory):
     memory.source("t", "k INT; total BIGINT", [(8, 800)])
     summary, _ = planned(tables, decide(MODEL, PLAIN, ADOPTING, full_refresh=False), ADOPTING)
     assert summary.changes == ("table adopted",)
+
+
+def test_a_plan_says_that_the_run_compares_the_rows(tables, memory):
+    memory.source("t", "k INT; total BIGINT", [(8, 800)])
+    summary, notes = planned(tables, decide(MODEL, PLAIN, SETTINGS, full_refresh=False))
+    assert summary.changes == ("table adopted, because its rows are those of the query",)
+    assert notes == ("the run computes the query to compare the rows, and refuses others",)
 
 
 @pytest.mark.parametrize(
@@ -257,6 +271,15 @@ def test_an_adopted_table_is_not_waited_for(tables, memory):
     assert str(response) == "ADOPTED"
     assert "wait" not in adapter.did
     assert memory.rows("t") == [(8, 800)]
+
+
+def test_a_table_with_the_rows_of_its_query_is_adopted_without_being_asked(tables, memory):
+    memory.source("t", "k INT; total BIGINT", [(1, 15), (2, 7)])
+    decision = decide(MODEL, PLAIN, SETTINGS, full_refresh=False)
+    assert str(run(Adapter(tables), decision)) == "ADOPTED"
+    memory.append("orders", [(1, "2026-03-01", 100)])
+    assert run(Adapter(tables), decide(MODEL, OURS, SETTINGS, full_refresh=False)).rows
+    assert memory.rows("t") == [(1, 115), (2, 7)]
 
 
 @pytest.mark.parametrize(("policy", "rows"), [("auto", 2), ("always", 2), ("never", None)])

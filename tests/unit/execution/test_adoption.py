@@ -3,10 +3,14 @@
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
+import pytest
+
+from dbt.adapters.spark_mt.changes.compatibility import RowsDifferError
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.execution.alter import Adoptions, AdoptionTerms
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult
 from dbt.adapters.spark_mt.execution.table_format import FENCE
-from tests.behaviour.adoption import COLUMNS, OLD_ROWS, adopt, adoptions, statement
+from tests.behaviour.adoption import COLUMNS, EQUAL_ROWS, OLD_ROWS, adopt, adoptions, statement
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import DAY_3, KEYS, prepare, refresh
 
@@ -60,5 +64,47 @@ def test_planning_raises_no_fence():
     tables.source("t", COLUMNS, OLD_ROWS)
     tables.clone("t", "u")
     before = tables.catalog.table(tables.name("u"))
-    adoptions(tables).plan(statement(name="u"))
+    adoptions(tables).plan(statement(name="u"), AdoptionTerms())
     assert tables.catalog.table(tables.name("u")) == before
+
+
+class _WritesAfterComparing:
+    """The observer of an environment, with a program that appends a row when it has compared."""
+
+    def __init__(self, tables):
+        self._tables, self._observer = tables, tables.environment.observer
+        self.comparisons = 0
+
+    def __getattr__(self, name):
+        return getattr(self._observer, name)
+
+    def differences(self, *arguments):
+        found = self._observer.differences(*arguments)
+        self.comparisons += 1
+        if self.comparisons == 1:
+            self._tables.append("t", [(9, 9)])
+        return found
+
+
+def test_a_row_that_comes_after_the_comparison_is_compared_as_well():
+    tables = MemoryTables()
+    prepare(tables)
+    tables.source("t", COLUMNS, EQUAL_ROWS)
+    observer = _WritesAfterComparing(tables)
+    environment = replace(tables.environment, observer=observer)
+    with pytest.raises(RowsDifferError) as caught:
+        Adoptions(environment).adopt(statement(), AdoptionTerms(if_equal=True))
+    assert caught.value.violations[0].startswith("1 rows differ")
+    assert observer.comparisons == 2
+    assert tables.rows("t") == [*EQUAL_ROWS, (9, 9)]
+
+
+def test_a_query_that_gives_other_rows_each_time_is_not_compared():
+    tables = MemoryTables()
+    prepare(tables)
+    tables.source("t", COLUMNS, EQUAL_ROWS)
+    query = "SELECT k, random() AS total FROM orders"
+    tables.learn(query, COLUMNS, lambda _: EQUAL_ROWS)
+    with pytest.raises(RowsDifferError) as caught:
+        adopt(tables, query, "REFRESH_MODE = FULL", if_equal=True)
+    assert caught.value.violations == ("The query gives other rows each time (random).",)

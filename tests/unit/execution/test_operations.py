@@ -222,8 +222,9 @@ def test_what_only_reads_is_not_sent(tables):
 def test_how_a_table_is_adopted_reaches_the_driver(tables):
     driver = Driver(operations(tables))
     as_of = datetime(2026, 3, 1, tzinfo=timezone.utc)
-    operations(tables, driver).materialize(STATEMENT, adopting=True, as_of=as_of)
-    assert [(each.adopting, each.as_of) for each in driver.sent] == [(True, as_of)]
+    operations(tables, driver).materialize(STATEMENT, adopting=True, as_of=as_of, if_equal=True)
+    sent = [(each.adopting, each.as_of, each.if_equal) for each in driver.sent]
+    assert sent == [(True, as_of, True)]
 
 
 def test_an_error_in_the_driver_is_that_of_the_statement(tables):

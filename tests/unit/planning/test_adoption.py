@@ -36,8 +36,9 @@ def problems(table, **declared):
 
 
 def adopted(table, wanted, positions):
-    choice = choose(wanted.definition, wanted.analyzed, adopted_baseline(table, positions))
-    return plan_adoption(table, "new", wanted, positions, choice)
+    baseline = adopted_baseline(table, positions)
+    choice = choose(wanted.definition, wanted.analyzed, baseline)
+    return plan_adoption(table, "new", wanted, positions, choice, baseline=baseline)
 
 
 def test_the_same_columns_fit():

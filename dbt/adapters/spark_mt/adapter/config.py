@@ -78,13 +78,14 @@ CONFIG_KEYS = (
     ),
     ConfigKey(
         "adopt",
-        "false",
-        f"`true` takes an existing plain {FORMAT.title} table of the model's name over without "
-        "rewriting it: it keeps its rows, files and history. Its columns must be those of the "
-        "query, or the first of them. Its rows are trusted to be what the query has now, with "
-        "`{as_of: "
-        "'2026-11-01 00:00:00'}` at that time; a refresh that computes the whole table ends that. "
-        "Without effect on a table that is a materialized one already.",
+        "if_equal",
+        f"Which existing plain {FORMAT.title} table of the model's name is taken over without "
+        "rewriting it, with its rows, files and history. `if_equal` takes one that has the rows of "
+        "the query; the first run computes the query once to compare them. `true` takes one whose "
+        "columns are those of the query, or the first of them. Its rows are trusted to be what the "
+        "query has now, with `{as_of: '2026-11-01 00:00:00'}` at that time; a refresh that "
+        "computes the whole table ends that. `false` takes none. Without effect on a table that is "
+        "a materialized one already.",
     ),
 )
 
@@ -142,11 +143,13 @@ class Adopt:
     """Whether a plain table that has the model's name is taken over.
 
     Args:
+        if_equal: Only if its rows are those of the query.
         as_of: The instant whose state of the sources its rows reflect, without a zone in the
             session's; None for now.
     """
 
-    wanted: bool = False
+    wanted: bool = True
+    if_equal: bool = True
     as_of: datetime | None = None
 
 
@@ -336,21 +339,23 @@ def read_wait(value: Any) -> Waiting:  # noqa: ANN401
 
 
 def read_adopt(value: Any) -> Adopt:  # noqa: ANN401
-    """Read true, false or `{as_of: <timestamp>}`; a timestamp that names no zone is naive.
+    """Read if_equal, true, false or `{as_of: <timestamp>}`; a timestamp may name no zone.
 
     Raises:
         InvalidValueError: It is none of these.
     """
     if isinstance(value, bool):
-        return Adopt(value)
+        return Adopt(value, if_equal=False)
+    if isinstance(value, str) and value.lower() == "if_equal":
+        return Adopt()
     if not isinstance(value, dict) or set(value) != {"as_of"}:
-        detail = f"is true, false or {{as_of: <timestamp>}}, but was: {value!r}."
+        detail = f"is if_equal, true, false or {{as_of: <timestamp>}}, but was: {value!r}."
         raise InvalidValueError(detail=detail)
     at = value["as_of"]
     if not isinstance(at, datetime):  # a text; YAML reads some timestamps itself
         at = parse_timestamp(str(at), _NO_ZONE)
         at = at.replace(tzinfo=None) if at.tzinfo is _NO_ZONE else at
-    return Adopt(wanted=True, as_of=at)
+    return Adopt(if_equal=False, as_of=at)
 
 
 def read_clause(clause: Clause) -> Callable[[Any], str]:

@@ -191,14 +191,16 @@ def decide(
         validates: Whether the statement is only checked.
 
     Raises:
-        NotMaterializedError: A plain table has the name. It may hold history that no query
-            rebuilds, so only `adopt` and a full refresh take its place.
+        NotMaterializedError: A plain table has the name that cannot be adopted. It may hold history
+            that no query rebuilds, so only a full refresh takes its place.
     """
     ours = relation.as_table()
     if existing is None or existing.is_materialized_table:
         method = Method.REPLACE if full_refresh else Method.ALTER
         return Decision(method, ours, ours, existing, validates)
-    if settings.adopt.wanted and existing.is_table and not full_refresh:
+    # A table of another format has no versions to compare, and is refused in any case.
+    is_adopted = settings.adopt.wanted and (existing.is_delta or not settings.adopt.if_equal)
+    if is_adopted and existing.is_table and not full_refresh:
         return Decision(Method.ADOPT, ours, ours, existing, validates)
     if not (existing.is_view or full_refresh or validates):
         raise NotMaterializedError(table=name_of(relation), kind="plain table")
@@ -263,8 +265,7 @@ def plan_decision(
     """
     check_swap(tables, decision, query)
     kept = settled(tables, decision, statement, settings)
-    as_of = settings.adopt.as_of if decision.adopts else None
-    summary = tables.plan(kept.statement, adopting=decision.adopts, as_of=as_of)
+    summary = tables.plan(kept.statement, **_adoption(decision, settings))
     if decision.method is Method.SWAP and decision.existing is not None:
         summary = _unstaged(summary)
         if summary.verdict is not Verdict.REFUSED:
@@ -272,8 +273,18 @@ def plan_decision(
             kind = "view" if is_view else "plain table with its rows and history"
             verdict = Verdict.CREATED if is_view else Verdict.REBUILT
             summary = replace(summary, verdict=verdict, loses=(f"the {kind}",))
-    notes = (f"left by on_configuration_change = continue: {change}" for change in kept.left)
+    notes = [f"left by on_configuration_change = continue: {change}" for change in kept.left]
+    if decision.adopts and settings.adopt.if_equal and summary.verdict is not Verdict.REFUSED:
+        notes.append("the run computes the query to compare the rows, and refuses others")
     return summary, tuple(notes)
+
+
+def _adoption(decision: Decision, settings: ModelSettings) -> dict[str, Any]:
+    """The arguments about adoption of the methods of `MaterializedTables`."""
+    if not decision.adopts:
+        return {}
+    adopt = settings.adopt
+    return {"adopting": True, "as_of": adopt.as_of, "if_equal": adopt.if_equal}
 
 
 def _unstaged(summary: PlanSummary) -> PlanSummary:
@@ -291,11 +302,11 @@ def run_decision(
     query: str,
 ) -> MaterializedTableResponse:
     """Carry a decision out: see `SparkMTAdapter.materialize`."""
-    relation, as_of = decision.relation, settings.adopt.as_of if decision.adopts else None
+    relation, adoption = decision.relation, _adoption(decision, settings)
     with adapter.working(statement) as tables:
         check_swap(tables, decision, query)
         if decision.validates:
-            return validated(tables.validate(statement, adopting=decision.adopts, as_of=as_of))
+            return validated(tables.validate(statement, **adoption))
         try:
             kept = settled(tables, decision, statement, settings)
         except ConfigurationChangedError as error:
@@ -307,7 +318,7 @@ def run_decision(
         adapter.execute(f"drop materialized table if exists {name_of(decision.target).sql}")
     elif decision.existing is not None and decision.method is not Method.ALTER:
         logger.debug(f"Applying {decision.method.value.upper()} to: {relation}")
-    how = Materialize(decision.adopts, as_of, settings.refresh_on_run)
+    how = Materialize(refresh=settings.refresh_on_run, **adoption)
     response: MaterializedTableResponse = adapter.connections.materialize(kept.statement, how)
     if response.action == Action.ALTERED.value:
         logger.debug(f"Applying ALTER to: {relation}")

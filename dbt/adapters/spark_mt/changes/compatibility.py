@@ -191,6 +191,19 @@ class AdoptionRefusedError(MaterializedTableError):
     )
 
 
+class RowsDifferError(MaterializedTableError):
+    """The rows of a plain table are not those of the query with which it would be adopted."""
+
+    condition = "MATERIALIZED_TABLE_ROWS_DIFFER"
+    text = "{table} is a plain table, and its rows are not those of the query; nothing was changed:"
+    remedy = (
+        "If the table only lacks changes of its sources, refresh it as before, and run this again: "
+        "in dbt, run the model once more with its old materialization. In dbt, `adopt: true` keeps "
+        "the rows as they are, for one commit; --full-refresh replaces the table by one whose rows "
+        "are all computed from the sources that exist today."
+    )
+
+
 def adoption_problems(table: PlainTable, wanted: ResolvedDefinition) -> tuple[str, ...]:
     """Return every difference that prevents adopting `table`, nothing if none does."""
     columns = _column_problems(canonical_columns(table.columns), wanted.columns)

@@ -164,6 +164,8 @@ class ManagerClient:
             body["adopting"] = True
         if statement.as_of is not None:
             body["asOf"] = statement.as_of.isoformat()
+        if statement.if_equal:
+            body["ifEqual"] = True
         return self._ask("POST", f"{_TABLES}/execute", body)
 
     def columns(self, query: str, session: str) -> list[Json]:

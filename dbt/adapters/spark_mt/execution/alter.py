@@ -10,11 +10,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.changes.alterations import altered, with_added_query
-from dbt.adapters.spark_mt.changes.compatibility import AdoptionRefusedError, adoption_problems
-from dbt.adapters.spark_mt.definition.definition import Missing, UnmanagedTable
+from dbt.adapters.spark_mt.changes.compatibility import (
+    AdoptionRefusedError,
+    RowsDifferError,
+    adoption_problems,
+)
+from dbt.adapters.spark_mt.definition.definition import Missing, StoredTable, UnmanagedTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.definition.modes import (
+    LogicalRefreshMode,
+    RefreshStatus,
+    StartModeType,
+)
 from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
 from dbt.adapters.spark_mt.execution.create import Definitions, Planned, carry_out, plan_change
 from dbt.adapters.spark_mt.execution.errors import (
     AlreadyResumedError,
@@ -38,7 +47,12 @@ from dbt.adapters.spark_mt.planning.planner import (
     plan_release,
     plan_release_rest,
 )
-from dbt.adapters.spark_mt.planning.steps import Plan, ReserveSequence, plan_status
+from dbt.adapters.spark_mt.planning.steps import (
+    CommitDefinition,
+    Plan,
+    ReserveSequence,
+    plan_status,
+)
 from dbt.adapters.spark_mt.resolution.durations import (
     SESSION_TIME_ZONE,
     epoch_milliseconds,
@@ -56,7 +70,7 @@ from dbt.adapters.spark_mt.statements.nodes import (
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from dbt.adapters.spark_mt.changes.alterations import ClauseAlteration
@@ -65,7 +79,6 @@ if TYPE_CHECKING:
         PlainTable,
         ResolvedDefinition,
         StoredDefinition,
-        StoredTable,
     )
     from dbt.adapters.spark_mt.definition.positions import Position, Positions
     from dbt.adapters.spark_mt.execution.environment import Environment
@@ -308,29 +321,48 @@ class AdoptionInstantError(MaterializedTableError):
     )
 
 
+_SHOWN = 3
+"""The number of differing rows that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptionTerms:
+    """What the rows of a table that is adopted are known to be.
+
+    Args:
+        as_of: The instant whose state of the sources they are trusted to reflect, without a zone in
+            the session's; None for now.
+        if_equal: Whether they are compared with the query instead of trusted, and the table is
+            adopted only if they are equal.
+    """
+
+    as_of: datetime | None = None
+    if_equal: bool = False
+
+
 class Adoptions:
     """Adoption of plain tables, and release of materialized ones."""
 
     def __init__(self, environment: Environment) -> None:
         self._env = environment
 
-    def adopt(self, statement: CreateTable, as_of: datetime | None = None) -> StatementOutcome:
+    def adopt(self, statement: CreateTable, terms: AdoptionTerms) -> StatementOutcome:
         """Carry out CREATE OR ALTER, and adopt a plain table that has the name.
 
-        Its rows reflect the sources `as_of` an instant, without a zone in the session's, or now. It
-        has no effect on a materialized table.
+        It has no effect on a materialized table.
 
         Raises:
             AdoptionRefusedError: The table does not fit; every difference is named.
             AdoptionInstantError: The positions of the sources at that instant are not known.
             ConstraintViolatedError: Rows of the table break a declared key or check.
+            RowsDifferError: Its rows are not those of the query, and the terms ask for that.
             MaterializedTableError: As CREATE OR ALTER; nothing has changed then.
         """
         name = self._env.store.full_name(statement.name)
-        return retrying(lambda: self._adopt(name, statement, as_of))
+        return retrying(lambda: self._adopt(name, statement, terms))
 
-    def plan(self, statement: CreateTable, as_of: datetime | None = None) -> tuple[Plan, Action]:
-        """Plan what `adopt` would do, and change nothing.
+    def plan(self, statement: CreateTable, terms: AdoptionTerms) -> tuple[Plan, Action]:
+        """Plan what `adopt` would do, and change nothing; no rows are compared.
 
         Raises:
             MaterializedTableError: It could not be done; every violation is named.
@@ -339,7 +371,9 @@ class Adoptions:
         found = self._env.store.find(name)
         if not isinstance(found, UnmanagedTable):
             return Definitions(self._env).plan(statement)
-        planned = self._planned(self._plain(found), statement, as_of)
+        table = self._plain(found)
+        resolution = self._resolution(table, statement)
+        planned = self._planned(table, resolution, terms)
         return planned.plan, planned.action
 
     def release(self, name: TableName) -> StatementOutcome:
@@ -355,17 +389,24 @@ class Adoptions:
         return retrying(lambda: self._release(full))
 
     def _adopt(
-        self, name: TableName, statement: CreateTable, as_of: datetime | None
+        self, name: TableName, statement: CreateTable, terms: AdoptionTerms
     ) -> StatementOutcome:
         found = self._env.store.find(name)
         if not isinstance(found, UnmanagedTable):
             return Definitions(self._env).create(statement)
         table = self._plain(found)
-        planned = self._planned(table, statement, as_of)
+        resolution = self._resolution(table, statement)
+        planned = self._planned(table, resolution, terms)
         if not table.is_fence_known:
             self._reserve_sequence(table)
             # This read sees every commit before the reserved number; the fence rejects later ones.
-            return self._adopt(name, statement, as_of)
+            return self._adopt(name, statement, terms)
+        if terms.if_equal:
+            differences = [*self._differences(table, planned.plan, resolution.analyzed)]
+            if differences:
+                raise RowsDifferError(violations=differences, table=name)
+            if not self._env.store.is_newest(name, table.version):
+                raise CommitConflictError(table=name)
         return carry_out(self._env, planned, found)
 
     def _plain(self, found: UnmanagedTable) -> PlainTable:
@@ -376,18 +417,49 @@ class Adoptions:
             raise AdoptionRefusedError(violations=[problem], table=found.name)
         return table
 
-    def _planned(
-        self, table: PlainTable, statement: CreateTable, as_of: datetime | None
-    ) -> Planned:
+    def _resolution(self, table: PlainTable, statement: CreateTable) -> Resolution:
         statement_context = StatementContext(compare=lambda wanted: _refusals(table, wanted))
         resolution = self._env.resolve(table.name, statement.declared, None, statement_context)
         for refusal in _refusals(table, resolution.definition):
             raise refusal
-        positions = self._positions(table.name, resolution.analyzed, as_of)
+        return resolution
+
+    def _planned(self, table: PlainTable, resolution: Resolution, terms: AdoptionTerms) -> Planned:
+        positions = self._positions(table.name, resolution.analyzed, terms.as_of)
+        baseline = None if terms.if_equal else adopted_baseline(table, positions)
         table_id, owner = self._env.new_id(), self._env.owner()
-        choice = self._env.kept_by(resolution, adopted_baseline(table, positions))
-        plan = plan_adoption(table, table_id, resolution, positions, choice, owner)
+        choice = self._env.kept_by(resolution, baseline)
+        plan = plan_adoption(
+            table, table_id, resolution, positions, choice, owner, baseline=baseline
+        )
         return Planned(plan, Action.ADOPTED)
+
+    def _differences(self, table: PlainTable, plan: Plan, analyzed: AnalyzedQuery) -> Iterator[str]:
+        """Yield why the rows are not those of the query, at the positions of the plan."""
+        commit = next(step for step in plan.steps if isinstance(step, CommitDefinition))
+        definition = commit.definition
+        yield from (f"The query has a new column, {c.name}." for c in commit.new_columns)
+        if definition.resolved.start_mode.mode.type.fallback is not StartModeType.FROM_BEGINNING:
+            yield "START_MODE leaves rows of the sources out."
+        if analyzed.process is not None:
+            yield f"The rows are the output of {analyzed.process}."
+        if analyzed.nondeterministic:
+            listed = ", ".join(analyzed.nondeterministic)
+            yield f"The query gives other rows each time ({listed})."
+        if commit.new_columns or analyzed.process is not None or analyzed.nondeterministic:
+            return
+        stored = StoredTable(definition, table.seq, table.version, table.columns, commit.positions)
+        run = self._env.run("COMPARE", analyzed)
+        run = replace(run, positions=commit.positions or {}, fixed=True)
+        try:
+            found = self._env.observer.differences(stored, run, _SHOWN)
+        except ComparisonFailedError as error:
+            yield str(error.parameters["problem"])
+            return
+        if found.total:
+            yield f"{found.total} rows differ, such as:"
+        for row in found.rows:
+            yield f"{row.side.value}: {row.row}"
 
     def _reserve_sequence(self, table: PlainTable) -> None:
         """Commit a number above those of the log; the format does not expose the next one."""

@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus, W
 from dbt.adapters.spark_mt.definition.positions import FollowedPosition
 from dbt.adapters.spark_mt.execution.alter import (
     Adoptions,
+    AdoptionTerms,
     Alterations,
     Lifecycle,
     plannable,
@@ -205,6 +206,7 @@ class TableOperations:
         *,
         adopting: bool = False,
         as_of: datetime | None = None,
+        if_equal: bool = False,
         refresh: RefreshPolicy = "auto",
     ) -> StatementOutcome:
         """Carry out CREATE OR ALTER or CREATE OR REPLACE, and bring the rows up to date.
@@ -216,6 +218,7 @@ class TableOperations:
             statement: The statement.
             adopting: Whether to adopt a plain table of the name, as `adopt` does.
             as_of: As for `adopt`.
+            if_equal: As for `adopt`.
             refresh: `auto` refreshes unless a manager does, `always` computes all rows, `never`
                 does not refresh. A statement that fills the table fills it in any case.
 
@@ -224,7 +227,8 @@ class TableOperations:
         """
         create = created(statement, *((_CREATE_OR_ALTER,) if adopting else ()))
         if self._relay is not None:
-            relayed = self._relay(RelayedStatement(statement, refresh, adopting, as_of)).outcome
+            sent = RelayedStatement(statement, refresh, adopting, as_of, if_equal)
+            relayed = self._relay(sent).outcome
             if relayed is None:
                 raise TypeError(statement)
             return relayed
@@ -232,7 +236,8 @@ class TableOperations:
         name = environment.store.full_name(create.name)
         with about(name), no_unexpected(environment):
             if adopting:
-                outcome, analyzed_table = self._adoptions().adopt(create, as_of), None
+                terms = AdoptionTerms(as_of, if_equal)
+                outcome, analyzed_table = self._adoptions().adopt(create, terms), None
             else:
                 outcome, analyzed_table = Definitions(environment).declare(create)
             self._done(outcome)
@@ -246,7 +251,12 @@ class TableOperations:
         return replace(outcome, refresh=done)
 
     def plan(
-        self, statement: str, *, adopting: bool = False, as_of: datetime | None = None
+        self,
+        statement: str,
+        *,
+        adopting: bool = False,
+        as_of: datetime | None = None,
+        if_equal: bool = False,
     ) -> PlanSummary:
         """Summarize the plan of a CREATE, or of an ALTER of the definition; change nothing.
 
@@ -254,6 +264,7 @@ class TableOperations:
             statement: The statement; a leading EXPLAIN makes no difference.
             adopting: Whether `adopt` would carry it out.
             as_of: As for `adopt`.
+            if_equal: As for `adopt`; no rows are compared here.
 
         Returns:
             The summary; for a statement that would be refused, with every violation.
@@ -266,7 +277,8 @@ class TableOperations:
         try:
             with about(name), no_unexpected(self.environment):
                 if adopting:
-                    planned, _ = self._adoptions().plan(created(statement, _CREATE_OR_ALTER), as_of)
+                    create = created(statement, _CREATE_OR_ALTER)
+                    planned, _ = self._adoptions().plan(create, AdoptionTerms(as_of, if_equal))
                 else:
                     planned, _ = planned_by(inner, self._current())
         except MaterializedTableError as error:
@@ -285,7 +297,12 @@ class TableOperations:
             return _explained(planned_by(inner, environment)[0])
 
     def validate(
-        self, statement: str, *, adopting: bool = False, as_of: datetime | None = None
+        self,
+        statement: str,
+        *,
+        adopting: bool = False,
+        as_of: datetime | None = None,
+        if_equal: bool = False,
     ) -> StatementOutcome:
         """Check a CREATE statement completely, and change nothing.
 
@@ -293,12 +310,14 @@ class TableOperations:
             statement: The statement.
             adopting: Whether `adopt` would carry it out.
             as_of: As for `adopt`.
+            if_equal: As for `adopt`; no rows are compared here.
 
         Raises:
             MaterializedTableError: It could not be carried out; every violation is named.
         """
         if adopting:
-            planned, action = self._adoptions().plan(created(statement, _CREATE_OR_ALTER), as_of)
+            create = created(statement, _CREATE_OR_ALTER)
+            planned, action = self._adoptions().plan(create, AdoptionTerms(as_of, if_equal))
         else:
             planned, action = planned_by(created(statement), self._current())
         return StatementOutcome(
@@ -376,7 +395,9 @@ class TableOperations:
         options = tuple((run_options or {}).items())
         return self._changed(nodes.Resume(parse_name(name), options))
 
-    def adopt(self, statement: str, *, as_of: datetime | None = None) -> StatementOutcome:
+    def adopt(
+        self, statement: str, *, as_of: datetime | None = None, if_equal: bool = False
+    ) -> StatementOutcome:
         """Carry out CREATE OR ALTER, and adopt a plain table of the name.
 
         The table keeps its rows, files, history and identity; it costs one commit. Its rows
@@ -387,12 +408,15 @@ class TableOperations:
                 one, it does the same as without adoption.
             as_of: The instant whose state of the sources the rows reflect. Without a zone it is in
                 the session's. None for now.
+            if_equal: Trusts nothing: the query is computed once, and the table is adopted only if
+                it has the same rows.
 
         Raises:
             MaterializedTableError: The table does not fit, or the statement is not valid; every
                 difference is named, and nothing has changed.
         """
-        return self._adoptions().adopt(created(statement, _CREATE_OR_ALTER), as_of)
+        terms = AdoptionTerms(as_of, if_equal)
+        return self._adoptions().adopt(created(statement, _CREATE_OR_ALTER), terms)
 
     def keeper(self, name: str) -> str:
         """Return the manager that refreshes a table, as text; empty without one.
@@ -487,6 +511,7 @@ def executed(statement: RelayedStatement, operations: TableOperations) -> Statem
             statement.text,
             adopting=statement.adopting,
             as_of=statement.as_of,
+            if_equal=statement.if_equal,
             refresh=statement.refresh,
         )
         result = StatementResult((), (), outcome)

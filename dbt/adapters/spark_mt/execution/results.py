@@ -32,12 +32,14 @@ class RelayedStatement:
         refresh: As for `materialize`; None for `execute`.
         adopting: As for `materialize`.
         as_of: As for `materialize`.
+        if_equal: As for `materialize`.
     """
 
     text: str
     refresh: RefreshPolicy | None = None
     adopting: bool = False
     as_of: datetime | None = None
+    if_equal: bool = False
 
 
 class Action(Enum):

@@ -341,6 +341,8 @@ def plan_adoption(
     positions: Positions,
     choice: Choice,
     owner: Pairs = (),
+    *,
+    baseline: Baseline | None,
 ) -> Plan:
     """Plan a plain table's becoming a materialized one; its rows, history and identity stay.
 
@@ -348,7 +350,8 @@ def plan_adoption(
     the rows are trusted to reflect the sources. Until it the table is a plain one, from it on a
     materialized one.
 
-    The table fits the definition, and gets `table_id` as its identity.
+    The table fits the definition, and gets `table_id` as its identity. Without a baseline its rows
+    are those of the query at the positions.
     """
     resolved, leftover = resolution.definition, table.leftover
     definition = StoredDefinition(
@@ -357,7 +360,7 @@ def plan_adoption(
         generation=leftover.generation + 1 if leftover else 1,
         resolved=resolved,
         owner=owner,
-        baseline=adopted_baseline(table, positions),
+        baseline=baseline,
         fence=table.seq,
     )
     new, seq = appended_columns(table, resolved), table.seq + 1
@@ -372,8 +375,9 @@ def plan_adoption(
         Publish(definition, before, schema_replaced=bool(new)),
         Register(definition, seq, positions, None),
     )
-    changes = ("table adopted", *(f"column {column} added, NULL in old rows" for column in new))
-    warnings = (*resolution.warnings, *_adoption_warnings(choice, positions))
+    what = "table adopted" if baseline else "table adopted, because its rows are those of the query"
+    changes = (what, *(f"column {column} added, NULL in old rows" for column in new))
+    warnings = (*resolution.warnings, *(_adoption_warnings(choice, positions) if baseline else ()))
     return Plan(table.name, steps, changes, warnings, choice)
 
 

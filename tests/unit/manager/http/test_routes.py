@@ -197,11 +197,12 @@ def test_every_field_of_a_statement_reaches_the_manager():
         "sessionID": "s1",
         "refreshPolicy": "never",
         "adopting": True,
+        "ifEqual": True,
         "asOf": "2026-11-21T00:00:00+00:00",
     }
     client.post(f"{TABLES}/execute", requested)
     as_of = datetime(2026, 11, 21, tzinfo=timezone.utc)
-    statement = RelayedStatement(text, "never", adopting=True, as_of=as_of)
+    statement = RelayedStatement(text, "never", adopting=True, as_of=as_of, if_equal=True)
     request = StatementRequest(statement, "r1", session="s1")
     assert client.manager.requested == [("execute", request)]
 

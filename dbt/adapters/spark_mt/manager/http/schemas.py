@@ -324,11 +324,17 @@ class ExecuteRequest(RequestBody):
         default=None,
         description="With adopting: the instant whose state of the sources the rows reflect.",
     )
+    ifEqual: StrictBool = Field(  # noqa: N815 - as the other keys
+        default=False,
+        description="With adopting: adopts the table only if it has the rows of the query.",
+    )
 
     def request(self) -> StatementRequest:
         """Return it for the manager."""
         return StatementRequest(
-            RelayedStatement(self.statement, self.refreshPolicy, self.adopting, self.asOf),
+            RelayedStatement(
+                self.statement, self.refreshPolicy, self.adopting, self.asOf, self.ifEqual
+            ),
             self.requestID,
             self.currentCatalog,
             self.currentSchema,
