@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from getpass import getuser
-
 import pytest
 from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
 from dbt.tests.adapter.basic.test_base import BaseSimpleMaterializations
@@ -111,7 +109,7 @@ _TYPES = {
 }
 
 
-def expected_catalog(project, name: str, type_: str, owner: str | None) -> CatalogTable:
+def expected_catalog(project, name: str, type_: str) -> CatalogTable:
     return CatalogTable(
         metadata=TableMetadata(
             type=type_,
@@ -119,7 +117,7 @@ def expected_catalog(project, name: str, type_: str, owner: str | None) -> Catal
             name=name,
             database="spark_catalog",
             comment=None,
-            owner=owner,
+            owner=None,
         ),
         columns={
             column: ColumnMetadata(type=kind, index=index, name=column, comment=None)
@@ -141,8 +139,8 @@ def expected_catalog(project, name: str, type_: str, owner: str | None) -> Catal
 class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation):
     @pytest.fixture(scope="class")
     def expected_catalog_my_seed(self, project):
-        return expected_catalog(project, "my_seed", "table", None)
+        return expected_catalog(project, "my_seed", "table")
 
     @pytest.fixture(scope="class")
     def expected_catalog_my_view_model(self, project):
-        return expected_catalog(project, "my_view_model", "view", getuser())
+        return expected_catalog(project, "my_view_model", "view")

@@ -103,7 +103,7 @@ where case
   then raise_error('a row breaks the constraint check check_ec83b4e28402 ((id > 0)).')
   when not coalesce(id >= 1, false)
   then raise_error('a row breaks the constraint check check_a09be4a27d0f (id >= 1).')
-  else rand() >= 0 end
+  else monotonically_increasing_id() >= 0 end
 """
 
 
@@ -149,7 +149,7 @@ where case
   then raise_error('a row breaks the constraint not null of column from.')
   when not coalesce((`from` = 'blue'), false)
   then raise_error('a row breaks the constraint check check_d356a16b765d ((`from` = \\'blue\\')).')
-  else rand() >= 0 end
+  else monotonically_increasing_id() >= 0 end
 """
 
 

@@ -104,7 +104,7 @@ class TestThereAndBack:
 
     @pytest.fixture(scope="class")
     def project_config_update(self):
-        marts = {"+materialized": "{{ var('materialized') }}", "+file_format": "delta"}
+        marts = {"+materialized": "{{ var('materialized', 'table') }}", "+file_format": "delta"}
         return {
             "models": {"test": {"marts": marts}},
             "seeds": {"+file_format": "delta"},
