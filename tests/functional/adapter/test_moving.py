@@ -125,7 +125,19 @@ class TestThereAndBack:
         return {"test": {"outputs": outputs, "target": "default"}}
 
     @pytest.fixture(scope="class")
-    def tables(self, project, warehouse):
+    def sql(self, project):
+        """Runs SQL without dbt, in the Spark that both adapters use."""
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.getOrCreate().newSession()
+
+        def run(statement: str) -> list[tuple[object, ...]]:
+            return session.sql(statement.format(s=project.test_schema)).collect()
+
+        return run
+
+    @pytest.fixture(scope="class")
+    def tables(self, project, warehouse, sql):
         """What a reader without Spark sees: rows of a table, and its files."""
 
         class Tables:
@@ -141,8 +153,16 @@ class TestThereAndBack:
 
             def known(self) -> set[str]:
                 """The names of the materialized tables."""
-                sql = f"show materialized tables in {project.test_schema}"
-                return {row[1] for row in project.run_sql(sql, fetch="all")}
+                shown = "show tables in {s}"
+                names = [row[1] for row in sql(shown) if "__" not in row[1]]
+                return {name for name in names if self.definition(name)}
+
+            def definition(self, name: str) -> list[tuple[object, ...]]:
+                """The properties of a materialized table."""
+                if name.startswith("stg_"):
+                    return []
+                properties = sql(f"show tblproperties {{s}}.{name}")
+                return [row for row in properties if row[0].startswith("materialized-table")]
 
         return Tables()
 
@@ -150,21 +170,16 @@ class TestThereAndBack:
         results = run_dbt([command, "--vars", variables, *more], expect_pass=passes).results
         return {result.node.name: result.message for result in results}
 
-    def test_the_project_runs_in_dbt_spark(self, project, tables):
+    def test_the_project_runs_in_dbt_spark(self, sql, tables):
         old = ("--target", "dbt_spark")
         run_dbt(["seed", "--vars", BEFORE, *old])
         run_dbt(["build", "--vars", BEFORE, *old])
-        project.run_sql(
-            f"insert into {project.test_schema}.raw_orders "
-            "values (6, 4, date '2018-01-07', 'placed')"
-        )
-        project.run_sql(
-            f"insert into {project.test_schema}.raw_payments values (6, 6, 'credit_card', 300)"
-        )
+        sql("insert into {s}.raw_orders values (6, 4, date '2018-01-07', 'placed')")
+        sql("insert into {s}.raw_payments values (6, 6, 'credit_card', 300)")
         run_dbt(["run", "--vars", BEFORE, *old])
         run_dbt(["snapshot", "--vars", BEFORE, *old])
         # An incremental model keeps what no source has any more.
-        project.run_sql(f"insert into {project.test_schema}.seen_orders values (0)")
+        sql("insert into {s}.seen_orders values (0)")
         assert len(tables.rows("orders")) == 6
         assert len(tables.rows("seen_orders")) == 7
         assert tables.known() == set()
@@ -189,14 +204,9 @@ class TestThereAndBack:
         assert {found[name] for name in DERIVED} == {"UP TO DATE"}
         assert (0,) in tables.rows("seen_orders")
 
-    def test_the_moved_project_follows_its_sources(self, project, tables):
-        project.run_sql(
-            f"update {project.test_schema}.raw_orders set status = 'shipped' where id = 6"
-        )
-        project.run_sql(
-            f"insert into {project.test_schema}.raw_orders "
-            "values (7, 2, date '2018-01-09', 'placed')"
-        )
+    def test_the_moved_project_follows_its_sources(self, sql, tables):
+        sql("update {s}.raw_orders set status = 'shipped' where id = 6")
+        sql("insert into {s}.raw_orders values (7, 2, date '2018-01-09', 'placed')")
         found = self.messages("build", TRUSTED, "--exclude", "resource_type:seed")
         assert found["orders"].startswith("REFRESHED")
         assert {row[0]: row[3] for row in tables.rows("orders")}[6] == "shipped"
@@ -205,19 +215,15 @@ class TestThereAndBack:
         assert (6, "shipped") in tables.rows("order_events")
         assert len(tables.rows("orders_history")) == 8  # seven orders, one with two states
 
-    def test_the_move_is_undone(self, project, tables):
+    def test_the_move_is_undone(self, tables):
         before = {name: tables.rows(name) for name in MARTS}
         self.messages("run", BEFORE)
         assert tables.known() == set()
         assert {name: tables.rows(name) for name in MARTS} == before
-        kinds = project.run_sql(f"describe extended {project.test_schema}.orders", fetch="all")
-        assert not any("materialized-table" in str(row) for row in kinds)
+        assert tables.definition("orders") == []
 
-    def test_dbt_spark_goes_on_with_the_tables(self, project, tables):
-        project.run_sql(
-            f"insert into {project.test_schema}.raw_orders "
-            "values (8, 3, date '2018-01-10', 'placed')"
-        )
+    def test_dbt_spark_continues_with_the_tables(self, sql, tables):
+        sql("insert into {s}.raw_orders values (8, 3, date '2018-01-10', 'placed')")
         old = ("--target", "dbt_spark")
         run_dbt(["run", "--vars", BEFORE, *old])
         run_dbt(["snapshot", "--vars", BEFORE, *old])
@@ -225,3 +231,6 @@ class TestThereAndBack:
         assert (8,) in tables.rows("seen_orders")
         assert (0,) in tables.rows("seen_orders")
         assert len(tables.rows("orders_history")) == 9
+        # Both work side by side; dbt's fixture drops the schema by the adapter of the last run.
+        run_dbt(["run", "--vars", BEFORE])
+        assert len(tables.rows("orders")) == 8
