@@ -11,8 +11,9 @@ from dbt.adapters.spark_mt.definition.columns import (
     TableName,
 )
 from dbt.adapters.spark_mt.query.analyzer import ViewQuery
-from dbt.adapters.spark_mt.query.columns_read import columns_read
+from dbt.adapters.spark_mt.query.columns_read import columns_read, narrowed
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
+from dbt.adapters.spark_mt.query.operators import keys_in, scans, walk
 
 CONTEXT = QueryContext("c", "s", ())
 SOURCES = tuple(
@@ -64,3 +65,21 @@ def test_columns_that_an_operator_needs(query, columns):
 def test_of_a_query_that_is_not_understood_every_column_may_be_read():
     assert read("SELECT a FROM t TABLESAMPLE (5 ROWS)") == {}
     assert read("SELECT * FROM t PIVOT (sum(a) FOR b IN (1, 2))") == {}
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT b FROM (SELECT a, b, c AS x FROM t WHERE d > 1)", "b d"),
+        ("SELECT 1 AS one FROM (SELECT b, c FROM t)", "b"),
+        ("SELECT b FROM (SELECT a, b FROM t UNION ALL SELECT k, v FROM u)", "b"),
+        ("SELECT count(*) AS n FROM t", "a"),
+        ("SELECT DISTINCT a, b FROM t", "a b"),
+    ],
+)
+def test_a_narrowed_tree_reads_what_it_needs(query, columns):
+    root = operator_tree(query, CONTEXT, sources=SOURCES).root
+    found = narrowed(root, keys_in(root))
+    assert found.output == root.output
+    assert " ".join(a.name for a in scans(found)[0].output) == columns
+    assert all(node.output for node in walk(found))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import FieldName, QueryContext, SourceColumns
@@ -68,6 +70,10 @@ CHANGED = {
 }
 MORE = {name: [*rows, *CHANGED[name][2:]] for name, rows in ROWS.items()}
 
+CHAIN = (
+    "SELECT p.a, q.v, r.z, x.b, y.v AS vy FROM t p JOIN u q ON p.a = q.k JOIN w r ON q.k = r.k "
+    "JOIN t x ON r.z = x.a JOIN u y ON x.b = y.k"
+)
 RULES = {
     "SELECT a, b + 1 AS x FROM t WHERE b > 1": "D1",
     "SELECT a FROM t UNION ALL SELECT k FROM u": "D1",
@@ -94,6 +100,11 @@ RULES = {
     "SELECT k FROM u WHERE 3 NOT IN (SELECT a FROM t) OR k = 2": "D1 D2 K",
     "SELECT a, (SELECT count(*) FROM w WHERE w.k = u.k) AS m FROM u": "D1 K",
     "SELECT a FROM t WHERE b >= (SELECT min(z) FROM w)": "D1 D2 K",
+    "SELECT a, n FROM t CROSS JOIN (SELECT count(*) AS n FROM u JOIN w ON u.k = w.k)": "D1 D2 K",
+    CHAIN: "D1 D2",
+    f"SELECT a, max(vy) AS m FROM ({CHAIN}) GROUP BY a": "D1 D2 K",
+    "WITH c AS (SELECT t.a, max(v) AS m FROM t JOIN u ON t.a = k GROUP BY t.a) "
+    "SELECT x.a, y.m FROM c x JOIN c y ON x.a = y.m JOIN w ON w.k = y.a": "D1 D2 K",
     "SELECT n, max(b) AS m FROM (SELECT a, b, count(*) AS n FROM t GROUP BY a, b) GROUP BY n": (
         "D1 K"
     ),
@@ -143,8 +154,7 @@ def test_a_wrong_change_is_found():
 @pytest.mark.parametrize("query", RULES)
 def test_a_change_reads_its_states_only(query):
     change = change_of(query, changed=("t", "u"))
-    texts = [change.added, change.removed, change.keys, *(text for _, text in change.shared)]
-    assert "`c`.`s`" not in "".join(texts)
+    assert "`c`.`s`" not in "".join(texts_of(change))
 
 
 def test_a_version_that_the_query_names_never_changes():
@@ -195,6 +205,50 @@ def test_keys_restrict_the_scans():
     for side in ("t_after", "u_after"):
         scan = change.added.rindex(f"FROM {side}")
         assert "LEFT SEMI JOIN" in change.added[scan : scan + 60]
+
+
+def texts_of(change):
+    return [change.added, change.removed, change.keys, *(text for _, text in change.shared)]
+
+
+def scans_of(query):
+    """How many times the change of a query reads all rows of a relation."""
+    texts = "\n".join(texts_of(change_of(query, changed=tuple(TABLES))))
+    return len(re.findall(r"_(before|after)\b", texts))
+
+
+def test_the_change_of_a_join_is_computed_once():
+    """The inputs before are read once for each input that follows, whatever reads the result."""
+    of_join = scans_of(CHAIN)
+    assert of_join < 5 * 6
+    nested = f"SELECT a, max(vy) AS m FROM ({CHAIN}) GROUP BY a"
+    assert scans_of(nested) <= of_join + 2 * 5
+    assert scans_of(f"SELECT k, max(m) AS m FROM ({nested}) JOIN w ON k = a GROUP BY k") < 50
+
+
+def test_equal_parts_of_a_query_are_computed_once():
+    part = "SELECT k, count(*) AS n FROM u JOIN w USING (k){} GROUP BY k"
+    same, other = (
+        f"SELECT x.k FROM ({part.format('')}) x JOIN ({part.format(more)}) y ON x.k = y.n "
+        "JOIN t ON t.a = x.k"
+        for more in ("", " WHERE v > 1")
+    )
+    assert scans_of(same) < scans_of(other)
+
+
+def test_a_correlated_part_of_one_row_stays_in_its_place():
+    query = (
+        "SELECT t.a, t.b FROM t JOIN u ON t.a = u.k WHERE "
+        "t.b > (SELECT max(z) FROM w WHERE w.k > t.a OR w.z = t.b)"
+    )
+    change = change_of(query, changed=("t", "u"))
+    assert all("max(" not in text for _, text in change.shared)
+
+
+def test_only_needed_columns_are_read():
+    query = "SELECT b FROM t JOIN u ON t.a = u.k"
+    texts = "".join(texts_of(change_of(query, changed=("t", "u"))))
+    assert {name for name in ("d", "m", "s", "v", "z") if f"`{name}`" in texts} == set()
 
 
 def test_sums_are_added_to_where_their_type_is_exact():

@@ -1,16 +1,17 @@
-"""Columns of the source relations that a query reads.
+"""Columns that the operators of a query need.
 
-What a query does not read can change without an effect on its rows. A column counts as read where
-an operator needs it: in an expression, to compare whole rows, or in the result. One that only
-passes through is not read.
+A column is needed in an expression, to compare whole rows, or in the result. One that only passes
+through is not. What a query does not need of its sources can change without an effect on its rows.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.query.boundary import guarded
+from dbt.adapters.spark_mt.query.expressions import Named
 from dbt.adapters.spark_mt.query.operators import (
     Apply,
     Distinct,
@@ -24,7 +25,9 @@ from dbt.adapters.spark_mt.query.operators import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dbt.adapters.spark_mt.query.expressions import Attribute
 
     Keys = frozenset[str]
 
@@ -48,6 +51,44 @@ def columns_read(tree: Tree) -> Mapping[str, frozenset[str]]:
     return {relation: frozenset(columns) for relation, columns in reader.found.items()}
 
 
+def narrowed(node: Operator, wanted: Keys) -> Operator:
+    """Return an operator whose scans, projections and unions return no more than is needed.
+
+    Each of them returns at least one column, so that its rows can be stored.
+
+    Args:
+        node: The operator.
+        wanted: The keys of the attributes that it must return.
+    """
+    match node:
+        case Scan(output=output):
+            return replace(node, output=_kept(output, wanted))
+        case Project(columns=columns):
+            names = _kept(node.output, wanted)
+            node = replace(node, columns=tuple(c for c in columns if c.attribute in names))
+            wanted = keys_in(node)
+        case Union(branches=branches, output=output):
+            names = _kept(output, wanted)
+            places = [place for place, each in enumerate(output) if each in names]
+            branches = tuple(_only(each, places) for each in branches)
+            node = replace(node, branches=branches, output=names)
+            wanted = keys_in(node)
+        case _:
+            pass
+    return node.over(*(narrowed(each, keys) for each, keys in _needed(node, wanted)))
+
+
+def _kept(output: tuple[Attribute, ...], wanted: Keys) -> tuple[Attribute, ...]:
+    return tuple(each for each in output if each.key in wanted) or output[:1]
+
+
+def _only(node: Operator, places: Sequence[int]) -> Operator:
+    output = tuple(node.output[place] for place in places)
+    if output == node.output:
+        return node
+    return Project(node, tuple(Named(each, each.expression) for each in output))
+
+
 class _Reader:
     """Reader of a tree from the root down, with the attributes that each operator must return."""
 
@@ -59,26 +100,26 @@ class _Reader:
             names = {a.name.lower() for a in node.output if a.key in wanted}
             self.found[str(node.relation).lower()] |= names
             return
-        for each, needed in self._needed(node, wanted):
+        for each, needed in _needed(node, wanted):
             self.read(each, needed)
 
-    @staticmethod
-    def _needed(node: Operator, wanted: Keys) -> Iterator[tuple[Operator, Keys]]:
-        """Yield the inputs of an operator, each with the attributes that it must return."""
-        match node:
-            case Project(input=rows, columns=columns):
-                used = (c.expression.keys for c in columns if c.attribute.key in wanted)
-                yield rows, frozenset().union(*used)
-            case Apply(input=rows, query=query, operands=operands):
-                yield rows, wanted.union(node.outer, *(each.keys for each in operands))
-                yield query, keys_in(query)
-            case Distinct() | SetOperation():  # which compare whole rows
-                yield from ((each, keys_in(each)) for each in node.inputs)
-            case Union(branches=branches, output=output):
-                places = [place for place, each in enumerate(output) if each.key in wanted]
-                for branch in branches:
-                    yield branch, frozenset(branch.output[place].key for place in places)
-            case _:
-                used = (expression.keys for expression in node.expressions)
-                needed = wanted.union(*used)
-                yield from ((each, needed) for each in node.inputs)
+
+def _needed(node: Operator, wanted: Keys) -> Iterator[tuple[Operator, Keys]]:
+    """Yield the inputs of an operator, each with the attributes that it must return."""
+    match node:
+        case Project(input=rows, columns=columns):
+            used = (c.expression.keys for c in columns if c.attribute.key in wanted)
+            yield rows, frozenset().union(*used)
+        case Apply(input=rows, query=query, operands=operands):
+            yield rows, wanted.union(node.outer, *(each.keys for each in operands))
+            yield query, keys_in(query)
+        case Distinct() | SetOperation():  # which compare whole rows
+            yield from ((each, keys_in(each)) for each in node.inputs)
+        case Union(branches=branches, output=output):
+            places = [place for place, each in enumerate(output) if each.key in wanted]
+            for branch in branches:
+                yield branch, frozenset(branch.output[place].key for place in places)
+        case _:
+            used = (expression.keys for expression in node.expressions)
+            needed = wanted.union(*used)
+            yield from ((each, needed) for each in node.inputs)

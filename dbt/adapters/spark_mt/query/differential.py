@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
+from dbt.adapters.spark_mt.query.columns_read import narrowed
 from dbt.adapters.spark_mt.query.differential_changes import (
     MOST_FIRST,
     TABLE,
@@ -50,6 +51,7 @@ from dbt.adapters.spark_mt.query.operators import (
     Union,
     Values,
     Window,
+    keys_in,
     scans,
     walk,
     without_sorts,
@@ -277,7 +279,8 @@ class _Root:
         self._types = types
         self._top = TopRows.of(tree.root)
         root = tree.root if self._top is None else self._top.input
-        self._root = without_sorts(without_subqueries(root, ids))
+        root = without_sorts(without_subqueries(root, ids))
+        self._root = narrowed(root, keys_in(root))
         self._changes = Changes(ids, states)
         self._changes.inputs[TABLE] = table
         self._keys: Operator = Values("", ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ from dbt.adapters.spark_mt.query.operators import (
     Union,
     Values,
     keys_in,
+    outer_keys,
     scans,
     transform,
 )
@@ -102,6 +104,20 @@ class Change:
 
 _BEFORE, _AFTER, _ADDED, _REMOVED = range(4)
 TABLE = -1
+FEW_SCANS = 2
+"""Up to how many whole relations the change of an operator reads in place: a relation of its own
+costs a job."""
+
+_IDENTITY = re.compile(r"#\d+`")
+
+
+def _place(scan: Scan, which: int) -> int:
+    return TABLE - 1 - 4 * scan.occurrence - which
+
+
+def _is_whole(scan: Scan) -> bool:
+    """Whether all rows of a relation are read, and not what it gained or lost."""
+    return scan.occurrence >= 0 or (TABLE - 1 - scan.occurrence) % 4 in {_BEFORE, _AFTER}
 
 
 class Changes:
@@ -115,6 +131,7 @@ class Changes:
     def __init__(self, ids: Iterator[int], states: Mapping[str, RelationStates]) -> None:
         self._ids = ids
         self._states = states
+        self._names: dict[str, str] = {}
         self._known: dict[int, tuple[Operator, Change]] = {}
         self._keys: dict[int, tuple[Operator, Operator]] = {}
         self.inputs: dict[int, str] = {}
@@ -147,7 +164,7 @@ class Changes:
         if which == _BEFORE and not state.is_changed:
             which = _AFTER
         text = (state.before, state.after, state.added, state.removed)[which]
-        place = TABLE - 1 - 4 * node.occurrence - which
+        place = _place(node, which)
         self.inputs[place] = text
         return Scan(place, node.relation, node.output)
 
@@ -211,8 +228,8 @@ class Changes:
     def _bilinear(self, node: Join) -> Change:
         self.rules.add("D2")
         left, right = self._of_side(node.left), self._of_side(node.right)
-        before = self.before(node.right) if left.sides else None
-        after = self.after(node.left) if right.sides else None
+        before = self._partners(node, left, self.before) if left.sides else None
+        after = self._partners(node, right, self.after, of_right=True) if right.sides else None
 
         def terms(one: Operator | None, other: Operator | None) -> Operator | None:
             found = [
@@ -224,9 +241,54 @@ class Changes:
         return Change(terms(left.added, right.added), terms(left.removed, right.removed))
 
     def _of_side(self, node: Operator) -> Change:
-        """Return the change of a join's input; that of one row is empty if its values are equal."""
+        """Return the change of a join's input, computed once where it reads many relations.
+
+        That of one row is empty if its values are equal.
+        """
         change = self.of(node)
-        return self.consolidated(change) if _is_one_row(node) else change
+        if _is_one_row(node):
+            return self.consolidated(self._each(change, self._one_row))
+        return self._each(change, self._small)
+
+    @staticmethod
+    def _each(change: Change, of: Callable[[Operator], Operator]) -> Change:
+        added, removed = change.added, change.removed
+        return Change(
+            of(added) if added is not None else None,
+            of(removed) if removed is not None else None,
+        )
+
+    def _small(self, rows: Operator) -> Operator:
+        return self.shared(rows) if _whole_scans(rows) > FEW_SCANS else rows
+
+    def _partners(
+        self,
+        node: Join,
+        change: Change,
+        at: Callable[[Operator], Operator],
+        *,
+        of_right: bool = False,
+    ) -> Operator:
+        """Return the rows of an input of a join with which the change of the other one is joined.
+
+        If both gained and lost rows need them and they are joined themselves, those that have a
+        partner are computed once.
+        """
+        rows = transform(at(node.left if of_right else node.right), self._one_row)
+        keys = tuple((k.left, k.right) if of_right else (k.right, k.left) for k in node.keys)
+        if len(change.sides) < 2 or not keys or _whole_scans(rows) < 2:
+            return rows
+        output = tuple(self.attribute("key") for _ in keys)
+        theirs = tuple(map(Named, output, (each for _, each in keys)))
+        sides = tuple(Project(side, theirs) for side in change.sides)
+        touched = self.shared(Distinct(Union(sides, output)))
+        pairs = tuple((ours, key) for (ours, _), key in zip(keys, output, strict=True))
+        return self.shared(restricted(rows, pairs, touched))
+
+    def _one_row(self, node: Operator) -> Operator:
+        """Return an operator with one row as a relation of its own, unless it is correlated."""
+        is_apart = _is_one_row(node) and _whole_scans(node) and not outer_keys(node)
+        return self.shared(node) if is_apart else node
 
     def consolidated(self, change: Change) -> Change:
         """Cancel the rows that are both added and removed."""
@@ -318,9 +380,13 @@ class Changes:
         return self._keys[id(node)][1]
 
     def shared(self, node: Operator) -> Operator:
-        """Return an operator that reads the rows of another one from a relation of its own."""
-        name = f"__mt_{len(self.named)}"
-        self.named[name] = render(node, self.inputs)
+        """Return an operator that reads the rows of another one from a relation of its own.
+
+        Operators that differ only in the identities of their attributes have one relation.
+        """
+        text = render(node, self.inputs)
+        name = self._names.setdefault(_without_identities(text), f"__mt_{len(self.named)}")
+        self.named.setdefault(name, text)
         return Values(quote(name), node.output)
 
     def text(self, node: Operator) -> str:
@@ -336,6 +402,16 @@ def _union(parts: Sequence[Operator | None], output: tuple[Attribute, ...]) -> O
     if len(found) == 1 and found[0].output == output:
         return found[0]
     return Union(found, output) if found else None
+
+
+def _without_identities(text: str) -> str:
+    """Return a query with the identities of attributes numbered by their places."""
+    found: dict[str, str] = {}
+    return _IDENTITY.sub(lambda each: found.setdefault(each[0], f"#{len(found)}`"), text)
+
+
+def _whole_scans(node: Operator) -> int:
+    return sum(map(_is_whole, scans(node)))
 
 
 def _is_one_row(node: Operator) -> bool:

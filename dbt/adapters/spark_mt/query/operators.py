@@ -437,6 +437,12 @@ def expressions_of(node: Operator) -> Iterator[Expression]:
         yield from each.expressions
 
 
+def outer_keys(node: Operator) -> frozenset[str]:
+    """Return the keys of attributes of an outer query that a subquery uses."""
+    own = frozenset().union(*map(keys_in, walk(node)))
+    return frozenset().union(*(each.keys for each in expressions_of(node))) - own
+
+
 def scans(node: Operator) -> tuple[Scan, ...]:
     """Return the places below an operator in which tables are read."""
     return tuple(each for each in walk(node) if isinstance(each, Scan))
