@@ -105,7 +105,7 @@ def test_the_tests_of_a_suite_exist(suite):
     for chosen in CORE[suite]:
         module, _, name = chosen.partition("::")
         found = functions(ROOT / suite / module)
-        assert not name or name in found
+        assert not name or name.partition("[")[0] in found
 
 
 @pytest.mark.parametrize("lane", SUPPORTED, ids=lambda lane: lane.name)
@@ -114,7 +114,7 @@ def test_each_lane_that_is_supported_has_passed(lane):
         pytest.skip(f"it has not run yet: make matrix MATRIX_LANES={lane.name}")
     result = RECORDED[lane.name]
     assert result.outcomes.is_sound, result.outcomes.failures
-    assert 30 <= result.outcomes.passed <= 80
+    assert 30 <= result.outcomes.passed <= 60
     installed = result.installed
     assert minor_of(installed["python"]) == lane.python
     assert (installed["dbt-core"], installed["pyspark"]) == (lane.dbt, lane.pyspark)
