@@ -112,7 +112,7 @@ _DBT_1_12 = (
     (
         "`latest_version_pointer`",
         (
-            "a view on the latest version, of a materialized table and of a Python model as well; "
+            "a view on the latest version of a model in SQL; "
             "a run that changes nothing leaves the table alone"
         ),
         "`TestLatestVersionPointer`",
