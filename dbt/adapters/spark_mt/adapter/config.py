@@ -91,8 +91,8 @@ CONFIG_KEYS = (
 
 _DBT_KEYS = """
 access alias catalog contract database docs enabled event_time freshness full_refresh group
-latest_version_pointer materialized meta packages persist_docs post-hook post_hook pre-hook pre_hook quoting
-schema static_analysis tags grants file_format location_root
+latest_version_pointer materialized meta packages persist_docs post-hook post_hook pre-hook pre_hook
+quoting schema static_analysis tags grants file_format location_root
 """
 DBT_KEYS = frozenset(_DBT_KEYS.split())
 """Keys of dbt and dbt-spark that mean for us what they always mean."""
