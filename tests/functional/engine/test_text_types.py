@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.spark_mt.api import MaterializedTables
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.results import RefreshResult
-from dbt.adapters.spark_mt.spark import result_changes
+from dbt.adapters.spark_mt.spark import result_changes, writer
 from dbt.adapters.spark_mt.spark.types import columns_of
 from dbt.adapters.spark_mt.strategies import differential
 from tests.functional.engine.oracle import outcome, rows
@@ -190,6 +190,21 @@ def test_a_list_with_char_and_varchar_is_what_the_table_has(tables):
         assert_same(tables, "t", QUERY)
     tables.refresh("t", force=True)
     assert types(tables) == ["INT", "CHAR(3)", "VARCHAR(10)", "VARCHAR(7)"]
+
+
+def test_a_table_of_an_older_release_whose_texts_have_no_bound_goes_on(tables, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "with_bounded_texts", lambda _spark, rows, _columns: rows)
+        outcome(tables, TYPED)
+    assert types(tables) == ["INT", "STRING", "STRING", "STRING"]
+    for statements in CHANGES:
+        assert not outcome(tables, TYPED).changes
+        change(tables, statements)
+        assert tables.refresh("t").status is RefreshResult.REFRESHED
+        assert_same(tables, "t", QUERY)
+    outcome(tables, TYPED.replace("OR ALTER", "OR REPLACE"))
+    assert types(tables) == ["INT", "CHAR(3)", "VARCHAR(10)", "VARCHAR(7)"]
+    assert_same(tables, "t", QUERY)
 
 
 def test_a_listed_column_that_is_added_has_its_bound(tables):

@@ -31,6 +31,7 @@ from dbt.adapters.spark_mt.planning.properties import (
     missing_not_null,
     obsolete_not_null,
 )
+from dbt.adapters.spark_mt.query.types import InvalidTypeError, unbounded_type
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.resolution.row_lineage import unfollowed_names
 
@@ -254,7 +255,7 @@ def _unreadable(
 def _inconsistency(definition: StoredDefinition, columns: tuple[Column, ...]) -> str:
     """Describe how the columns differ from those of the definition; empty if they do not."""
     real = [(c.name, c.type) for c in columns]
-    wanted = [(c.name, c.type) for c in definition.resolved.columns]
+    wanted = [_stored_as(c, real) for c in definition.resolved.columns]
     if wanted == real:
         return ""
     lost = [str(Column(*pair)) for pair in wanted if pair not in real]
@@ -262,6 +263,18 @@ def _inconsistency(definition: StoredDefinition, columns: tuple[Column, ...]) ->
     parts = [f"columns {', '.join(lost)} are gone" if lost else ""]
     parts.append(f"columns {', '.join(strange)} are not of its definition" if strange else "")
     return " and ".join(part for part in parts if part) or "its columns are in another order"
+
+
+def _stored_as(column: Column, real: list[tuple[str, str]]) -> tuple[str, str]:
+    """Return name and type of a column of the definition, as the table can have it.
+
+    The CHAR and VARCHAR of a column list became STRING in tables that were created before 0.1.
+    """
+    try:
+        unbounded = (column.name, unbounded_type(column.type))
+    except InvalidTypeError:
+        return column.name, column.type
+    return unbounded if unbounded in real else (column.name, column.type)
 
 
 def state_of(
