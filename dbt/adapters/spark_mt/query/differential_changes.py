@@ -101,6 +101,14 @@ class Change:
         """The gained rows and the lost rows, each only if there are any."""
         return tuple(side for side in (self.added, self.removed) if side is not None)
 
+    def each(self, of: Callable[[Operator], Operator]) -> Change:
+        """Return what a function makes of the gained rows and of the lost rows."""
+        added, removed = self.added, self.removed
+        return Change(
+            of(added) if added is not None else None,
+            of(removed) if removed is not None else None,
+        )
+
 
 _BEFORE, _AFTER, _ADDED, _REMOVED = range(4)
 TABLE = -1
@@ -199,10 +207,7 @@ class Changes:
 
     def _linear(self, node: Operator, change: Change, *others: Operator) -> Change:
         self.rules.add("D1")
-        return Change(
-            node.over(change.added, *others) if change.added is not None else None,
-            node.over(change.removed, *others) if change.removed is not None else None,
-        )
+        return change.each(lambda side: node.over(side, *others))
 
     @_computed.register
     def _(self, node: Apply) -> Change:
@@ -247,16 +252,8 @@ class Changes:
         """
         change = self.of(node)
         if _is_one_row(node):
-            return self.consolidated(self._each(change, self._one_row))
-        return self._each(change, self._small)
-
-    @staticmethod
-    def _each(change: Change, of: Callable[[Operator], Operator]) -> Change:
-        added, removed = change.added, change.removed
-        return Change(
-            of(added) if added is not None else None,
-            of(removed) if removed is not None else None,
-        )
+            return self.consolidated(change.each(self._one_row))
+        return change.each(self._small)
 
     def _small(self, rows: Operator) -> Operator:
         return self.shared(rows) if _whole_scans(rows) > FEW_SCANS else rows
@@ -278,11 +275,8 @@ class Changes:
         keys = tuple((k.left, k.right) if of_right else (k.right, k.left) for k in node.keys)
         if len(change.sides) < 2 or not keys or _whole_scans(rows) < 2:
             return rows
-        output = tuple(self.attribute("key") for _ in keys)
-        theirs = tuple(map(Named, output, (each for _, each in keys)))
-        sides = tuple(Project(side, theirs) for side in change.sides)
-        touched = self.shared(Distinct(Union(sides, output)))
-        pairs = tuple((ours, key) for (ours, _), key in zip(keys, output, strict=True))
+        touched = self._keys_in([(change, tuple(theirs for _, theirs in keys))])
+        pairs = tuple((ours, key) for (ours, _), key in zip(keys, touched.output, strict=True))
         return self.shared(restricted(rows, pairs, touched))
 
     def _one_row(self, node: Operator) -> Operator:
@@ -316,12 +310,8 @@ class Changes:
         """Return the change of a join whose other side did not change; None if it did."""
         if node.kind is JoinKind.RIGHT and not self.is_changed(node.left):
             self.rules.add("D1")
-            change, left = self.of(node.right), self.after(node.left)
-            added, removed = change.added, change.removed
-            return Change(
-                node.over(left, added) if added is not None else None,
-                node.over(left, removed) if removed is not None else None,
-            )
+            left = self.after(node.left)
+            return self.of(node.right).each(lambda side: node.over(left, side))
         one_sided = node.kind in {JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI}
         if one_sided and not self.is_changed(node.right):
             return self._linear(node, self.of(node.left), self.after(node.right))
@@ -369,15 +359,19 @@ class Changes:
     def touched(self, node: Operator) -> Operator:
         """Return the keys of an operator that the changes of its inputs contain."""
         if id(node) not in self._keys:
-            partition = self.key_of(node)
-            output = tuple(self.attribute("key") for _ in partition.output)
-            sides = [
-                Project(side, tuple(map(Named, output, key)))
-                for each, key in zip(node.inputs, partition.inputs, strict=True)
-                for side in self.of(each).sides
-            ]
-            self._keys[id(node)] = (node, self.shared(Distinct(Union(tuple(sides), output))))
+            inputs = zip(map(self.of, node.inputs), self.key_of(node).inputs, strict=True)
+            self._keys[id(node)] = (node, self._keys_in(tuple(inputs)))
         return self._keys[id(node)][1]
+
+    def _keys_in(self, changes: Sequence[tuple[Change, tuple[Expression, ...]]]) -> Operator:
+        """Return the values that some expressions have in the rows of changes, each once."""
+        output = tuple(self.attribute("key") for _ in changes[0][1])
+        sides = tuple(
+            Project(side, tuple(map(Named, output, key)))
+            for change, key in changes
+            for side in change.sides
+        )
+        return self.shared(Distinct(Union(sides, output)))
 
     def shared(self, node: Operator) -> Operator:
         """Return an operator that reads the rows of another one from a relation of its own.
