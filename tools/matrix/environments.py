@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.spark.jvm import java_version
 from tools.matrix.lanes import NOT_NEEDED, TOOLS, UV, Resolution
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _SUITE = WORK / "suite"
 _PINS = ROOT / "constraints.txt"
 _NAME = re.compile(r"[\w.-]+")
 _JAVAS = (Path("/usr/lib/jvm"), Path("/Library/Java/JavaVirtualMachines"))
-_INHERITED = ("JAVA_HOME", "PYTHONPATH", "VIRTUAL_ENV", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME")
+_NOT_INHERITED = ("PYTHONPATH", "VIRTUAL_ENV", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME")
 
 
 class AbsentError(Exception):
@@ -112,7 +113,7 @@ class Environments:
             stamp.write_text(inputs, encoding="utf-8")
         assert self._wheel is not None, "prepare() comes first"  # noqa: S101
         self._pip(python, "--no-deps", "--reinstall", str(self._wheel))
-        inherited = {k: v for k, v in os.environ.items() if k not in _INHERITED[1:]}
+        inherited = {k: v for k, v in os.environ.items() if k not in _NOT_INHERITED}
         path = {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
         return Environment(python, {**inherited, **path, **java, **variables})
 
@@ -187,8 +188,8 @@ def _java_home(version: str) -> Path:
     """
     homes = [home for folder in _JAVAS if folder.exists() for home in sorted(folder.iterdir())]
     for home in (*homes, *(each / "Contents" / "Home" for each in homes)):
-        release = home / "release"
-        if release.exists() and f'JAVA_VERSION="{version}' in release.read_text(encoding="utf-8"):
+        java = home / "bin" / "java"
+        if java.exists() and java_version(java).startswith(version):
             return home
     raise AbsentError(f"no Java {version} in {' or '.join(map(str, _JAVAS))}")  # noqa: EM102, TRY003
 

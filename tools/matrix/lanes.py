@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from dbt.adapters.spark_mt.spark.delta.releases import delta_package
+
 
 class Resolution(Enum):
     """Which release each package has that a lane does not name."""
@@ -47,8 +49,8 @@ class Lane:
         return self.delta.rpartition(":")[2]
 
 
-_DELTA_4_1 = "io.delta:delta-spark_4.1_2.13:4.4.0"
-_DELTA_4_2 = "io.delta:delta-spark_4.2_2.13:4.4.0"
+_DELTA_4_1 = delta_package("4.1")
+_DELTA_4_2 = delta_package("4.2")
 
 LANES = (
     Lane(
