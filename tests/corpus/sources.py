@@ -66,6 +66,11 @@ class Source:
         """The places of the columns whose values can be written as literals."""
         return tuple(place for place, c in enumerate(self.columns) if c.is_atomic)
 
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The places of columns by which a MERGE finds rows; Delta fails by a CHAR there."""
+        return tuple(p for p in self.atomic if not self.columns[p].type.upper().startswith("CHAR"))
+
     def literal(self, place: int, value: str | None) -> str:
         """Return a value of a column that is atomic, as SQL."""
         column = self.columns[place]
@@ -151,9 +156,11 @@ def _delete(source: Source, choice: Choice) -> str:
     return f"DELETE FROM {source.name} WHERE {where}"
 
 
-def _merge(source: Source, choice: Choice) -> str:
+def _merge(source: Source, choice: Choice) -> str | None:
     """Update, delete and insert rows: those of the MERGE's source have keys of their own."""
-    places = source.atomic[:3]
+    places = source.keys[:3]
+    if not places:
+        return None
     keys: dict[tuple[str | None, ...], Row] = {}
     for _ in range(4):
         row = choice.choice(source.rows) if choice.random() < 2 / 3 else _mixed(source, choice)
