@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import BoundedSemaphore, Thread
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Path, Query
 from pydantic import Field, StrictBool, StrictStr, model_validator
@@ -88,6 +88,8 @@ T = TypeVar("T")
 MOST_CALLS = 16
 WATCH_S = 1.0
 """How often it is checked whether the client of a statement is still there."""
+# FastAPI 0.115 reads the text `None` of an annotation as a type, and refuses a body with 204.
+_NO_CONTENT: dict[str, Any] = {"status_code": 204, "response_model": None}
 
 
 class LongCalls:
@@ -295,7 +297,7 @@ def _add_statements(routes: APIRouter, service: ManagerService, calls: LongCalls
         finally:
             work.cancel()
 
-    @statements.post("/statements/{requestID}/interrupt", summary="Interrupt", status_code=204)
+    @statements.post("/statements/{requestID}/interrupt", summary="Interrupt", **_NO_CONTENT)
     async def interrupt_statement(request_id: RequestId, _body: EmptyRequest | None = None) -> None:
         """Interrupt what a statement runs at this moment; one that is over is left alone."""
         await run_in_threadpool(service.interrupt, request_id)
@@ -332,7 +334,7 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         """Versions, role, lease and what runs now; from memory."""
         return service.about()
 
-    @manager.post("/manager/wake", summary="Check now", status_code=204)
+    @manager.post("/manager/wake", summary="Check now", **_NO_CONTENT)
     def wake_manager(_body: EmptyRequest | None = None) -> None:
         """Check every table now instead of within a few seconds."""
         service.wake()
