@@ -16,7 +16,16 @@ from dbt.adapters.spark_mt.api import (
     TemporaryObjectError,
 )
 from tests.corpus.comparison import difference
-from tests.corpus.results import CREATED, NO_TABLE, REFUSED, SPARK_REFUSES, STRICT, Result, Round
+from tests.corpus.results import (
+    CREATE,
+    CREATED,
+    NO_TABLE,
+    REFUSED,
+    SPARK_REFUSES,
+    STRICT,
+    Result,
+    Round,
+)
 from tests.corpus.sources import ROUNDS, Choice, Column, Source, changes
 
 if TYPE_CHECKING:
@@ -27,7 +36,6 @@ if TYPE_CHECKING:
     from tests.corpus.queries import Query
 
 OURS = (MaterializedTableError, QueryError, TemporaryObjectError)
-CREATE = "create"
 _STRICT_CREATE = "MATERIALIZED_TABLE_NOT_INCREMENTAL"
 _STRICT_REFRESH = "MATERIALIZED_TABLE_REFRESH_NOT_INCREMENTAL"
 _NET = "MATERIALIZED_TABLE_UNEXPECTED_ERROR"
