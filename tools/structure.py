@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from io import StringIO
@@ -18,7 +18,7 @@ from tokenize import COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL, generate_t
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "dbt.adapters.spark_mt"
@@ -40,12 +40,14 @@ class Import:
 
     Args:
         target: The module that the name is in, or the dotted name where that is not ours.
+        name: The name in that module; empty for the module itself.
     """
 
     module: str
     target: str
     line: int
     when: When
+    name: str = ""
 
     def __str__(self) -> str:
         return f"{self.module}:{self.line} imports {self.target}"
@@ -160,6 +162,14 @@ def _code(text: str) -> set[int]:
     return lines
 
 
+def _of_a_module(found: Import, known: Container[str]) -> Import:
+    """Return an import with the module and the name of which its target consists."""
+    if found.target in known or not ours(found.target):
+        return found
+    module, _, name = found.target.rpartition(".")
+    return replace(found, target=module, name=name)
+
+
 def _module(name: str, path: Path, names: Iterable[str]) -> Module:
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
@@ -167,17 +177,7 @@ def _module(name: str, path: Path, names: Iterable[str]) -> Module:
     walker.visit(tree)
     documented = _docstrings(tree)
     known = set(names)
-    imports = (
-        Import(
-            each.module,
-            each.target
-            if each.target in known or not ours(each.target)
-            else each.target.rpartition(".")[0],
-            each.line,
-            each.when,
-        )
-        for each in walker.found
-    )
+    imports = (_of_a_module(each, known) for each in walker.found)
     return Module(
         name,
         path,

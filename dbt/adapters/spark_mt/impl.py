@@ -45,8 +45,8 @@ from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.handle import SparkDatabaseError, logger, translated
 from dbt.adapters.spark_mt.relation import SparkMTRelation
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.delta.releases import check_session
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.statements.parser import parse_statement
 from dbt.adapters.spark_mt.statements.values import query_text
 
@@ -116,7 +116,7 @@ class SparkMTAdapter(SparkAdapter):
         if node is None:
             return None
         if node.config.get("file_format") is None:
-            node.config["file_format"] = FORMAT.name
+            node.config["file_format"] = FORMATS.default.name
         statements = statements_of_header(node.config.get("sql_header"))
         # A materialized table refuses the key: its query runs again without dbt.
         if not statements or node.config.get("materialized") == "materialized_table":
@@ -324,7 +324,7 @@ class SparkMTAdapter(SparkAdapter):
     @available
     def is_replaced_in_place(self, file_format: str) -> bool:
         """Whether a seed of this format is written in one commit."""
-        return file_format == FORMAT.name
+        return FORMATS.of(file_format) is not None
 
     @classmethod
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery, SourceKind
 from dbt.adapters.spark_mt.spark.analyzer import SparkQueryAnalyzer
+from dbt.adapters.spark_mt.spark.delta.format import as_of
 from dbt.adapters.spark_mt.spark.private_session import context_of
 from dbt.adapters.spark_mt.spark.query_relations import as_subquery
 from dbt.adapters.spark_mt.spark.query_rows import PinnedQuery, Pins, pin_query
@@ -130,21 +132,27 @@ def test_a_pinned_query_gives_what_it_gave_before(
     assert analyzed.pinnable
     private = session.newSession()
     pinned = pin_query(
-        private, analyzed.expanded, analyzed.context, Pins(dict.fromkeys(sources, 0))
+        private, analyzed.expanded, analyzed.context, pins_at(dict.fromkeys(sources, 0))
     )
     assert pinned.reason == ""
     assert pinned.text is not None
     assert rows(private, pinned.text) == expected
     newest = {name: _NEWEST[name] for name in sources}
-    now = pin_query(private, analyzed.expanded, analyzed.context, Pins(newest))
+    now = pin_query(private, analyzed.expanded, analyzed.context, pins_at(newest))
     assert now.text is not None
     current = rows(session, query)
     assert rows(private, now.text) == current
     assert current != expected
 
 
+def pins_at(versions: dict[str, int]) -> Pins:
+    """Pins that read sources as of versions."""
+    names = {name: TableName.of(*name.split(".")) for name in versions}
+    return Pins({name: as_of(names[name], version) for name, version in versions.items()})
+
+
 def pinned(session: SparkSession, query: str, pins: dict[str, int]) -> PinnedQuery:
-    return pin_query(session.newSession(), query, context_of(session), Pins(pins))
+    return pin_query(session.newSession(), query, context_of(session), pins_at(pins))
 
 
 def test_the_versions_stand_behind_the_names(session: SparkSession) -> None:
@@ -165,7 +173,7 @@ def test_a_view_means_what_it_meant_where_it_was_made(
     analyzed = SparkQueryAnalyzer(session).analyze("SELECT * FROM lenient")
     private = session.newSession()
     found = pin_query(
-        private, analyzed.expanded, analyzed.context, Pins(versions(session, analyzed))
+        private, analyzed.expanded, analyzed.context, pins_at(versions(session, analyzed))
     )
     assert found.text is not None
     assert rows(private, found.text) == rows(session, "SELECT * FROM lenient")
@@ -180,7 +188,7 @@ def test_a_view_keeps_its_columns_when_its_table_grows(session: SparkSession) ->
     analyzed = SparkQueryAnalyzer(session).analyze("SELECT * FROM of_growing")
     private = session.newSession()
     found = pin_query(
-        private, analyzed.expanded, analyzed.context, Pins(versions(session, analyzed))
+        private, analyzed.expanded, analyzed.context, pins_at(versions(session, analyzed))
     )
     assert found.text is not None
     assert private.sql(found.text).columns == ["x"]

@@ -32,7 +32,6 @@ FORMAT = TableFormat(
     log_retention="memory.history",
     file_retention="memory.files",
     effects=_EFFECTS,
-    as_of="{relation}@{version}",
     conditions=Conditions(
         conflict=frozenset({"MEMORY_CONFLICT"}),
         constraint=frozenset({"MEMORY_NULL"}),

@@ -282,6 +282,10 @@ class MemoryVersionedTables:
         """Return the columns by which a table is partitioned."""
         return self._newest(session, name)[1].partitioned_by
 
+    def as_of(self, name: TableName, version: int) -> str:
+        """As `VersionedTables.as_of`; nothing in memory reads it."""
+        return f"{name.sql}@{version}"
+
     def changes(self, session: MemorySession) -> MemoryChanges:
         """Return a reader of changes."""
         return MemoryChanges(session.catalog)

@@ -15,6 +15,7 @@ from dbt.adapters.spark_mt.definition.positions import (
 from dbt.adapters.spark_mt.planning.steps import ApplyChanges
 from dbt.adapters.spark_mt.query.analyzer import Source, SourceKind
 from dbt.adapters.spark_mt.spark.catalog import TableDetail
+from dbt.adapters.spark_mt.spark.delta.format import as_of
 from dbt.adapters.spark_mt.spark.input_size import (
     interpret_if_small,
     may_interpret,
@@ -59,7 +60,7 @@ def writing(session, sizes=None):
         newest=lambda _: 9, size=lambda where, version: (sizes or {}).get((where, version))
     )
     details = SimpleNamespace(of=lambda name: TableDetail("delta", f"/{name.name}"))
-    return ContentWriter(session, None, SimpleNamespace(log=log), details, None)
+    return ContentWriter(session, None, SimpleNamespace(log=log, as_of=as_of), details, None)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums
 from dbt.adapters.spark_mt.spark.catalog import TableDetail
+from dbt.adapters.spark_mt.spark.delta.format import as_of
 from dbt.adapters.spark_mt.spark.stored_sums import StoredSums, SumsTables
 from dbt.adapters.spark_mt.spark.writer import ContentWriter
 from tests.support.differential_cases import Case
@@ -63,7 +64,9 @@ def test_rows_and_positions_of_stored_sums_are_those_of_one_version():
     definition = SimpleNamespace(name=TableName.of("c", "s", "m"), table_id="id", resolved=resolved)
     step = SimpleNamespace(definition=definition)
 
-    found = SumsTables(SimpleNamespace(log=MovingLog()), details).find(spark, step, SUMS)
+    found = SumsTables(SimpleNamespace(log=MovingLog(), as_of=as_of), details).find(
+        spark, step, SUMS
+    )
     assert found is not None
     assert (found.version, found.positions, found.seq) == (0, at(0), 0)
 
@@ -82,7 +85,7 @@ def test_rows_that_another_refresh_has_replaced_are_a_conflict(newest, error):
     name = TableName.of("c", "s", "m")
     definition = SimpleNamespace(name=name, table_id="id", generation=1)
     step = SimpleNamespace(definition=definition, run=SimpleNamespace(positions=at(1)))
-    sums = StoredSums(TableColumns(name, ()), (), 4, 7, at(0), {})
+    sums = StoredSums(TableColumns(name, ()), "sums@4", (), 4, 7, at(0), {})
     with pytest.raises(error):
         SumsTables(tables, details).apply(SimpleNamespace(spark=None), step, sums)
 

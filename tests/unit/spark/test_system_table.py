@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.system_table import SystemTable
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ class Raced:
     Args:
         replaced: What Spark answers to CREATE OR REPLACE VIEW.
     """
+
+    format = FORMATS.default
 
     def __init__(self, replaced: str) -> None:
         self.catalog = self.spark = self

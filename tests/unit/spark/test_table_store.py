@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -132,7 +133,7 @@ def details():
 
 @pytest.fixture
 def states(log, details):
-    return SparkSourceStates(log, details, Topics())
+    return SparkSourceStates(SimpleNamespace(log=log, format=FORMAT), details, Topics())
 
 
 def at(version, location="/orders"):

@@ -14,7 +14,7 @@ from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsIte
 from dbt.adapters.spark_mt.definition.columns import quote
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.relation import SparkMTRelation, SparkMTRelationType
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.types import CHAR_METADATA
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def relation_of(
         identifier=name,
         type=SparkMTRelationType.MaterializedTable if materialized else kind,  # type: ignore[arg-type]
         information=information,
-        is_delta=not materialized and f"Provider: {FORMAT.name}" in information,
+        is_delta=not materialized and any(f"Provider: {n}" in information for n in FORMATS.names),
         is_iceberg="Provider: iceberg" in information,
         is_hudi="Provider: hudi" in information,
     )

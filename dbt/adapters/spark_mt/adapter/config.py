@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.definition.modes import Wait
 from dbt.adapters.spark_mt.resolution.durations import parse_duration, parse_timestamp
 from dbt.adapters.spark_mt.resolution.options import INCREMENTAL, INCREMENTAL_VALUES, Incremental
 from dbt.adapters.spark_mt.resolution.query_options import WATERMARK, parse_watermarks
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES, ConfigKey
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
 from dbt.adapters.spark_mt.statements.nodes import CreateTable
@@ -79,9 +79,10 @@ CONFIG_KEYS = (
     ConfigKey(
         "adopt",
         "if_equal",
-        f"Which existing plain {FORMAT.title} table of the model's name is taken over without "
-        "rewriting it, with its rows, files and history. `if_equal` takes one that has the rows of "
-        "the query; the first run computes the query once to compare them. `true` takes one whose "
+        f"Which existing plain {FORMATS.default.title} table of the model's name is taken over "
+        "without rewriting it, with its rows, files and history. `if_equal` takes one that has the "
+        "rows of the query; the first run computes the query once to compare them. `true` takes "
+        "one whose "
         "columns are those of the query, or the first of them. Its rows are trusted to be what the "
         "query has now, with `{as_of: '2026-11-01 00:00:00'}` at that time; a refresh that "
         "computes the whole table ends that. `false` takes none. Without effect on a table that is "
@@ -477,7 +478,7 @@ def validate_config(model: str, values: Mapping[str, Any], own: Collection[str])
         del given["freshness"]  # both are usable on one model, and the explicit interval wins
     strange = {key: _unknown_key(key, given) for key in given if key not in KNOWN_KEYS}
     reader = _Reader(given, own, [text for key, text in strange.items() if key in own])
-    reader.read("file_format", read_word((FORMAT.name,)), "")
+    reader.read("file_format", read_word(FORMATS.names), "")
     if is_beside and interval != of_dbt:
         reader.check("freshness", check_thresholds, of_dbt)
     settings = ModelSettings(

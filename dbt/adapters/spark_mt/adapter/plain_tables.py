@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark_mt.adapter.materialization import swap
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.handle import STAGED
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +70,7 @@ def plan_write(
     placement = Placement.DROP
     if existing is None:
         placement = Placement.REPLACE
-    elif file_format == FORMAT.name:
+    elif FORMATS.of(file_format) is not None:
         placement = _over(existing)
     elif file_format == "iceberg" and existing.is_iceberg:
         placement = Placement.REPLACE
@@ -164,7 +164,7 @@ def constraints_of(model: Mapping[str, Any]) -> Constraints:
         tuple(checks),
         tuple(
             f"constraint {each['type']} ({', '.join(each.get('columns') or ())}): no "
-            f"{FORMAT.title} table has it."
+            f"{FORMATS.default.title} table has it."
             for each in declared
             if each["type"] not in {"not_null", "check"} and each.get("warn_unsupported", True)
         ),

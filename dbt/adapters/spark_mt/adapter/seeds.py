@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 from dbt.adapters.spark_mt.adapter.catalog import type_of
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.private_session import set_for_now
 from dbt.adapters.spark_mt.spark.types import bounded
 
@@ -203,7 +203,7 @@ def found_table(spark: SparkSession, name: str, description: Description) -> See
         properties=tuple((row[0], row[1]) for row in properties),
         comment=facts.get("Comment"),
         location=facts.get("Location"),
-        is_replaceable=facts.get("Provider", "").lower() == FORMAT.name,
+        is_replaceable=FORMATS.of(facts.get("Provider")) is not None,
     )
 
 

@@ -1,17 +1,19 @@
-"""Names of a table format: provider, properties, error conditions and confs, as one value.
+"""Names of table formats: provider, properties, error conditions and confs, as values.
 
-The engine knows no format by name. It asks this value. What a format does with tables is the port
+The engine knows no format by name. It asks these values. What a format does with tables is the port
 in `execution/table_format.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import operator
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import TYPE_CHECKING
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 SINGLE_DRIVER = "spark.materialized-table.single-driver"
@@ -92,7 +94,6 @@ class TableFormat:
         file_retention: The property that says how long files of older versions are kept.
         effects: What operations of commits do, by their names; all others change rows.
         compaction: The statement that merges the small files of a `{table}`.
-        as_of: What a query reads for a `{relation}` as of a `{version}`.
         properties_doc: What the documentation says of the format's own properties: key, values
             and meaning.
     """
@@ -108,7 +109,6 @@ class TableFormat:
     file_retention: str = ""
     effects: Mapping[str, CommitEffect] = field(default_factory=dict)
     compaction: str = ""
-    as_of: str = "{relation}"
     properties_doc: tuple[str, str, str] = ("", "", "")
     conditions: Conditions = field(default_factory=Conditions)
     confs: EngineConfs = field(default_factory=EngineConfs)
@@ -123,11 +123,60 @@ class TableFormat:
         """Whether the format sets a property without being asked."""
         return key.lower().startswith(tuple(prefix.lower() for prefix in self.maintained))
 
-    def at(self, relation: str, version: int) -> str:
-        """Return what a query reads for a relation as of a version."""
-        return self.as_of.format(relation=relation, version=version)
-
     def constraints(self, properties: Iterable[str]) -> frozenset[str]:
         """Return the names of the constraints of a table with these properties."""
         prefix = self.constraint_prefix
         return frozenset(key.removeprefix(prefix) for key in properties if key.startswith(prefix))
+
+
+@dataclass(frozen=True)
+class TableFormats:
+    """The table formats that are installed.
+
+    Args:
+        known: Each with another name; the first one is the default of tables that name none.
+    """
+
+    known: tuple[TableFormat, ...]
+
+    @property
+    def default(self) -> TableFormat:
+        """The format of tables that name none."""
+        return self.known[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the providers, the default first."""
+        return tuple(each.name for each in self.known)
+
+    def of(self, provider: str | None) -> TableFormat | None:
+        """Return the format of a provider, in any case; None where its tables have no versions."""
+        folded = (provider or "").lower()
+        return next((each for each in self.known if each.name == folded), None)
+
+    def is_maintained(self, key: str) -> bool:
+        """Whether a format sets a property without being asked."""
+        return any(each.is_maintained(key) for each in self.known)
+
+    @cached_property
+    def conditions(self) -> Conditions:
+        """The conditions of all formats: an error does not say which one raised it."""
+        return _united(Conditions, [each.conditions for each in self.known])
+
+    @cached_property
+    def confs(self) -> EngineConfs:
+        """The confs of all formats: a session reads and writes tables of each."""
+        return _united(EngineConfs, [each.confs for each in self.known])
+
+
+_UnitedT = TypeVar("_UnitedT", Conditions, EngineConfs)
+
+
+def _united(kind: type[_UnitedT], values: Sequence[_UnitedT]) -> _UnitedT:
+    """Return a value whose fields, collections all of them, have what each value has."""
+    found: dict[str, Any] = {}
+    for each in fields(kind):
+        parts = [getattr(value, each.name) for value in values]
+        unite = operator.add if isinstance(parts[0], tuple) else operator.or_
+        found[each.name] = reduce(unite, parts)
+    return kind(**found)

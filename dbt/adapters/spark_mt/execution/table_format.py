@@ -281,6 +281,9 @@ class VersionedTables(Protocol[SessionT_contra, RowsT]):
     def partition_columns(self, session: SessionT_contra, name: TableName) -> tuple[str, ...]:
         """Return the columns by which a table is partitioned."""
 
+    def as_of(self, name: TableName, version: int) -> str:
+        """Return what a query reads for a table at one of its versions, as text after FROM."""
+
     def changes(self, session: SessionT_contra) -> TableChanges[RowsT]:
         """Return a reader of changes between versions."""
 

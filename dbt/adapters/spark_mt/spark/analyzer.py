@@ -38,13 +38,13 @@ from dbt.adapters.spark_mt.resolution.source_columns import (
     selection,
 )
 from dbt.adapters.spark_mt.spark.binding import current_columns, direct_relations, refused_columns
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import (
     failure_of,
     is_spark_error,
     suppress_spark_errors,
     unlogged,
 )
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.plan import parts_of
 from dbt.adapters.spark_mt.spark.private_session import context_of
 from dbt.adapters.spark_mt.spark.query_relations import (
@@ -117,7 +117,8 @@ class QueryObjects:
                 yield Source(name, SourceKind.VIEW, via, text)
             elif relation.kind == "table":
                 provider = providers.get(name, "")
-                kind = SourceKind.VERSIONED if provider == FORMAT.name else SourceKind.UNVERSIONED
+                is_versioned = FORMATS.of(provider) is not None
+                kind = SourceKind.VERSIONED if is_versioned else SourceKind.UNVERSIONED
                 yield Source(name, kind, via, format=provider)
         for function in self._functions.values():
             yield Source(function.name, SourceKind.FUNCTION, (), function.definition)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dbt.adapters.spark_mt.execution.table_format import TableDescription
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT, has_own_catalog
+from dbt.adapters.spark_mt.spark.delta.format import has_own_catalog
 from dbt.adapters.spark_mt.spark.errors import (
     failure_of,
     is_spark_error,
     suppress_spark_errors,
     unlogged,
 )
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.private_session import is_connect
 from dbt.adapters.spark_mt.spark.query_relations import describe_function, describe_view
 
@@ -51,7 +52,7 @@ class TableDetail:
     @property
     def is_versioned(self) -> bool:
         """Whether the table has versions."""
-        return self.format == FORMAT.name
+        return FORMATS.of(self.format) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class TableDetails:
     def __init__(self, spark: SparkSession, tables: SparkTables) -> None:
         self._spark = spark
         self._tables = tables
-        self._catalog = _DriverCatalog(spark)
+        self._catalog = _DriverCatalog(spark, tables)
         self._known: dict[TableName, TableDetail | NoTable] = {}
 
     def forget(self, name: TableName | None = None) -> None:
@@ -149,7 +150,7 @@ class TableDetails:
     def _ask(self, name: TableName) -> TableDetail | NoTable:
         location = self._catalog.location(name)
         if location and self._tables.log.is_there(location):
-            return TableDetail(FORMAT.name, location)
+            return TableDetail(self._tables.format.name, location)
         found = self._asked(name)
         if isinstance(found, NoTable) and found.kind == _FILES_GONE:
             # Another session may create the table between two of the questions.
@@ -200,7 +201,7 @@ class TableDetails:
             if not (is_spark_error(missing) and failure_of(missing).is_missing_table):
                 raise
             # Spark's own conditions are about names that the catalog does not have.
-            gone = failure_of(missing).main_condition in FORMAT.conditions.no_table
+            gone = failure_of(missing).main_condition in FORMATS.conditions.no_table
             return NoTable(_FILES_GONE, failure.message) if gone else NoTable()
         if kind == "VIEW":
             return NoTable("view", failure.message)
@@ -210,8 +211,9 @@ class TableDetails:
 class _DriverCatalog:
     """Tables of Spark's own catalog, looked up without opening them where the driver runs here."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, tables: SparkTables) -> None:
         self._spark = spark
+        self._tables = tables
 
     def location(self, name: TableName) -> str:
         """Return where a table of the format lives, spelled as in DESCRIBE.
@@ -232,7 +234,7 @@ class _DriverCatalog:
         identifier = tables.TableIdentifier(name.name, jvm.scala.Option.apply(name.schema), none)
         entry = java.sessionState().catalog().getTableMetadata(identifier)
         provider, storage = entry.provider(), entry.storage()
-        is_ours = provider.isDefined() and provider.get().lower() == FORMAT.name
+        is_ours = provider.isDefined() and provider.get().lower() == self._tables.format.name
         if not is_ours or not storage.properties().isEmpty():
             return ""
         return str(jvm.org.apache.hadoop.fs.Path(entry.location()).toString())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.listeners import CONNECT_ADDRESS, LOOPBACK, is_loopback
 from dbt.adapters.spark_mt.spark.session import classic_spark, is_running_here
 
@@ -48,7 +48,7 @@ _FOR_LONG_RUNS = {
     "spark.sql.connect.ui.retainedSessions": "20",
     # Spark's page needs no login, listens on every address, and can kill jobs.
     "spark.ui.enabled": "false",
-    **FORMAT.confs.server,
+    **FORMATS.confs.server,
     # Each query over files leaves its listing in a cache of 250 MB, in which no later session finds
     # it: the key is an object of the relation, which only the session that resolved it has.
     "spark.sql.hive.filesourcePartitionFileCacheSize": "0",

@@ -117,7 +117,7 @@ class SparkEnvironment:
         files = None if is_connect(spark) else DriverFiles(spark)
         tables = self.tables = versioned_tables(reading, files)
         self.details = TableDetails(reading, tables)
-        store = SparkTableStore(spark, tables.log, self.details)
+        store = SparkTableStore(spark, tables, self.details)
         sources = SparkSourceReader(tables, self.details, self.sessions)
         now_ms = partial(_now_ms, clock)
         versions = NewestVersions(TableDetails(reading, tables), tables.log)
@@ -132,7 +132,7 @@ class SparkEnvironment:
             queries = StreamQueries(sources, tables, settings)
             batches = BatchWriter(tables, self.details, checkpoints, now_ms)
             parts = StreamParts(checkpoints, queries, batches)
-        seen = SeenTables(tables.log, self.details, known or KnownQueries())
+        seen = SeenTables(tables, self.details, known or KnownQueries())
         stored = StoredQueries(self.sessions, settings, seen)
         rows = QueryRows(sources, tables, self.details, stored)
         filler = _filler(self.sessions, parts, WriteErrors(tables, self.details))
@@ -142,7 +142,7 @@ class SparkEnvironment:
             store=store,
             upstream=store,
             sources=sources,
-            states=SparkSourceStates(tables.log, self.details, sources),
+            states=SparkSourceStates(tables, self.details, sources),
             runner=SparkStepRunner(tables, self.sessions, content, log, self.details, parts),
             registry=log,
             analyzer=DeclaredQueries(spark, seen),
@@ -152,7 +152,7 @@ class SparkEnvironment:
             clock=clock,
             new_id=lambda: uuid.uuid4().hex,
             execution_context=_execution_context(log, now_ms),
-            observer=SparkTableObserver(spark, self.sessions, rows, tables.log, self.details),
+            observer=SparkTableObserver(spark, self.sessions, rows, tables, self.details),
             owner=owner,
             managers=Managers(self.leases, LocalProcesses(), now_ms),
             handlers=log.handler,

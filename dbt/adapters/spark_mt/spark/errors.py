@@ -21,7 +21,7 @@ from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dbt.adapters.spark_mt.execution.errors import with_system_problem
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,7 +119,7 @@ _Foreign: TypeAlias = Any
 """An object of py4j or PySpark: its attributes exist on the other side only."""
 
 _CONDITION_BY_CLASS = {
-    **FORMAT.conditions.by_class,
+    **FORMATS.conditions.by_class,
     "InterruptedException": "OPERATION_CANCELED",
     "ClosedByInterruptException": "OPERATION_CANCELED",
     "FileNotFoundException": "FILE_NOT_FOUND",
@@ -137,7 +137,7 @@ _CANCELLED = frozenset({"SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_
 _GONE = frozenset(
     {"UNAVAILABLE", "GRPC_UNAVAILABLE", "RETRIES_EXCEEDED", "NO_ACTIVE_SESSION", "Py4JNetworkError"}
 )
-_NO_TABLE = FORMAT.conditions.no_table | {
+_NO_TABLE = FORMATS.conditions.no_table | {
     "TABLE_OR_VIEW_NOT_FOUND",
     "SCHEMA_NOT_FOUND",
     "NO_SUCH_CATALOG_EXCEPTION",
@@ -148,12 +148,12 @@ _NO_TABLE = FORMAT.conditions.no_table | {
 _REFUSALS = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})
 """Exceptions of PySpark, by name: their classes are not loaded without PySpark."""
 _TABLE_EXISTS = frozenset({"TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_ALREADY_EXISTS"})
-_SCHEMA = FORMAT.conditions.schema | {
+_SCHEMA = FORMATS.conditions.schema | {
     "INCOMPATIBLE_DATA_FOR_TABLE",
     "INCOMPATIBLE_VIEW_SCHEMA_CHANGE",
     "INSERT_COLUMN_ARITY_MISMATCH",
 }
-_UNREADABLE_VERSION = FORMAT.conditions.unreadable_version | {
+_UNREADABLE_VERSION = FORMATS.conditions.unreadable_version | {
     "FILE_NOT_FOUND",
     "FAILED_READ_FILE.FILE_NOT_EXIST",
 }
@@ -232,7 +232,7 @@ class SparkFailure:
     @property
     def is_conflict(self) -> bool:
         """Another writer's commit came first: read again and plan again."""
-        return self.main_condition in FORMAT.conditions.conflict
+        return self.main_condition in FORMATS.conditions.conflict
 
     @property
     def is_cancelled(self) -> bool:
@@ -262,7 +262,7 @@ class SparkFailure:
     @property
     def is_taken_directory(self) -> bool:
         """CREATE TABLE found files at the table's location."""
-        return self.main_condition in FORMAT.conditions.directory_taken
+        return self.main_condition in FORMATS.conditions.directory_taken
 
     @property
     def is_unreadable_version(self) -> bool:
@@ -277,12 +277,12 @@ class SparkFailure:
     @property
     def is_broken_by_rows(self) -> bool:
         """Rows that are there break a constraint that was to be added."""
-        return self.main_condition in FORMAT.conditions.rows_break_constraint
+        return self.main_condition in FORMATS.conditions.rows_break_constraint
 
     @property
     def is_constraint_known(self) -> bool:
         """A constraint of the name is there already."""
-        return self.main_condition in FORMAT.conditions.constraint_exists
+        return self.main_condition in FORMATS.conditions.constraint_exists
 
     @property
     def is_schema_mismatch(self) -> bool:

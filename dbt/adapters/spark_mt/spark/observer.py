@@ -13,8 +13,8 @@ from dbt.adapters.spark_mt.execution.table_history import partly_refreshed
 from dbt.adapters.spark_mt.resolution.options import session_confs
 from dbt.adapters.spark_mt.spark.catalog import NoTable, clustering_columns
 from dbt.adapters.spark_mt.spark.commit import computed_rows, keys_query
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.types import columns_of
 
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column, TableName
     from dbt.adapters.spark_mt.definition.definition import StoredTable
     from dbt.adapters.spark_mt.definition.positions import Baseline
-    from dbt.adapters.spark_mt.execution.table_format import TableLog
     from dbt.adapters.spark_mt.planning.steps import RefreshRun
-    from dbt.adapters.spark_mt.spark.catalog import TableDetails
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.private_session import PrivateSession, PrivateSessions
     from dbt.adapters.spark_mt.spark.query_rows import QueryRows
 
@@ -43,13 +42,13 @@ class SparkTableObserver:
         spark: SparkSession,
         sessions: PrivateSessions,
         rows: QueryRows,
-        log: TableLog,
+        tables: SparkTables,
         details: TableDetails,
     ) -> None:
         self._spark = spark
         self._sessions = sessions
         self._rows = rows
-        self._log = log
+        self._tables = tables
         self._details = details
 
     def catalog_entry(self, name: TableName) -> CatalogEntry:
@@ -69,7 +68,7 @@ class SparkTableObserver:
         detail = self._details.of(table.name)
         if isinstance(detail, NoTable):
             return False
-        return partly_refreshed(self._log.backwards(detail.location), table.positions)
+        return partly_refreshed(self._tables.log.backwards(detail.location), table.positions)
 
     def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
         """Compare the rows of a table with those of its query.
@@ -82,7 +81,7 @@ class SparkTableObserver:
             try:
                 session.configure(session_confs(definition.run_options))
                 expected = self._expected(session, table, run)
-                actual = f"SELECT * FROM {FORMAT.at(table.name.sql, table.version)}"
+                actual = f"SELECT * FROM {self._tables.as_of(table.name, table.version)}"
                 query = difference_query(actual, expected, definition.resolved.columns, limit)
                 return _read(session, query)
             except MaterializedTableError as error:
@@ -98,7 +97,7 @@ class SparkTableObserver:
         definition, baseline = table.definition, table.definition.baseline
         if baseline is None:
             return self._rows.whole(session, definition, run)[0]
-        kept = _kept(session, table, baseline)
+        kept = [*self._kept(session, table, baseline)]
         key = definition.declared.primary_key
         if key is None or not baseline.keeps_rows:
             added = self._rows.added(session, definition, run, baseline.positions)
@@ -114,6 +113,22 @@ class SparkTableObserver:
         )
         return "\nUNION ALL\n".join([*untouched, f"SELECT * FROM (\n{computed}\n)"])
 
+    def _kept(
+        self, session: PrivateSession, table: StoredTable, baseline: Baseline
+    ) -> Iterator[str]:
+        """Yield the rows that the table had when its query began to count, with today's columns."""
+        if baseline.kept_version is None:
+            return
+        rows = self._tables.as_of(table.name, baseline.kept_version)
+        there = {name.lower() for name in session.spark.sql(f"SELECT * FROM {rows}").columns}
+        columns = ", ".join(
+            quote(c.name)
+            if c.name.lower() in there
+            else f"CAST(NULL AS {c.type}) AS {quote(c.name)}"
+            for c in table.definition.resolved.columns
+        )
+        yield f"SELECT {columns} FROM {rows}"
+
 
 _BY_SPARK = (
     "clusteringcolumns",
@@ -127,20 +142,7 @@ _BY_SPARK = (
 
 
 def _is_maintained(key: str) -> bool:
-    return key.lower().startswith(_BY_SPARK) or FORMAT.is_maintained(key)
-
-
-def _kept(session: PrivateSession, table: StoredTable, baseline: Baseline) -> Iterator[str]:
-    """Yield the rows that the table had when its query began to count, with today's columns."""
-    if baseline.kept_version is None:
-        return
-    rows = FORMAT.at(table.name.sql, baseline.kept_version)
-    there = {name.lower() for name in session.spark.sql(f"SELECT * FROM {rows}").columns}
-    columns = ", ".join(
-        quote(c.name) if c.name.lower() in there else f"CAST(NULL AS {c.type}) AS {quote(c.name)}"
-        for c in table.definition.resolved.columns
-    )
-    yield f"SELECT {columns} FROM {rows}"
+    return key.lower().startswith(_BY_SPARK) or FORMATS.is_maintained(key)
 
 
 def difference_query(actual: str, expected: str, columns: tuple[Column, ...], limit: int) -> str:

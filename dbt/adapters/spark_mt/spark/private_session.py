@@ -20,7 +20,7 @@ from dbt.adapters.spark_mt.query.confs import (
     is_semantic,
     semantic_confs,
 )
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -98,7 +98,7 @@ def enter_context(spark: SparkSession, context: QueryContext) -> None:
 _OURS = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.sources.partitionOverwriteMode": "STATIC",
-    **FORMAT.confs.private,
+    **FORMATS.confs.private,
 }
 _OURS_IN_A_DRIVER = {
     # Each query over files would leave its listing in a cache of 250 MB that the whole driver
@@ -106,7 +106,7 @@ _OURS_IN_A_DRIVER = {
     "spark.sql.hive.filesourcePartitionFileCacheSize": "0",
 }
 _NEVER_COPIED = (
-    *FORMAT.confs.not_copied,
+    *FORMATS.confs.not_copied,
     "spark.sql.catalog",
     "spark.sql.extensions",
     "spark.sql.warehouse",

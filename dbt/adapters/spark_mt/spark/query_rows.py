@@ -25,8 +25,8 @@ from dbt.adapters.spark_mt.resolution.columns import content_query
 from dbt.adapters.spark_mt.resolution.query_options import PROCESS_FUNCTION
 from dbt.adapters.spark_mt.resolution.validation import result_problems
 from dbt.adapters.spark_mt.spark.binding import accepted_text, bound_query
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.private_session import enter_context
 from dbt.adapters.spark_mt.spark.query_relations import (
     NO_STAND_INS,
@@ -70,7 +70,7 @@ class Pins:
     """What stands for the sources of a query.
 
     Args:
-        versions: The version to read of each source that has versions, by full name; also of those
+        reads: What reads each source that has versions as of one of them, by full name; also those
             that views read.
         replaced: The temporary view to read in the place of a source, by full name.
         label: Distinguishes the temporary views of this query from others of the session.
@@ -79,7 +79,7 @@ class Pins:
         recorded: The columns that the query's relations had when it was defined.
     """
 
-    versions: Mapping[str, int]
+    reads: Mapping[str, str]
     replaced: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
     streams: bool = False
@@ -90,10 +90,8 @@ class Pins:
         """Return what is read for a source, from its full name and its SQL."""
         name = name.lower()
         replaced = {source.lower(): view for source, view in self.replaced.items()}
-        versions = {source.lower(): version for source, version in self.versions.items()}
-        if name in replaced:
-            return replaced[name]
-        return FORMAT.at(sql, versions[name]) if name in versions else sql
+        reads = {source.lower(): text for source, text in self.reads.items()}
+        return replaced.get(name) or reads.get(name, sql)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ class PinnedQuery:
         text: The text to run in the session that pinned it; None if the query cannot be pinned.
         reason: Why not; empty otherwise.
         columns: Of its result.
-        text_at: Returns the text at other versions with the same columns; None where the session
+        text_at: Returns the text as of other versions with the same columns; None where the session
             has views of its own for it.
     """
 
@@ -175,7 +173,7 @@ def _checked(private: SparkSession, query: str, text: str) -> PinnedQuery:
 class _Pinner:
     def __init__(self, private: SparkSession, pins: Pins) -> None:
         self._spark = private
-        self._versions = {name.lower(): version for name, version in pins.versions.items()}
+        self._reads = {name.lower(): text for name, text in pins.reads.items()}
         self._replaced = {name.lower(): view for name, view in pins.replaced.items()}
         self._label = pins.label
         self._streams = pins.streams
@@ -204,17 +202,16 @@ class _Pinner:
         """Refuse a table without a given version: it would be read at another time."""
         read = {n for ref, n in inspection.matched if not ref.pinned}
         tables = {r.name for r in inspection.plan.relations if r.kind == "table" and not r.via}
-        unknown = [n for n in read if n.parts in tables and str(n).lower() not in self._versions]
+        unknown = [n for n in read if n.parts in tables and str(n).lower() not in self._reads]
         for name, provider in providers_of(self._spark, unknown).items():
-            if provider == FORMAT.name:
+            if FORMATS.of(provider) is not None:
                 raise _NotPinnableError(f"no version of {name} is given")  # noqa: TRY003, EM102
 
     def _place(self, ref: RelationRef, name: TableName) -> str:
         view = self._view(ref, name)
         if view is not None:
             return view
-        version = self._versions.get(str(name).lower())
-        return name.sql if ref.pinned or version is None else FORMAT.at(name.sql, version)
+        return name.sql if ref.pinned else self._reads.get(str(name).lower(), name.sql)
 
     def _alias(self, ref: RelationRef, name: TableName) -> str:
         """Return the alias that a view needs: columns may be qualified by the relation's name."""
@@ -269,12 +266,11 @@ class _Pinner:
         return inner, alias
 
 
-def _at(inspection: Inspection, versions: Mapping[str, int]) -> str:
-    """Return the text of a query without views at versions of its sources."""
+def _at(inspection: Inspection, reads: Mapping[str, str]) -> str:
+    """Return the text of a query without views as of versions of its sources."""
 
     def place(ref: RelationRef, name: TableName) -> str:
-        version = None if ref.pinned else versions.get(str(name))
-        return name.sql if version is None else FORMAT.at(name.sql, version)
+        return name.sql if ref.pinned else reads.get(str(name), name.sql)
 
     return inspection.rewritten(place)
 
@@ -316,7 +312,7 @@ class QueryRows:
         if text is not None:
             return content_query(resolved, text), run.positions
         recorded = resolved.source_columns
-        pins = Pins(_versions(run), _whole_logs(session, run), recorded=recorded)
+        pins = Pins(self._reads(run), _whole_logs(session, run), recorded=recorded)
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is not None:
             raise_if_unfit(definition, pinned.columns)
@@ -378,11 +374,11 @@ class QueryRows:
                 rows.createOrReplaceTempView(views[name])
         for number, range_ in enumerate(self.ranges(run, since)):
             view = f"{_CHANGES}{label}{number}"
-            body = rows_of(range_) or f"SELECT * FROM {_at_end(range_)} WHERE false"
+            body = rows_of(range_) or f"SELECT * FROM {self._at_end(range_)} WHERE false"
             session.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS\n{body}")
             views[str(range_.name)] = view
         resolved = definition.resolved
-        pins = Pins(_versions(run), views, label, recorded=resolved.source_columns)
+        pins = Pins(self._reads(run), views, label, recorded=resolved.source_columns)
         pinned = pin_query(session.spark, resolved.expanded_query, resolved.context, pins)
         if pinned.text is None:
             raise RefreshFailedError(table=definition.name, problem=pinned.reason)
@@ -405,6 +401,18 @@ class QueryRows:
             if isinstance(end := upto[name], VersionedPosition)
             and isinstance(after, VersionedPosition)
         ]
+
+    def _reads(self, run: RefreshRun) -> dict[str, str]:
+        """Return what reads each source with versions at its position in a run."""
+        names = {str(source.name): source.name for source in run.sources}
+        return {
+            name: self._tables.as_of(names[name], position.version)
+            for name, position in run.positions.items()
+            if isinstance(position, VersionedPosition)
+        }
+
+    def _at_end(self, range_: VersionRange) -> str:
+        return self._tables.as_of(range_.name, range_.upto.version)
 
     def are_there(self, run: RefreshRun) -> bool:
         """Whether the tables have the very versions that a run reads: none was made again."""
@@ -475,15 +483,3 @@ def _log(
 
 def _is_kafka(position: Position) -> bool:
     return isinstance(position, OffsetPosition) and position.format == KAFKA
-
-
-def _versions(run: RefreshRun) -> dict[str, int]:
-    return {
-        name: position.version
-        for name, position in run.positions.items()
-        if isinstance(position, VersionedPosition)
-    }
-
-
-def _at_end(range_: VersionRange) -> str:
-    return FORMAT.at(range_.name.sql, range_.upto.version)

@@ -8,6 +8,7 @@ and added again cancel out.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, quote
@@ -31,7 +32,6 @@ from dbt.adapters.spark_mt.resolution.columns import (
     query_positions,
     stored_columns,
 )
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.input_size import sizes_of, total_of
 from dbt.adapters.spark_mt.spark.query_relations import analysed, has_rows
 from dbt.adapters.spark_mt.spark.query_rows import raise_if_unfit
@@ -129,7 +129,7 @@ class ResultChanges:
             return TableChange()
         resolved = definition.resolved
         types = summable_types((c.type for c in stored_columns(resolved)), resolved.context)
-        found = result_change(tree, states, _own_rows(resolved, step), types)
+        found = result_change(tree, states, self._own_rows(step), types)
         by_sums = self._by_sums(session, step, states, kept, needs_sums="K" in found.rules)
         found = _shared_once(by_sums or found, kept)
         if found.unknown and has_rows(spark, found.unknown):
@@ -174,7 +174,7 @@ class ResultChanges:
         if stored is None:
             return None
         query = render_query(sums.over(stored.table.name), {0: stored.rows})
-        own = f"SELECT * FROM {_own_rows(step.definition.resolved, step)}"
+        own = f"SELECT * FROM {self._own_rows(step)}"
         return ResultChange(query, own, ("D3",), ())
 
     def _pay(
@@ -186,7 +186,7 @@ class ResultChanges:
         """
         key = (step.definition.table_id, step.definition.generation)
         if key not in self._paying:
-            own = _own_rows(step.definition.resolved, step)
+            own = self._own_rows(step)
             relations = (own, *(state.after for state in states.values()))
             self._paying[key] = sums_pay(*sizes_of(spark, relations))
         return self._paying[key]
@@ -234,7 +234,8 @@ class ResultChanges:
         return states
 
     def _state(self, spark: SparkSession, range_: VersionRange, kept: KeptRows) -> RelationStates:
-        now = FORMAT.at(range_.name.sql, range_.upto.version)
+        as_of = partial(self._tables.as_of, range_.name)
+        now = as_of(range_.upto.version)
         if range_.is_empty:
             return RelationStates(now, now)
         reader = self._tables.changes(spark)
@@ -245,8 +246,18 @@ class ResultChanges:
         bags = _bags(found, ", ".join(quote(field.name) for field in columns))
         before, after = range_.after.version, range_.upto.version
         if self._tables.log.keeps_columns(range_.location, before, after):
-            return RelationStates(FORMAT.at(range_.name.sql, before), now, *bags)
-        return RelationStates(_before(range_, columns), now, *bags)
+            return RelationStates(as_of(before), now, *bags)
+        return RelationStates(_before(as_of(before), range_, columns), now, *bags)
+
+    def _own_rows(self, step: ApplyChanges) -> str:
+        """Return the rows of the table as a relation with the columns of the query."""
+        resolved = step.definition.resolved
+        columns = ", ".join(
+            f"{quote(column.name)} AS {quote(name)}"
+            for name, column in zip(resolved.query_columns, stored_columns(resolved), strict=True)
+        )
+        rows = self._tables.as_of(step.definition.name, step.version)
+        return f"(SELECT {columns} FROM {rows})"
 
 
 def sums_pay(own: float | None, *sources: float | None) -> bool:
@@ -288,10 +299,15 @@ def _bag(view: str, columns: str, sign: int, most: int) -> str:
     return f"({signed_query(columns, view, _WEIGHT, sign, repeats=most > 1)})"
 
 
-def _before(range_: VersionRange, after: Sequence[StructField]) -> str:
+def _before(rows: str, range_: VersionRange, after: Sequence[StructField]) -> str:
     """Return the earlier state of a table, in the columns of the later one.
 
     The columns that are read have the same types in both. The others are NULL.
+
+    Args:
+        rows: What a query reads for the earlier state.
+        range_: The table.
+        after: The columns of its later state.
     """
     read = range_.columns
     columns = ", ".join(
@@ -300,7 +316,7 @@ def _before(range_: VersionRange, after: Sequence[StructField]) -> str:
         else f"CAST(NULL AS {ddl_type(f.dataType)}) AS {quote(f.name)}"
         for f in after
     )
-    return f"(SELECT {columns} FROM {FORMAT.at(range_.name.sql, range_.after.version)})"
+    return f"(SELECT {columns} FROM {rows})"
 
 
 def _raise_if_unfit(definition: StoredDefinition, columns: Sequence[Column]) -> None:
@@ -314,15 +330,6 @@ def _raise_if_unfit(definition: StoredDefinition, columns: Sequence[Column]) -> 
 
 def _unbounded(columns: Sequence[Column]) -> tuple[Column, ...]:
     return tuple(replace(column, type=unbounded_type(column.type)) for column in columns)
-
-
-def _own_rows(definition: ResolvedDefinition, step: ApplyChanges) -> str:
-    """Return the rows of the table as a relation with the columns of the query."""
-    columns = ", ".join(
-        f"{quote(column.name)} AS {quote(name)}"
-        for name, column in zip(definition.query_columns, stored_columns(definition), strict=True)
-    )
-    return f"(SELECT {columns} FROM {FORMAT.at(step.definition.name.sql, step.version)})"
 
 
 def _of_table(definition: ResolvedDefinition, columns: tuple[str, ...]) -> tuple[str, ...]:

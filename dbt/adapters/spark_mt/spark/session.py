@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.spark.delta.format import (
-    FORMAT,
     WAREHOUSE,
     check_log_store,
 )
 from dbt.adapters.spark_mt.spark.delta.releases import check_loaded, with_delta
 from dbt.adapters.spark_mt.spark.derby import check_metastore_is_free
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.launch import launch, read_properties, submitted
 from dbt.adapters.spark_mt.spark.listeners import (
     exposure,
@@ -99,7 +99,7 @@ def session_confs(requested: Mapping[str, str], home: Path) -> SessionConfs:
         **_KEPT_CODE,
     }
     if known.get("spark.master", "local").startswith("local"):
-        added |= {"spark.master": "local[*]", **FORMAT.confs.local}
+        added |= {"spark.master": "local[*]", **FORMATS.confs.local}
     added |= network_confs(known, os.environ)
     derby = _derby(known, home)
     if derby is not None and _DERBY_KEY not in known:

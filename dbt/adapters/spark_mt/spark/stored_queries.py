@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column, SourceColumns, TableName
     from dbt.adapters.spark_mt.definition.definition import ResolvedDefinition
     from dbt.adapters.spark_mt.definition.positions import Positions
-    from dbt.adapters.spark_mt.execution.table_format import TableLog
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
     from dbt.adapters.spark_mt.resolution.settings import Settings
-    from dbt.adapters.spark_mt.spark.catalog import TableDetails
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.private_session import PrivateSessions
 
-    TextAt = Callable[[Mapping[str, int]], str]
-    """Returns the text of a query at versions of its sources."""
+    TextAt = Callable[[Mapping[str, str]], str]
+    """Returns the text of a query, from what reads each of its sources as of a version."""
 
 
 _MOST = 200
@@ -110,13 +109,14 @@ class SeenTables:
     """Tables of queries, of which it is known in which versions they have the same columns.
 
     Args:
-        log: Reads logs.
+        tables: Reads logs.
         details: Reads where tables live.
         known: What is known of queries.
     """
 
-    def __init__(self, log: TableLog, details: TableDetails, known: KnownQueries) -> None:
-        self._log = log
+    def __init__(self, tables: SparkTables, details: TableDetails, known: KnownQueries) -> None:
+        self._tables = tables
+        self._log = tables.log
         self._details = details
         self.known = known
 
@@ -175,6 +175,10 @@ class SeenTables:
         if isinstance(detail, NoTable) or detail.location != table.location:
             return False
         return self._log.stamp(table.location, table.since) == table.stamp
+
+    def as_of(self, table: SeenTable, version: int) -> str:
+        """Return what reads a table as of a version."""
+        return self._tables.as_of(table.name, version)
 
     def has_columns_at(self, table: SeenTable, version: int) -> bool:
         """Whether a table that is there has the columns at a version that it was seen with."""
@@ -255,8 +259,8 @@ class StoredQueries:
         found = self._known.get(definition)
         if found is None or found.text_at is None:
             return None
-        versions = self._versions(found, positions)
-        return None if versions is None else found.text_at(versions)
+        reads = self._reads(found, positions)
+        return None if reads is None else found.text_at(reads)
 
     def keep_text(
         self, definition: ResolvedDefinition, positions: Positions, text_at: TextAt | None
@@ -270,13 +274,13 @@ class StoredQueries:
             text_at: Makes the text; None where it cannot be kept.
         """
         found = self._known.get(definition)
-        if found is None or text_at is None or self._versions(found, positions) is None:
+        if found is None or text_at is None or self._reads(found, positions) is None:
             return
         self._known.keep(definition, replace(found, text_at=text_at))
 
-    def _versions(self, found: KnownQuery, positions: Positions) -> dict[str, int] | None:
-        """Return the versions at positions; None where columns may be others than analysed."""
-        versions = {}
+    def _reads(self, found: KnownQuery, positions: Positions) -> dict[str, str] | None:
+        """Return what reads each table; None where columns may be others than analysed."""
+        reads = {}
         for name, table in found.tables.items():
             position = positions.get(name)
             if not isinstance(position, VersionedPosition):
@@ -285,8 +289,8 @@ class StoredQueries:
                 return None
             if not self._tables.has_columns_at(table, position.version):
                 return None
-            versions[name] = position.version
-        return versions
+            reads[name] = self._tables.as_of(table, position.version)
+        return reads
 
     def _analyzed(self, definition: ResolvedDefinition) -> AnalyzedQuery:
         tables = self._tables.of(definition.source_columns)

@@ -25,7 +25,6 @@ from dbt.adapters.spark_mt.query.operator_sql import render_query
 from dbt.adapters.spark_mt.query.partial_sums import partial_sums, summable_types
 from dbt.adapters.spark_mt.spark.catalog import NoTable
 from dbt.adapters.spark_mt.spark.commit import explaining_conflicts, raise_if_other_table
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.query_relations import analysed
 from dbt.adapters.spark_mt.spark.system_table import SCHEMA
 from dbt.adapters.spark_mt.spark.types import ddl_type
@@ -53,6 +52,7 @@ class StoredSums:
 
     Args:
         table: Where they are.
+        rows: What a query reads for its rows, as text after FROM.
         keys: Its columns that name a group.
         version: Of that table.
         seq: The number of its newest commit that has one.
@@ -61,16 +61,12 @@ class StoredSums:
     """
 
     table: TableColumns
+    rows: str
     keys: tuple[str, ...]
     version: int
     seq: int
     positions: Positions
     types: Mapping[str, str]
-
-    @property
-    def rows(self) -> str:
-        """The relation as text after FROM."""
-        return FORMAT.at(self.table.name.sql, self.version)
 
     def reflect(self, positions: Mapping[str, Position]) -> bool:
         """Whether they reflect the sources up to some positions."""
@@ -105,7 +101,8 @@ class SumsTables:
             return None
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
         seq, positions = ours.metadata.seq, ours.metadata.positions
-        return StoredSums(table, sums.keys, newest, seq, positions, types)
+        rows = self._tables.as_of(name, newest)
+        return StoredSums(table, rows, sums.keys, newest, seq, positions, types)
 
     def _newest(self, name: TableName) -> tuple[str, int]:
         """Return where a table lives now, and its newest version; nothing and -1 for none."""
@@ -142,7 +139,8 @@ class SumsTables:
         self._raise_if_ended(spark, step, seq)
         self._details.forget(name)
         table = TableColumns(name, sums.sums.columns, types=tuple(types.values()))
-        return StoredSums(table, sums.keys, version, seq, step.run.positions, types)
+        rows, positions = self._tables.as_of(name, version), step.run.positions
+        return StoredSums(table, rows, sums.keys, version, seq, positions, types)
 
     def _raise_if_ended(self, spark: SparkSession, step: ApplyChanges, seq: int) -> None:
         """Remove sums that were made after their table had ended, and those before it removed.

@@ -15,13 +15,13 @@ from dbt.adapters.spark_mt.definition.job import JobKind
 from dbt.adapters.spark_mt.execution.errors import problem_of
 from dbt.adapters.spark_mt.execution.jobs import HOST_SILENCE_MS, KEPT_MS, SILENCE_MS, WAITING_MS
 from dbt.adapters.spark_mt.spark.catalog import SPARK_CATALOG
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import (
     failure_of,
     is_spark_error,
     suppress_spark_errors,
     unlogged,
 )
+from dbt.adapters.spark_mt.spark.formats import FORMATS
 from dbt.adapters.spark_mt.spark.input_size import FEW_ROWS
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ COMPACT_EVERY = 64
 _LOGGER = logging.getLogger(__name__)
 _VACUUM_EVERY = 4
 _ATTEMPTS = 5
-_CHEAP = {**FORMAT.confs.small_commits, **FEW_ROWS, "spark.sql.leafNodeDefaultParallelism": "1"}
+_CHEAP = {**FORMATS.confs.small_commits, **FEW_ROWS, "spark.sql.leafNodeDefaultParallelism": "1"}
 """A commit of a few rows then takes half the time, and writes one file. No reader needs the
 statistics of such files."""
 _ORDER = (
@@ -399,17 +399,18 @@ class SystemTable:
         The format may fill the directory before the catalog has the table. A process that was
         killed in between leaves it there.
         """
+        format_ = self._tables.format
         columns = ", ".join(
             f"{quote(name)} {type_}" for name, type_ in self._layout.columns.items()
         )
         properties = ", ".join(
             f"{quote_text(key)} = {quote_text(value)}"
-            for key, value in FORMAT.system_properties.items()
+            for key, value in format_.system_properties.items()
         )
         name = self._layout.name(catalog)
         statement = f"CREATE TABLE IF NOT EXISTS {name}"
         try:
-            spark.sql(f"{statement} ({columns}) USING {FORMAT.name} TBLPROPERTIES ({properties})")
+            spark.sql(f"{statement} ({columns}) USING {format_.name} TBLPROPERTIES ({properties})")
         except Exception as error:
             if not (is_spark_error(error) and failure_of(error).is_taken_directory):
                 raise
@@ -418,7 +419,7 @@ class SystemTable:
                     return
                 time.sleep(_LOOK_EVERY_S)
             location = failure_of(error).parameter("tableLocation")
-            spark.sql(f"{statement} USING {FORMAT.name} LOCATION {quote_text(location)}")
+            spark.sql(f"{statement} USING {format_.name} LOCATION {quote_text(location)}")
 
     def _compact(self, catalog: str, version: int, now_ms: int) -> None:
         """Delete superseded rows and merge files; another process may do the same meanwhile."""

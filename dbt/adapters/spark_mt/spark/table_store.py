@@ -34,7 +34,6 @@ from dbt.adapters.spark_mt.spark.catalog import (
     TableDetails,
     clustering_columns,
 )
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import suppress_spark_errors
 from dbt.adapters.spark_mt.spark.types import columns_of
 
@@ -46,9 +45,8 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Column
     from dbt.adapters.spark_mt.definition.definition import PlainTable, StoredDefinition
     from dbt.adapters.spark_mt.definition.positions import FollowedPosition, VersionedPosition
-    from dbt.adapters.spark_mt.execution.table_format import TableLog
     from dbt.adapters.spark_mt.execution.table_history import Commit, TableState
-    from dbt.adapters.spark_mt.spark.catalog import TableDetails
+    from dbt.adapters.spark_mt.spark.catalog import SparkTables, TableDetails
     from dbt.adapters.spark_mt.spark.sources import SparkSourceReader
 
 
@@ -98,13 +96,16 @@ class SparkSourceStates:
     Over Spark Connect, files are out of reach, and each check is a job of Spark.
 
     Args:
-        log: Reads logs.
+        tables: Reads logs of tables.
         details: Reads where tables live.
         sources: Reads logs that are no tables.
     """
 
-    def __init__(self, log: TableLog, details: TableDetails, sources: SparkSourceReader) -> None:
-        self._log = log
+    def __init__(
+        self, tables: SparkTables, details: TableDetails, sources: SparkSourceReader
+    ) -> None:
+        self._format = tables.format
+        self._log = tables.log
         self._details = details
         self._sources = sources
         self._searches: _Kept[_Search] = _Kept()
@@ -168,7 +169,7 @@ class SparkSourceStates:
             return SourceActivity(str(source), rate)
         files, mean = size[0], size[1] // max(size[0], 1)
         is_small = files >= _MANY_FILES and mean < _SMALL_FILE_BYTES
-        statement = FORMAT.compaction.format(table=source.sql) if is_small else ""
+        statement = self._format.compaction.format(table=source.sql) if is_small else ""
         return SourceActivity(str(source), rate, files, mean, statement)
 
     def forget(self) -> None:
@@ -274,9 +275,10 @@ _VALID_NAME = re.compile(r"\w+", re.ASCII)
 class SparkTableStore:
     """Store of tables, read from the tables themselves and never from the registry."""
 
-    def __init__(self, spark: SparkSession, log: TableLog, details: TableDetails) -> None:
+    def __init__(self, spark: SparkSession, tables: SparkTables, details: TableDetails) -> None:
         self._spark = spark
-        self._log = log
+        self._format = tables.format
+        self._log = tables.log
         self._details = details
 
     def full_name(self, name: TableName) -> TableName:
@@ -348,7 +350,7 @@ class SparkTableStore:
         version, properties = self._details.properties_at(name)
         return Table(
             name=name,
-            format=FORMAT,
+            format=self._format,
             identity=lambda: self._details.identity(name),
             properties=properties,
             clustered_by=clustering_columns(properties),

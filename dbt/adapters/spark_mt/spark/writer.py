@@ -37,7 +37,6 @@ from dbt.adapters.spark_mt.spark.commit import (
     raise_if_other_table,
     raise_if_violated,
 )
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error, unlogged
 from dbt.adapters.spark_mt.spark.input_size import (
     interpret_if_small,
@@ -300,7 +299,7 @@ class ContentWriter:
             at = version if version >= 0 else log.newest(detail.location)
             if found := log.size(detail.location, at):
                 return found[1]
-        relation = name.sql if version < 0 else FORMAT.at(name.sql, version)
+        relation = name.sql if version < 0 else self._tables.as_of(name, version)
         return sizes_of(session.spark, (relation,))[0]
 
     def _content(

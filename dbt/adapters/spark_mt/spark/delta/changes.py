@@ -17,7 +17,7 @@ from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeExtent, ChangeKind
 from dbt.adapters.spark_mt.execution.table_format import is_comparable
 from dbt.adapters.spark_mt.query.bags import BagColumn, difference_query, weighted_query
-from dbt.adapters.spark_mt.spark.delta.format import FORMAT
+from dbt.adapters.spark_mt.spark.delta.format import as_of
 from dbt.adapters.spark_mt.spark.delta.schemas import (
     changed_types,
     has_moved_columns,
@@ -161,7 +161,7 @@ class RangeReader:
         with suppress_spark_errors(lambda failure: failure.is_unreadable_version):
             rows = self._log.rows(range_.location, last)
             if rows is None:
-                query = f"SELECT count(*) FROM {FORMAT.at(range_.name.sql, last)}"
+                query = f"SELECT count(*) FROM {as_of(range_.name, last)}"
                 rows = int(self._spark.sql(query).collect()[0][0])
             changed = rows if changes is _UNKNOWN else changed_rows(actions, counted, rows)
             return ChangeExtent(kind, changed, rows)
@@ -311,7 +311,7 @@ class RangeReader:
             version = range_.upto.version
         key = (range_.name, version)
         if key not in self._schemas:
-            query = f"SELECT * FROM {FORMAT.at(range_.name.sql, version)}"
+            query = f"SELECT * FROM {as_of(range_.name, version)}"
             self._schemas[key] = self._spark.sql(query).schema
         return self._schemas[key]
 

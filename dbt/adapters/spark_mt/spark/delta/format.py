@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from dbt.adapters.spark_mt.definition.columns import TableName
+
 
 FENCE_ID = "spark.databricks.delta.write.txnAppId"
 FENCE_NUMBER = "spark.databricks.delta.write.txnVersion"
@@ -170,7 +172,6 @@ FORMAT = TableFormat(
     },
     effects=_EFFECTS,
     compaction="OPTIMIZE {table}",
-    as_of="{relation} VERSION AS OF {version}",
     log_retention="delta.logRetentionDuration",
     file_retention="delta.deletedFileRetentionDuration",
     properties_doc=(
@@ -210,6 +211,11 @@ class SingleDriverStorageError(MaterializedTableError):
         "{scheme}.impl: io.delta.storage.S3DynamoDBLogStore`, with its package. Nothing was "
         "changed."
     )
+
+
+def as_of(name: TableName, version: int) -> str:
+    """Return what a query reads for a table as of a version, as text after FROM."""
+    return f"{name.sql} VERSION AS OF {version}"
 
 
 def is_mapped(properties: Mapping[str, str | None]) -> bool:

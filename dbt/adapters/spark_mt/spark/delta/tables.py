@@ -20,6 +20,7 @@ from dbt.adapters.spark_mt.spark.delta.format import (
     FORMAT,
     LAST_COMMIT,
     MERGE_SOURCE,
+    as_of,
     check_storage,
 )
 from dbt.adapters.spark_mt.spark.delta.row_changes import apply_changes, replace_keys
@@ -69,6 +70,10 @@ class DeltaTables:
     def changes(self, session: SparkSession) -> RangeReader:
         """Return a reader of changes."""
         return RangeReader(session, self.log)
+
+    def as_of(self, name: TableName, version: int) -> str:
+        """As `VersionedTables.as_of`."""
+        return as_of(name, version)
 
     def stream_source(
         self, session: SparkSession, name: TableName, reader: SparkSourceReader

@@ -145,7 +145,7 @@ def _over(
     """Return the query over views of its sources."""
     resolved = definition.resolved
     pins = Pins(
-        dict.fromkeys(views, 0),
+        views,
         views,
         streams=True,
         stand_ins=stand_ins_of(

@@ -1,0 +1,60 @@
+"""Names of the installed table formats."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.spark_mt.definition.table_format import (
+    Conditions,
+    EngineConfs,
+    TableFormat,
+    TableFormats,
+)
+
+
+def made(name, **given):
+    return TableFormat(name, name.title(), f"id.{name}", f"{name}.checks.", **given)
+
+
+ONE = made(
+    "one",
+    maintained=("one.kept.",),
+    conditions=Conditions(frozenset({"ONE_FIRST"}), by_class={"OneException": "ONE_FIRST"}),
+    confs=EngineConfs(local={"one.local": "1"}, not_copied=("one.fence",)),
+)
+OTHER = made(
+    "other",
+    conditions=Conditions(frozenset({"OTHER_FIRST"}), no_table=frozenset({"NO_OTHER"})),
+    confs=EngineConfs(local={"other.local": "2"}, not_copied=("other.fence",)),
+)
+FORMATS = TableFormats((ONE, OTHER))
+
+
+@pytest.mark.parametrize(
+    ("provider", "found"),
+    [("one", ONE), ("OTHER", OTHER), ("parquet", None), ("", None), (None, None)],
+)
+def test_a_provider_has_a_format_in_any_case(provider, found):
+    assert FORMATS.of(provider) is found
+
+
+def test_the_first_format_is_the_default():
+    assert FORMATS.default is ONE
+    assert FORMATS.names == ("one", "other")
+
+
+def test_an_error_is_looked_up_in_the_conditions_of_all_formats():
+    conditions = FORMATS.conditions
+    assert conditions.conflict == {"ONE_FIRST", "OTHER_FIRST"}
+    assert conditions.no_table == {"NO_OTHER"}
+    assert conditions.by_class == {"OneException": "ONE_FIRST"}
+
+
+def test_a_session_has_the_confs_of_all_formats():
+    assert FORMATS.confs.local == {"one.local": "1", "other.local": "2"}
+    assert FORMATS.confs.not_copied == ("one.fence", "other.fence")
+
+
+def test_a_property_of_any_format_is_maintained():
+    assert FORMATS.is_maintained("ONE.kept.x")
+    assert not FORMATS.is_maintained("other.kept.x")
