@@ -180,6 +180,10 @@ class Tables(ABC):
         """Drop the constraint of a NOT NULL column, as a user may."""
 
     @abstractmethod
+    def versions(self, name: str) -> list[int]:
+        """The versions of a table, the oldest first."""
+
+    @abstractmethod
     def restore(self, name: str, version: int) -> None: ...
 
     @abstractmethod

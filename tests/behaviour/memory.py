@@ -116,6 +116,9 @@ class MemoryTables(Tables):
             self.name(name), "DROP CONSTRAINT", lambda s: s.with_properties({key: None})
         )
 
+    def versions(self, name) -> list[int]:
+        return [*self._table(name).versions]
+
     def restore(self, name, version) -> None:
         self.catalog.restore(self.name(name), version)
 

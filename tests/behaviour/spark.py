@@ -82,6 +82,10 @@ class SparkTables(Tables):
         constraint = f"`materialized-table.not-null.{column}`"
         self._spark.sql(f"ALTER TABLE {name} DROP CONSTRAINT {constraint}")
 
+    def versions(self, name) -> list[int]:
+        history = self._spark.sql(f"DESCRIBE HISTORY {name}").collect()
+        return sorted(commit["version"] for commit in history)
+
     def restore(self, name, version) -> None:
         self._spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {version}")
 

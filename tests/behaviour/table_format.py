@@ -243,7 +243,8 @@ class TableFormatContract:
         before = world.newest(t)
         assert world.commit(number, tables.append, t, world.made([(4, "d")])) is None
         assert (world.newest(t), world.rows(t)) == (before, [*TWO, (3, "c")])
-        assert world.commit(6, tables.append, t, world.made([(4, "d")])) == before + 1
+        last = world.commit(6, tables.append, t, world.made([(4, "d")]))
+        assert last == world.newest(t) > before
 
     def test_commits_without_a_fence_and_of_other_fences_pass(self, world):
         t, tables = world.table(), world.tables
@@ -284,19 +285,19 @@ class TableFormatContract:
             CommitEffect.NO_ROWS,
             CommitEffect.ROWS,
         ]
-        assert next(iter(log.backwards(where, 1))).version == 1
-        newest = commits[0].version
+        newest, before, *_ = [c.version for c in commits]
+        assert next(iter(log.backwards(where, before))).version == before
+        assert [c.previous for c in commits] == [*(c.version for c in commits[1:]), -1]
+        nowhere = 2 * newest + 1
         assert log.is_there(where)
         assert not log.is_there(f"{where}_nowhere")
         assert log.is_newest(where, newest)
-        assert not log.is_newest(where, newest - 1)
-        assert log.next_after(where, newest - 1) == newest
-        assert log.next_after(where, newest) is None
-        assert log.commit(where, newest + 1) is None
-        both = log.commits([(where, newest), (where, newest - 1), (where, newest + 1)])
-        assert set(both) == {(where, newest), (where, newest - 1)}
-        times = log.commit_times(where, [newest - 1, newest])
-        assert times[newest - 1] <= times[newest]
+        assert not log.is_newest(where, before)
+        assert log.commit(where, nowhere) is None
+        both = log.commits([(where, newest), (where, before), (where, nowhere)])
+        assert set(both) == {(where, newest), (where, before)}
+        times = log.commit_times(where, [before, newest])
+        assert times[before] <= times[newest]
 
     def test_the_size_is_that_of_the_data_files_where_the_log_has_it(self, world):
         t, log = world.table(), world.tables.log
@@ -327,9 +328,9 @@ class TableFormatContract:
         world.commit(1, world.tables.append, t, world.made([(3, "c"), (4, "d")]))
         world.update(t, 1, "x")
         world.delete(t, 2)
-        newest = log.newest(where)
-        known = [log.rows(where, version) for version in range(newest + 1)]
-        counts = [len(world.rows(t, version)) for version in range(newest + 1)]
+        versions = log.versions(where)
+        known = [log.rows(where, version) for version in versions]
+        counts = [len(world.rows(t, version)) for version in versions]
         assert known in (counts, [None] * len(counts))
         assert counts[-2:] == [4, 3]
         assert log.rows(f"{where}_nowhere", 0) is None
@@ -342,11 +343,11 @@ class TableFormatContract:
         world.commit(1, world.tables.append, t, world.made([(3, "c")]))
         rows = world.newest(t)
         assert log.keeps_columns(where, first, rows)
-        assert not log.keeps_columns(where, first, rows + 1)
         world.run(world.tables.set_properties, t, {"note": "x"})
-        assert not log.keeps_columns(where, first, world.newest(t))
-        assert not log.keeps_columns(where, rows, rows + 1)
-        assert log.keeps_columns(where, rows + 1, rows + 1)
+        newest = world.newest(t)
+        assert not log.keeps_columns(where, first, newest)
+        assert not log.keeps_columns(where, rows, newest)
+        assert log.keeps_columns(where, newest, newest)
 
     def test_columns_are_not_known_where_the_log_lacks_a_commit(self, world):
         t, log = world.table(), world.tables.log
@@ -365,12 +366,14 @@ class TableFormatContract:
 
     def test_the_first_commit_that_changes_rows_is_found(self, world):
         t, log = world.table(), world.tables.log
-        first, where = world.newest(t) + 1, world.location(t)
+        before, where = world.newest(t), world.location(t)
         world.run(world.tables.set_properties, t, {"note": "x"})
-        assert log.first_row_change(where, first, world.newest(t)) is None
+        assert log.first_row_change(where, before, world.newest(t)) is None
         world.delete(t, 1)
+        deleted = world.newest(t)
         world.delete(t, 2)
-        assert log.first_row_change(where, first, world.newest(t)).version == first + 1
+        assert log.first_row_change(where, before, world.newest(t)).version == deleted
+        assert log.first_row_change(where, deleted, deleted) is None
 
     def test_commits_that_were_removed_are_gone_and_the_rest_is_there(self, world):
         t, log = world.table(), world.tables.log
@@ -379,20 +382,20 @@ class TableFormatContract:
         newest = log.newest(where)
         assert (newest > earlier, log.versions(where)) == (True, [newest])
         assert log.commit(where, earlier) is None
-        assert log.next_after(where, earlier) == newest
         assert [c.version for c in log.backwards(where)] == [newest]
         assert log.stamp(where, earlier) == ""
 
     def test_another_table_of_the_name_has_another_identity_and_another_stamp(self, world):
         t, log = world.table(), world.tables.log
         where, position = world.location(t), world.position(t)
-        stamp = log.stamp(where, 0)
+        (first,) = log.versions(where)
+        stamp = log.stamp(where, first)
         identity = world.run(world.tables.identity, t, where)
         assert identity == world.run(world.tables.identity, t, where) != ""
         world.drop(t)
         world.create(t, TWO)
         assert world.run(world.tables.identity, t, world.location(t)) != identity
-        assert log.stamp(world.location(t), 0) != stamp
+        assert log.stamp(world.location(t), first) != stamp
         assert world.position(t) != position
 
     # Reading versions, and changes between them

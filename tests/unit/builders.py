@@ -141,6 +141,5 @@ def conditions(error: MaterializedTableError) -> list[str]:
 def commit(version, operation="WRITE", metadata=None, rows=None, **more):
     """A commit as the log of a table has it, with the effect that its operation has on Delta."""
     effect = FORMAT.effect_of(operation)
-    return Commit(
-        version, more.pop("at", version), operation, metadata, rows, effect=effect, **more
-    )
+    previous, at = more.pop("previous", version - 1), more.pop("at", version)
+    return Commit(version, previous, at, operation, metadata, rows, effect=effect, **more)

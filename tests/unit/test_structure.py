@@ -352,6 +352,38 @@ def test_one_module_chooses_the_implementation_of_the_table_format():
     assert naming == {"spark.formats"}
 
 
+COUNTS_VERSIONS = {
+    "definition.positions": "the rule that versions grow by one or more with each commit",
+    "manager.registry_view": "commits of the registry, a table of the default format",
+}
+"""Modules outside of the format's package that add to a version or subtract from it."""
+
+
+def counts_versions(path: Path) -> bool:
+    """Whether a module has a sum or a difference of something that is called a version."""
+    return any(
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Add | ast.Sub)
+        and any(map(is_version, (node.left, node.right)))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    )
+
+
+def is_version(node: ast.expr) -> bool:
+    """Whether an operand is a name or an attribute that ends so."""
+    name = getattr(node, "id", getattr(node, "attr", ""))
+    return name.endswith("version")
+
+
+def test_a_format_alone_counts_versions():
+    counting = {
+        name
+        for name, module in MODULES.items()
+        if module.package != "spark.delta" and counts_versions(module.path)
+    }
+    assert counting == set(COUNTS_VERSIONS)
+
+
 def test_the_words_of_the_guard_are_those_of_the_format():
     texts = [
         text

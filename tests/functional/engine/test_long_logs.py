@@ -31,7 +31,6 @@ def test_both_ways_tell_the_same(session, location):
         "versions": lambda log: log.versions(location),
         "newest": lambda log: log.newest(location),
         "is newest": lambda log: (log.is_newest(location, last), log.is_newest(location, 7)),
-        "next": lambda log: (log.next_after(location, 7), log.next_after(location, last)),
         "commit": lambda log: (log.commit(location, 3), log.commit(location, COMMITS)),
         "commits": lambda log: log.commits([(location, 1), (location, 32)]),
         "back": lambda log: list(log.backwards(location)),
@@ -91,6 +90,5 @@ def assert_cleaned_up(by_jobs, by_files, location):
     for log in (by_jobs, by_files):
         assert log.versions(location) == [*range(first, COMMITS)]
         assert log.file_actions(location, first - 1, first) is None
-        assert log.next_after(location, 3) == first
         assert [commit.version for commit in log.backwards(location)][-1] == first
         assert log.commit(location, first - 1) is None

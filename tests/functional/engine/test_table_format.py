@@ -58,7 +58,7 @@ class DeltaWorld(FormatWorld):
             return sorted(map(tuple, session.sql(rows).collect()), key=repr)
 
     def rows(self, name, version=None):
-        place = name.sql if version is None else self.tables.format.at(name.sql, version)
+        place = name.sql if version is None else self.tables.as_of(name, version)
         return self.read(f"SELECT * FROM {place}")
 
     def columns(self, name):

@@ -156,7 +156,7 @@ class MemoryCatalog:
         with self._lock:
             table = self._existing(name)
             change = Change("RESTORE", self._now_ms(), restored=version)
-            self.put(name, table.commit(change, table.snapshots[version]))
+            self.put(name, table.commit(change, table.at(version)))
 
     def clone(self, name: TableName, target: TableName) -> None:
         """Make another table of the same rows and properties, as CLONE does."""

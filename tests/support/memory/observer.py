@@ -45,7 +45,7 @@ class MemoryTableObserver:
 
     def differences(self, table: StoredTable, run: RefreshRun, limit: int) -> RowDifferences:
         """Compare the rows of a table with those of its query."""
-        actual = Counter(self._table(table.name).snapshots[table.version].rows)
+        actual = Counter(self._table(table.name).at(table.version).rows)
         expected = Counter(self._expected(table, run))
         rows = [
             *(_difference(table, Side.MISSING, *item) for item in (expected - actual).items()),
@@ -68,7 +68,7 @@ class MemoryTableObserver:
         baseline, width = table.definition.baseline, len(table.definition.resolved.columns)
         if baseline is None or baseline.kept_version is None:
             return ()
-        rows = self._table(table.name).snapshots[baseline.kept_version].rows
+        rows = self._table(table.name).at(baseline.kept_version).rows
         return tuple((*row, *(None,) * (width - len(row))) for row in rows)
 
     def _table(self, name: TableName) -> VersionedTable:

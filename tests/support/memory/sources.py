@@ -67,7 +67,7 @@ class MemorySourceReader:
         first = next(changed, None)
         if first is None:
             return Unread(None, _state(source, table, table.version))
-        return Unread(first.timestamp_ms, _state(source, table, first.version - 1))
+        return Unread(first.timestamp_ms, _state(source, table, first.previous))
 
     def changed_at(self, name: TableName) -> int | None:
         """Return when the rows of a table last changed; None if they never did."""
@@ -187,5 +187,5 @@ def _state(name: TableName, table: VersionedTable, version: int) -> TableState |
 
 def _changes_rows(table: VersionedTable, commit: Commit) -> bool:
     """Whether files with rows would come or go: also where the same rows are written again."""
-    before = table.snapshots[commit.version - 1].rows if commit.version else ()
-    return bool(commit.rows) or before != table.snapshots[commit.version].rows
+    before = table.at(commit.previous).rows if commit.previous >= 0 else ()
+    return bool(commit.rows) or before != table.at(commit.version).rows

@@ -150,16 +150,17 @@ class MemoryStream:
         name = str(self._followed)
         if source.identity != self._read.identity:
             raise StreamBrokenError(name, "was made anew")
-        oldest = min((commit.version for commit in source.log), default=source.version)
-        if self._read.version + 1 < oldest:
-            raise StreamBrokenError(name, f"no longer has version {self._read.version + 1}")
-        for version in range(self._read.version + 1, source.version + 1):
-            before, now = (VersionedPosition(v, source.identity) for v in (version - 1, version))
+        oldest = min((commit.previous for commit in source.log), default=source.version)
+        if self._read.version < oldest:
+            raise StreamBrokenError(name, f"no longer has what came after {self._read}")
+        for commit in (each for each in source.log if each.version > self._read.version):
+            versions = previous, version = commit.previous, commit.version
+            before, now = (VersionedPosition(v, source.identity) for v in versions)
             span = SourceSpan(self._followed, before, now)
             kind = self._ports.sources.changes(span, net=True)
             if kind not in {ChangeKind.NONE, ChangeKind.ADDED}:
                 raise StreamBrokenError(name, f"lost rows in version {version}")
-            if _columns(source, version - 1) != _columns(source, version):
+            if _columns(source, previous) != _columns(source, version):
                 raise StreamBrokenError(name, f"has other columns since version {version}")
 
     def _added(self, upto: VersionedPosition) -> Rows:
@@ -225,7 +226,7 @@ def followed_by(task: StreamTask) -> TableName:
 
 
 def _columns(table: VersionedTable, version: int) -> list[tuple[str, str]]:
-    return [(column.name, column.type) for column in table.snapshots[version].columns]
+    return [(column.name, column.type) for column in table.at(version).columns]
 
 
 def _with(snapshot: Snapshot, rows: Rows) -> Snapshot:

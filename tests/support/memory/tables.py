@@ -99,6 +99,10 @@ class Snapshot:
         return replace(self, columns=columns)
 
 
+_GAPS = (4, 1, 3, 1, 7, 2)
+"""By how much the versions of a table grow from commit to commit, in turn."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A commit to be made.
@@ -131,7 +135,8 @@ class VersionedTable:
 
     Args:
         identity: Another one after DROP and CREATE.
-        snapshots: By version.
+        snapshots: The table after each commit, in the order of their versions.
+        versions: Those of the snapshots; they grow with gaps, which nothing but a format may know.
         log: The commits, oldest first; old ones may be cleaned up while their snapshots stay.
         fences: The highest seq that was committed of each fence. Neither RESTORE nor a clean-up of
             the log lowers it.
@@ -140,6 +145,7 @@ class VersionedTable:
 
     identity: str
     snapshots: tuple[Snapshot, ...] = ()
+    versions: tuple[int, ...] = ()
     log: tuple[Commit, ...] = ()
     fences: tuple[tuple[str, int], ...] = ()
     vacuumed: int = 0
@@ -153,13 +159,21 @@ class VersionedTable:
         """Return the rows of a version."""
         if version < self.vacuumed:
             raise UnreadableVersionError(version)
-        snapshot = self.snapshots[version]
+        snapshot = self.at(version)
         return NamedRows.of(snapshot.columns, snapshot.rows)
+
+    def at(self, version: int) -> Snapshot:
+        """Return the table at a version.
+
+        Raises:
+            ValueError: It never had this version.
+        """
+        return self.snapshots[self.versions.index(version)]
 
     @property
     def version(self) -> int:
         """The newest version."""
-        return len(self.snapshots) - 1
+        return self.versions[-1] if self.versions else -1
 
     @property
     def newest(self) -> Snapshot:
@@ -184,8 +198,10 @@ class VersionedTable:
             if seq <= fences.get(change.fence, 0) or is_other_table(self.backwards(), metadata):
                 raise CommitConflictError(table=metadata.table_id)
             fences[change.fence] = seq
+        version = self.version + _GAPS[len(self.versions) % len(_GAPS)]
         commit = Commit(
-            version=self.version + 1,
+            version=version,
+            previous=self.version,
             timestamp_ms=change.at_ms,
             operation=change.operation,
             metadata=metadata,
@@ -197,6 +213,7 @@ class VersionedTable:
         return replace(
             self,
             snapshots=(*self.snapshots, snapshot),
+            versions=(*self.versions, version),
             log=(*self.log, commit),
             fences=tuple(sorted(fences.items())),
         )

@@ -94,10 +94,6 @@ class MemoryLog:
         """Whether there is a table."""
         return self._table(location) is not None
 
-    def next_after(self, location: str, version: int) -> int | None:
-        """Return the first version after one that the log has."""
-        return next((each for each in self.versions(location) if each > version), None)
-
     def commit(self, location: str, version: int) -> Commit | None:
         """Return one commit."""
         return self.commits([(location, version)]).get((location, version))
@@ -128,18 +124,22 @@ class MemoryLog:
         commit = self.commit(location, version)
         return commit.identity if commit else ""
 
-    def first_row_change(self, location: str, first: int, last: int) -> Commit | None:
+    def first_row_change(self, location: str, after: int, upto: int) -> Commit | None:
         """Return the first commit of a range that changes rows."""
-        commits = (self.commit(location, version) for version in range(first, last + 1))
-        return next((c for c in commits if c and c.effect is not CommitEffect.NO_ROWS), None)
+        table = self._table(location)
+        commits = () if table is None else table.log
+        found = (c for c in commits if after < c.version <= upto)
+        return next((c for c in found if c.effect is not CommitEffect.NO_ROWS), None)
 
     def keeps_columns(self, location: str, after: int, upto: int) -> bool:
         """Whether no commit of a range changes columns or properties."""
         table = self._table(location)
-        if table is None or not set(range(after + 1, upto + 1)) <= set(self.versions(location)):
+        if table is None:
             return False
-        found = {(s.columns, s.properties) for s in table.snapshots[after : upto + 1]}
-        return len(found) == 1
+        wanted = [version for version in table.versions if after <= version <= upto]
+        if not {after, upto} <= set(wanted) or not set(wanted[1:]) <= set(self.versions(location)):
+            return False
+        return len({(s.columns, s.properties) for s in map(table.at, wanted)}) == 1
 
     def description(self, location: str, version: int) -> TableDescription | None:
         """Return comment and properties of a snapshot."""
@@ -159,8 +159,8 @@ class MemoryLog:
 
     def _snapshot(self, location: str, version: int) -> Snapshot | None:
         table = self._table(location)
-        is_there = table is not None and 0 <= version < len(table.snapshots)
-        return table.snapshots[version] if table is not None and is_there else None
+        is_there = table is not None and version in table.versions
+        return table.at(version) if table is not None and is_there else None
 
     def _table(self, location: str) -> VersionedTable | None:
         return self._catalog.table(TableName.of(*location.split(".")))
@@ -477,8 +477,7 @@ class MemoryVersionedTables:
         """Forget the rows of versions that were replaced longer ago than that."""
         table, _ = self._newest(session, name)
         limit = self._now_ms() - kept_ms
-        replaced = [c.version - 1 for c in table.log if c.timestamp_ms <= limit]
-        oldest = max(replaced, default=-1) + 1
+        oldest = max((c.version for c in table.log if c.timestamp_ms <= limit), default=0)
         self._catalog.put(name, replace(table, vacuumed=max(table.vacuumed, oldest)))
 
     def _write(

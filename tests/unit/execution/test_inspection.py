@@ -70,12 +70,13 @@ def test_describe_lists_the_columns(tables):
 def test_describe_tells_what_was_asked_and_what_it_became(tables):
     create(tables, clauses="FRESHNESS = INTERVAL '1' DAY")
     found = information(tables)
+    (version,) = tables.versions("orders")
     assert found["Original query"] == SUMS
     assert "`spark_catalog`.`default`.`orders`" in found["Expanded query"]
     assert found["Freshness"] == "INTERVAL '1' DAY"
     assert found["Refresh mode"] == "FULL (by default)"
     assert found["Status"] == "ACTIVATED"
-    assert found["Position of spark_catalog.default.orders"] == "version 0"
+    assert found["Position of spark_catalog.default.orders"] == f"version {version}"
     assert found["Lag"] == "0 seconds"
 
 

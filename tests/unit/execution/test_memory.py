@@ -1,6 +1,7 @@
 """The catalog in memory behaves as Delta does where the engine depends on it."""
 
 from datetime import date
+from itertools import pairwise
 
 import pytest
 
@@ -46,17 +47,27 @@ def test_every_change_is_a_version(catalog):
     ]
 
 
+def test_versions_grow_with_gaps(catalog):
+    for _ in range(6):
+        catalog.append(T, [])
+    table = catalog.table(T)
+    grown = [later - version for version, later in pairwise(table.versions)]
+    assert min(grown) == 1
+    assert max(grown) > 1
+    assert [c.previous for c in table.log] == [-1, *table.versions[:-1]]
+
+
 def test_a_number_is_taken_once(catalog):
-    assert catalog.commit(T, fenced(1), same) == 1
+    assert catalog.commit(T, fenced(1), same) == catalog.table(T).version
     with pytest.raises(CommitConflictError):
         catalog.commit(T, fenced(1), same)
     catalog.append(T, [])
-    assert catalog.commit(T, fenced(2), same) == 3
+    assert catalog.commit(T, fenced(2), same) == catalog.table(T).version
 
 
 def test_restore_does_not_lower_the_fence(catalog):
     catalog.commit(T, fenced(1), same)
-    catalog.restore(T, 0)
+    catalog.restore(T, catalog.table(T).versions[0])
     catalog.clean_log(T)
     with pytest.raises(CommitConflictError):
         catalog.commit(T, fenced(1), same)

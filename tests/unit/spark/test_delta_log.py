@@ -73,7 +73,7 @@ def test_restore_keeps_the_number_of_its_version():
 )
 def test_what_an_operation_does(operation, effect):
     assert parse_commit(1, line(operation=operation, operationParameters={"version": 5})) == (
-        Commit(1, 1000, operation, None, None, "1000", effect=effect)
+        Commit(1, 0, 1000, operation, None, None, "1000", effect=effect)
     )
 
 

@@ -129,8 +129,6 @@ def test_a_long_log_costs_no_more_than_a_short_one():
     log.checkpoint("/a", 1_990)
     assert log.newest("/a") == 1_999
     assert [commit.version for commit in islice(log.backwards("/a"), 3)] == [1_999, 1_998, 1_997]
-    assert log.next_after("/a", 1_500) == 1_501
-    assert log.next_after("/a", 1_999) is None
     assert log.commit("/a", 7).timestamp_ms == 7
     assert (log.listed, log.files.requested <= 40) == (0, True)
 
@@ -182,7 +180,6 @@ def test_a_log_whose_old_commits_are_gone():
     log.put("/a", *range(30, 45))
     log.checkpoint("/a", 40)
     assert log.newest("/a") == 44
-    assert log.next_after("/a", 3) == 30
     assert [commit.version for commit in log.backwards("/a")] == [*range(44, 29, -1)]
     assert log.commit("/a", 29) is None
     assert log.commits([("/a", 29), ("/a", 31)]).keys() == {("/a", 31)}

@@ -49,8 +49,8 @@ class MovingLog:
         last = len(self.commits) if newest is None else newest + 1
         return reversed(self.commits[:last])
 
-    def first_row_change(self, location, first, last):  # noqa: ARG002
-        assert first > last, "the sums are of an older commit than the newest one"
+    def first_row_change(self, location, after, upto):  # noqa: ARG002
+        assert after == upto, "the sums are of an older commit than the newest one"
 
 
 def test_rows_and_positions_of_stored_sums_are_those_of_one_version():

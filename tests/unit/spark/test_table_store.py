@@ -43,6 +43,7 @@ class Log:
         identity = f"{location}{tag}{version}"
         log[version] = Commit(
             version,
+            version - 1,
             version * 1000,
             operation,
             metadata,
@@ -68,8 +69,8 @@ class Log:
         self.reads["commit"] += 1
         return self.logs.get(location, {}).get(version)
 
-    def first_row_change(self, location, first, last):
-        for version in range(first, last + 1):
+    def first_row_change(self, location, after, upto):
+        for version in range(after + 1, upto + 1):
             self.reads["searched"] += 1
             commit = self.logs[location][version]
             if commit.effect is not CommitEffect.NO_ROWS and commit.rows:

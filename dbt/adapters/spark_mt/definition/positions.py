@@ -22,7 +22,7 @@ class VersionedPosition:
     """A state of a table with versions.
 
     Args:
-        version: The table's version; grows with each of its commits.
+        version: The table's version; grows with each of its commits, by one or more.
         identity: The format's own identity of that version, such as the id of its transaction. A
             table that was dropped and created again may reach the same version, never with the
             same identity.
@@ -46,6 +46,14 @@ class VersionedPosition:
 
 BEFORE_ALL = VersionedPosition(-1, "")
 """Before the first version of any table: all of its rows come after it."""
+
+
+def most_commits(version: int) -> int:
+    """Return the largest number of commits that a table with this newest version can have.
+
+    Versions begin at 0 or later and grow with each commit, by one or more.
+    """
+    return version + 1
 
 
 @dataclass(frozen=True, slots=True)

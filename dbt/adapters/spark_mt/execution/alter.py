@@ -22,7 +22,7 @@ from dbt.adapters.spark_mt.definition.modes import (
     RefreshStatus,
     StartModeType,
 )
-from dbt.adapters.spark_mt.definition.positions import VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import VersionedPosition, most_commits
 from dbt.adapters.spark_mt.execution.checks import ComparisonFailedError
 from dbt.adapters.spark_mt.execution.create import Definitions, Planned, carry_out, plan_change
 from dbt.adapters.spark_mt.execution.errors import (
@@ -463,7 +463,7 @@ class Adoptions:
 
     def _reserve_sequence(self, table: PlainTable) -> None:
         """Commit a number above those of the log; the format does not expose the next one."""
-        seq = table.version + 2
+        seq = 2 * max(1, most_commits(table.version))
         while seq < 2**40:  # above every sequence number in a log
             with suppress(CommitConflictError):
                 perform(Plan(table.name, (ReserveSequence(table.name, seq),)), self._env)

@@ -107,7 +107,8 @@ class TableDescription:
 class TableLog(Protocol):
     """Reads the commits of tables, each table given by its path.
 
-    Old commits may be removed. The remaining ones have no gaps.
+    Versions grow with each commit, by one or more: only a format may add to a version or subtract
+    from it. Old commits may be removed, the oldest ones first.
     """
 
     def versions(self, location: str) -> list[int]:
@@ -121,9 +122,6 @@ class TableLog(Protocol):
 
     def is_newest(self, location: str, version: int) -> bool:
         """Whether a version is the newest one of a table, as cheaply as possible."""
-
-    def next_after(self, location: str, version: int) -> int | None:
-        """Return the first version after `version` that the log has; None without one."""
 
     def commit(self, location: str, version: int) -> Commit | None:
         """Return one commit, or None if the log does not have it."""
@@ -146,8 +144,8 @@ class TableLog(Protocol):
         It differs from that of another table's commit with the same version.
         """
 
-    def first_row_change(self, location: str, first: int, last: int) -> Commit | None:
-        """Return the first commit from version `first` to `last` that changes rows."""
+    def first_row_change(self, location: str, after: int, upto: int) -> Commit | None:
+        """Return the first commit after version `after`, up to `upto`, that changes rows."""
 
     def keeps_columns(self, location: str, after: int, upto: int) -> bool:
         """Whether no commit after version `after`, up to `upto`, changes columns or properties.

@@ -35,6 +35,7 @@ class Commit:
     """One commit of a table's log.
 
     Args:
+        previous: The version before it; -1 for the first one.
         timestamp_ms: When it was made, milliseconds since the epoch, UTC.
         operation: The format's name of the operation, as text.
         metadata: The commit metadata; None for a commit of another program.
@@ -48,6 +49,7 @@ class Commit:
     """
 
     version: int
+    previous: int
     timestamp_ms: int
     operation: str
     metadata: CommitMetadata | None
@@ -165,7 +167,7 @@ def read_history(commits: Iterable[Commit], published_generation: int = -1) -> H
             history.unreadable = commit
             break
         _absorb(history, commit)
-        is_known = history.is_known(published_generation) and commit.version <= history.seen + 1
+        is_known = history.is_known(published_generation) and commit.previous <= history.seen
         if history.released or is_known:
             break
     return history

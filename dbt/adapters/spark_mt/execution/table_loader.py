@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.definition.definition import (
     Unreadable,
 )
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.definition.positions import most_commits
 from dbt.adapters.spark_mt.definition.table_format import CommitEffect
 from dbt.adapters.spark_mt.execution.table_history import (
     NO_OLDER_DEFINITION,
@@ -106,7 +107,7 @@ def plain_table(table: Table, partitioned_by: tuple[str, ...]) -> PlainTable:
     """
     commits = tuple(islice(table.commits(), _FAR))
     history = read_history(commits)
-    is_whole = bool(commits) and commits[-1].version == 0
+    is_whole = bool(commits) and commits[-1].previous < 0
     is_clone = any(commit.effect is CommitEffect.CLONE for commit in commits)
     return PlainTable(
         name=table.name,
@@ -199,7 +200,7 @@ def _seq(history: History, fence: int = 0) -> int:
     the highest possible seq. Every seq has at least one version. The first seq is 1 in version 0,
     or follows the fence of a table that was adopted.
     """
-    highest = fence + history.version + 1
+    highest = fence + most_commits(history.version)
     return max(history.seq, highest) if history.is_seq_hidden else history.seq or highest
 
 

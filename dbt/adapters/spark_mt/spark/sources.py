@@ -220,8 +220,8 @@ class SparkSourceReader:
         range_ = self._range(span)
         if range_ is None or range_.after == BEFORE_ALL:
             return False
-        first, last = range_.after.version + 1, range_.upto.version
-        changed = self._log.first_row_change(range_.location, first, last)
+        after, upto = range_.after.version, range_.upto.version
+        changed = self._log.first_row_change(range_.location, after, upto)
         return changed is None and self._is_readable(range_)
 
     def changes(self, span: SourceSpan, *, net: bool) -> ChangeKind:

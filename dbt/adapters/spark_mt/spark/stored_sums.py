@@ -19,6 +19,7 @@ from dbt.adapters.spark_mt.definition.commit_metadata import (
     CommitMetadata,
     encode_commit,
 )
+from dbt.adapters.spark_mt.definition.positions import most_commits
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.table_format import RowsNotThereError, TableColumns
 from dbt.adapters.spark_mt.query.operator_sql import render_query
@@ -93,7 +94,7 @@ class SumsTables:
         ours = next((c for c in commits if c.metadata and c.metadata.positions is not None), None)
         if ours is None or ours.metadata is None or ours.metadata.positions is None:
             return None
-        is_foreign = self._tables.log.first_row_change(location, ours.version + 1, newest)
+        is_foreign = self._tables.log.first_row_change(location, ours.version, newest)
         types = {f.name: ddl_type(f.dataType) for f in spark.table(name.sql).schema}
         if is_foreign is not None or tuple(types) != sums.sums.columns:
             return None
@@ -134,7 +135,7 @@ class SumsTables:
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {_schema(name.catalog)}")
         _, newest = self._newest(name)
         write = partial(self._tables.replace, spark, name, query, by_row=True)
-        seq = newest + 1  # no commit of the table has a higher number
+        seq = most_commits(newest)  # no commit of the table has a higher number
         version = self._commit(spark, step, seq, write)
         self._raise_if_ended(spark, step, seq)
         self._details.forget(name)

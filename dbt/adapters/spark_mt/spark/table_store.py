@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
@@ -130,7 +131,7 @@ class SparkSourceStates:
             return Unread(self._sources.first_record_after(source, position))
         search = self._searched(source, position)
         if search.change is not None:
-            before = self._state(source, search.location, search.change.version - 1)
+            before = self._state(source, search.location, search.change.previous)
             return Unread(search.change.timestamp_ms, before and replace(before, is_newest=False))
         return Unread(None, self._state(source, search.location, search.upto))
 
@@ -139,14 +140,15 @@ class SparkSourceStates:
         location = self._known_location(name)
         oldest: Commit | None = None
         for commit in self._log.backwards(location):
-            oldest, version = commit, commit.version
-            is_candidate = commit.effect is not CommitEffect.NO_ROWS
-            if is_candidate and self._log.first_row_change(location, version, version):
+            oldest = commit
+            if commit.effect is CommitEffect.NO_ROWS:
+                continue
+            if self._log.first_row_change(location, commit.previous, commit.version):
                 return commit.timestamp_ms
-        return oldest.timestamp_ms if oldest is not None and oldest.version > 0 else None
+        return oldest.timestamp_ms if oldest is not None and oldest.previous >= 0 else None
 
     def activity(self, source: TableName) -> SourceActivity | None:
-        """As `SourceStates.activity`, by three small reads for each version."""
+        """As `SourceStates.activity`, by a few small reads for each version."""
         location = self._location(source)
         newest = self._newest_version(source, location) if location else -1
         if newest < 0:
@@ -159,11 +161,8 @@ class SparkSourceStates:
         return kept[1]
 
     def _read_activity(self, source: TableName, location: str, newest: int) -> SourceActivity:
-        commits = min(newest, _RECENT)
-        first, last = (self._log.commit(location, at) for at in (newest - commits, newest))
-        rate = None
-        if commits and first is not None and last is not None:
-            rate = (last.timestamp_ms - first.timestamp_ms) / 1000 / commits
+        times = [c.timestamp_ms for c in islice(self._log.backwards(location, newest), _RECENT + 1)]
+        rate = (times[0] - times[-1]) / 1000 / (len(times) - 1) if len(times) > 1 else None
         size = self._log.size(location, newest)
         if size is None:
             return SourceActivity(str(source), rate)
@@ -184,7 +183,7 @@ class SparkSourceStates:
             kept = self._searches.keep((source, position), self._begun(source, position))
         if kept.change is None:
             newest = self._newest_version(source, kept.location)
-            kept.change = self._log.first_row_change(kept.location, kept.upto + 1, newest)
+            kept.change = self._log.first_row_change(kept.location, kept.upto, newest)
             kept.upto = newest
         return kept
 
@@ -201,11 +200,12 @@ class SparkSourceStates:
             version = position.version
             return _Search(location, version, self._log.stamp(location, version), version)
         first = next(iter(self._log.versions(location)), None)
-        if first is None:
+        commit = None if first is None else self._log.commit(location, first)
+        if first is None or commit is None:
             raise SourceNotFoundError(source=source, problem="its log is empty")
-        search = _Search(location, first, self._log.stamp(location, first), first - 1)
+        search = _Search(location, first, self._log.stamp(location, first), commit.previous)
         if position != BEFORE_ALL:
-            search.change = self._log.commit(location, first)
+            search.change = commit
         return search
 
     def _holds(self, location: str, position: VersionedPosition) -> bool:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.codec import decode_definition
 from dbt.adapters.spark_mt.definition.columns import quote
-from dbt.adapters.spark_mt.definition.positions import DefinitionPosition, VersionedPosition
+from dbt.adapters.spark_mt.definition.positions import (
+    DefinitionPosition,
+    VersionedPosition,
+    most_commits,
+)
 from dbt.adapters.spark_mt.execution.errors import (
     LocationTakenError,
     RefreshFailedError,
@@ -89,8 +93,8 @@ def next_seq(log: TableLog, location: str, definition: StoredDefinition) -> int:
     history = read_history(islice(log.backwards(location), _FAR))
     if location_of(definition) is not None and not _was(definition.name, history):
         raise LocationTakenError(table=definition.name, location=location)
-    highest = max(history.seq, history.version + 1) if history.is_seq_hidden else history.seq
-    return highest + 1
+    hidden = most_commits(history.version) if history.is_seq_hidden else 0
+    return max(history.seq, hidden) + 1
 
 
 def _was(name: TableName, history: History) -> bool:
@@ -225,7 +229,7 @@ class ContentWriter:
         detail = self._details.of(name)
         if not isinstance(detail, NoTable):
             newest = log.newest(detail.location)
-            if log.first_row_change(detail.location, step.version + 1, newest) is not None:
+            if log.first_row_change(detail.location, step.version, newest) is not None:
                 raise CommitConflictError(table=name)
         resolved = step.definition.resolved
         if change.added and not change.keeps_key(step.definition.declared.primary_key):

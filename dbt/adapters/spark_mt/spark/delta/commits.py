@@ -75,6 +75,7 @@ def parse_commit(version: int, line: str) -> Commit:
     effect = FORMAT.effect_of(operation)
     return Commit(
         version=version,
+        previous=version - 1,
         timestamp_ms=int(info.get("inCommitTimestamp") or info.get("timestamp") or 0),
         operation=operation,
         metadata=metadata,

@@ -80,10 +80,6 @@ class DeltaLog:
         """Whether a version is the newest one of a table, as cheaply as possible."""
         return version >= 0 and self.newest(location) == version
 
-    def next_after(self, location: str, version: int) -> int | None:
-        """Return the first version after one that the log holds; None where there is none."""
-        return next((each for each in self.versions(location) if each > version), None)
-
     def commit(self, location: str, version: int) -> Commit | None:
         """Return one commit, or None where the log does not hold it."""
         held = self._holds(location, version, version)
@@ -194,15 +190,15 @@ class DeltaLog:
         commit = self.commit(location, version)
         return commit.identity if commit else ""
 
-    def first_row_change(self, location: str, first: int, last: int) -> Commit | None:
-        """Return the first commit from version `first` to `last` that changes rows.
+    def first_row_change(self, location: str, after: int, upto: int) -> Commit | None:
+        """As `TableLog.first_row_change`.
 
-        That is one that adds or removes a file and does not say that it changes no data.
+        A commit changes rows if it adds or removes a file and does not say that no data changes.
         """
-        if first > last:
+        if after >= upto:
             return None
         lines = (
-            self._between(location, first, last)
+            self._between(location, after + 1, upto)
             .where(f"{_starts_with(ADD)} OR {_starts_with(REMOVE)}")
             .where(
                 "coalesce(get_json_object(value, '$.add.dataChange'), "
@@ -313,12 +309,6 @@ class DriverLog(DeltaLog):
         """Whether a version is the newest one of a table: two files are checked."""
         return self._has(location, version) and not self._has(location, version + 1)
 
-    def next_after(self, location: str, version: int) -> int | None:
-        """As `DeltaLog.next_after`."""
-        if self._has(location, version + 1):
-            return version + 1
-        return None if self._has(location, version) else super().next_after(location, version)
-
     def commit(self, location: str, version: int) -> Commit | None:
         """Return one commit, or None where the log does not hold it.
 
@@ -335,7 +325,8 @@ class DriverLog(DeltaLog):
             if line.startswith(COMMIT_INFO):
                 return parse_commit(version, line)
         identity = hashlib.sha256(text.encode()).hexdigest()[:32]
-        return Commit(version, self._files.modified_ms(path) or 0, "", None, None, identity)
+        written_ms = self._files.modified_ms(path) or 0
+        return Commit(version, version - 1, written_ms, "", None, None, identity)
 
     def commits(self, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], Commit]:
         """As `DeltaLog.commits`, one by one."""
@@ -365,9 +356,9 @@ class DriverLog(DeltaLog):
             if line.startswith((ADD, REMOVE))
         ]
 
-    def first_row_change(self, location: str, first: int, last: int) -> Commit | None:
+    def first_row_change(self, location: str, after: int, upto: int) -> Commit | None:
         """As `DeltaLog.first_row_change`."""
-        for version in range(first, last + 1):
+        for version in range(after + 1, upto + 1):
             commit = self.commit(location, version)
             if commit is None or commit.effect is CommitEffect.NO_ROWS:
                 continue
