@@ -15,8 +15,8 @@ from playwright.sync_api import sync_playwright
 from dbt.adapters.spark_mt.manager.http.app import create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from tests.unit.manager.fake import FakeManager
-from tests.unit.manager.pages.awkward import awkward_tables
-from tests.unit.manager.pages.site import TOKEN
+from tests.unit.manager.http.awkward import awkward_tables
+from tests.unit.manager.http.site import TOKEN
 from tests.unit.manager.samples import many_tables, sample_tables
 
 ROOT = Path(__file__).parents[3]

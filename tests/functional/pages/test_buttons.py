@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.unit.manager.pages.site import TOKEN
+from tests.unit.manager.http.site import TOKEN
 from tests.unit.manager.samples import full_name
 
 WIDE = f"/tables/{full_name('flights_wide')}"

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.unit.manager.pages.awkward import SCRIPT
+from tests.unit.manager.http.awkward import SCRIPT
 from tests.unit.manager.samples import full_name
 
 PHONE = {"viewport": {"width": 375, "height": 812}, "has_touch": True}

@@ -19,7 +19,7 @@ from dbt.adapters.spark_mt.strategies import choice
 from dbt.adapters.spark_mt.strategies.choice import choose
 from tests.unit.builders import NOW, TABLE, Engine, analyzed, stored
 from tests.unit.resolution.spark_plans import PLANS, columns, operators
-from tests.unit.resolution.test_engines import DELTA, codes, delta
+from tests.unit.strategies.test_stream import DELTA, codes, delta
 
 _HERE = "tests.unit.resolution.processors"
 _KEY = "spark.materialized-table.process-functions"

@@ -26,7 +26,7 @@ from dbt.adapters.spark_mt.manager.views import NotExecutableError, RefreshReque
 from dbt.adapters.spark_mt.resolution.options import InvalidRunOptionsError
 from dbt.adapters.spark_mt.statements.nodes import PartitionValue
 from tests.behaviour.hosting import EVENTS, FIRST
-from tests.unit.manager.test_scheduled_runs import PARTITIONED
+from tests.unit.manager.test_runs_scheduled import PARTITIONED
 from tests.unit.manager.world import CATALOG, DAILY, HOURLY, LIVE, world
 
 QUERY = "SELECT id, ds FROM days"

@@ -5,8 +5,8 @@ import pytest
 from dbt.adapters.spark_mt.manager.http.pages import address_of, local_path
 from dbt.adapters.spark_mt.manager.views import RefreshRequest
 from tests.unit.manager.fake import FakeManager
-from tests.unit.manager.pages.awkward import QUOTES, SCRIPT, awkward_tables
-from tests.unit.manager.pages.site import TOKEN, Page, Site
+from tests.unit.manager.http.awkward import QUOTES, SCRIPT, awkward_tables
+from tests.unit.manager.http.site import TOKEN, Page, Site
 from tests.unit.manager.samples import full_name
 
 WIDE = full_name("flights_wide")

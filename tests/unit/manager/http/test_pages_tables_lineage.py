@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.spark_mt.manager.http.pages_format import HEIGHT, SHOWN, WIDTH, sparkline
 from dbt.adapters.spark_mt.manager.http.pages_tables import MOST, Row, lineage_around, lineage_of
 from dbt.adapters.spark_mt.manager.views import RefreshPoint
-from tests.unit.manager.pages.awkward import LOOP, awkward_tables
+from tests.unit.manager.http.awkward import LOOP, awkward_tables
 from tests.unit.manager.samples import NOW_MS, full_name, many_tables, sample_tables
 
 

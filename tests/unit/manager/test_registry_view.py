@@ -10,7 +10,7 @@ from dbt.adapters.spark_mt.definition.job import JobStatus
 from dbt.adapters.spark_mt.execution.context import FIGURES_MS, MOST_ROWS
 from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics
-from tests.unit.manager.test_refresh_statistics import SINCE, T, job
+from tests.unit.manager.test_table_views_statistics import SINCE, T, job
 from tests.unit.manager.world import HOURLY, LIVE, Port, world
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dbt.adapters.spark_mt.manager.http.pages import FOLDER
 from tests.unit.manager.fake import FakeManager
-from tests.unit.manager.pages.site import Site
+from tests.unit.manager.http.site import Site
 
 VENDOR = FOLDER / "vendor"
 README = (FOLDER.parent / "static.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Tokens, sessions and origins, as rules; `test_guard.py` has them for every route."""
+"""Tokens, sessions and origins, as rules; `test_auth_routes.py` has them for every route."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import pytest
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition, ResolvedDefinition
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 WHEEL = ROOT / "dbt"
 MOST_FILES = 5
 DIFF = re.compile(r"```diff\n(.*?)```", re.DOTALL)

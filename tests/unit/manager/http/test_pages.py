@@ -9,8 +9,8 @@ from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
 from dbt.adapters.spark_mt.manager.http.pages import address_of
 from dbt.adapters.spark_mt.manager.views import Health, Role
 from tests.unit.manager.fake import FakeManager
-from tests.unit.manager.pages.awkward import LONG, LOOP, QUOTES, SCRIPT, awkward_tables
-from tests.unit.manager.pages.site import TOKEN, Site
+from tests.unit.manager.http.awkward import LONG, LOOP, QUOTES, SCRIPT, awkward_tables
+from tests.unit.manager.http.site import TOKEN, Site
 from tests.unit.manager.samples import (
     CATALOG,
     DAY,
