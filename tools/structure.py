@@ -232,6 +232,39 @@ class Structure:
         return module.package or module.inner or "__init__"
 
 
+@dataclass(frozen=True, slots=True)
+class UnitTests:
+    """A file of unit tests in the folder of a package.
+
+    Args:
+        path: The path below `tests/unit`.
+        module: The module that the file is named after, such as `spark.delta.log`, or None.
+    """
+
+    path: str
+    module: str | None
+
+
+def unit_tests(found: Structure, root: Path = ROOT) -> Iterator[UnitTests]:
+    """Yield the files of unit tests in folders of packages, with the modules that they name.
+
+    `test_<module>.py` and `test_<module>_<concept>.py` name a module of their package. Of several
+    modules the one with the longest name counts.
+    """
+    folder = root / "tests" / "unit"
+    names: dict[str, list[str]] = {}
+    for module in found.modules.values():
+        if not module.is_package:
+            names.setdefault(module.package, []).append(module.inner.rpartition(".")[2])
+    for package, modules in names.items():
+        for path in sorted((folder / package.replace(".", "/")).glob("test_*.py")):
+            stem = path.stem.removeprefix("test_")
+            fits = (each for each in modules if f"{stem}_".startswith(f"{each}_"))
+            module = max(fits, key=len, default=None)
+            inner = f"{package}.{module}".removeprefix(".") if module else None
+            yield UnitTests(path.relative_to(folder).as_posix(), inner)
+
+
 @cache
 def structure(root: Path = ROOT) -> Structure:
     """Read the package below a folder."""

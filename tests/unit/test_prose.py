@@ -131,7 +131,8 @@ def exists(path: str) -> bool:
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
 def test_paths_in_pages_exist(page: str) -> None:
-    missing = {path for path in named_paths(page) if not exists(path)}
+    made = ".work/"  # what targets of the Makefile write there
+    missing = {path for path in named_paths(page) if not (path.startswith(made) or exists(path))}
 
     assert not missing
     assert named_paths(page)

@@ -1,4 +1,4 @@
-"""The structure of the package: edges between packages, cycles, sizes, foreign imports.
+"""The structure of the package: edges, cycles, sizes, imports of others, files of unit tests.
 
 Every table of exceptions may only shrink: a test fails when an exception is not needed any more.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from tools.structure import (
     longest_chain,
     ours,
     structure,
+    unit_tests,
 )
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ MACROS = ROOT / "dbt" / "include" / "spark_mt" / "macros"
 FOUND = structure()
 MODULES = {module.inner: module for module in FOUND.modules.values() if not module.is_package}
 IMPORTS = [found for module in FOUND.modules.values() for found in module.imports]
+UNIT_TESTS = list(unit_tests(FOUND))
 
 SMALLEST = 40
 LONGEST_FUNCTION = 60
@@ -179,6 +182,76 @@ SINGLE_IMPORTER: dict[str, str] = {
 CYCLES: dict[tuple[str, ...], str] = {}
 """Modules that import each other, type-only imports included."""
 
+TESTED_BY = {
+    # Values and protocols: what computes with them has the tests.
+    "changes.changes": "unit/changes/test_differ.py",
+    "definition.definition": "unit/definition/test_codec.py",
+    "definition.table_format": "unit/spark/delta/test_commits.py",
+    "definition.watermark": "unit/resolution/test_query_options.py",
+    "execution.ports": "unit/execution/test_memory.py",
+    "execution.workflows": "unit/scheduler/test_embedded.py",
+    "manager.http.schemas": "unit/manager/http/test_routes.py",
+    "manager.views": "unit/manager/http/test_routes.py",
+    "planning.steps": "unit/planning/test_planner.py",
+    "query.analyzer": "unit/resolution/test_row_lineage.py",
+    "query.expressions": "unit/query/test_operator_builder.py",
+    "query.functions": "unit/query/test_function_use.py",
+    "query.operators": "unit/query/test_operator_builder.py",
+    "query.spark_confs": "functional/engine/test_operator_trees.py",
+    "statements.nodes": "unit/statements/test_renderer_round_trip.py",
+    "strategies.strategy": "unit/strategies/test_choice.py",
+    "strategies.table_facts": "unit/strategies/test_choice.py",
+    # Parts of what one other module does: the tests are those of that module.
+    "changes.state_retention": "unit/changes/test_compatibility.py",
+    "cli.output": "unit/cli/test_status_table.py",
+    "execution.commit_metadata": "unit/formats/test_other_releases.py",
+    "execution.environment": "unit/execution/test_operations.py",
+    "execution.source_columns": "behaviour/source_columns.py",
+    "hosting.hosted_stream": "unit/hosting/test_hosted_table.py",
+    "manager.http.connections": "unit/manager/http/test_app.py",
+    "query.binder": "unit/query/test_operator_builder.py",
+    "query.computation": "unit/query/test_operator_builder.py",
+    "query.differential_changes": "unit/query/test_differential.py",
+    "query.differential_keys": "unit/query/test_differential.py",
+    "query.operator_sql": "unit/query/test_operator_builder.py",
+    "query.relations": "unit/query/test_operator_builder.py",
+    "spark.delta.row_conditions": "unit/spark/delta/test_row_changes.py",
+    "statements.alter_parser": "unit/statements/test_parser.py",
+    "statements.values": "unit/statements/test_parser.py",
+    "strategies.changed_rows": "unit/strategies/test_choice.py",
+    "strategies.whole_table": "unit/strategies/test_choice.py",
+    # What another program calls: dbt, Airflow, hatch, the command line.
+    "__version__": "unit/cli/test_main.py",
+    "adapter.debug": "functional/adapter/test_session.py",
+    "impl": "functional/adapter/test_basic.py",
+    "integrations.airflow": "airflow/test_dags.py",
+    "manager.app": "functional/manager/test_manager.py",
+    "plugin": "unit/test_structure.py",
+    # What only a real Spark shows.
+    "spark.analyzer": "functional/engine/test_analyzer.py",
+    "spark.binding": "functional/engine/test_analyzer.py",
+    "spark.commit": "functional/engine/test_failures.py",
+    "spark.delta.small_tables": "functional/engine/test_small_tables.py",
+    "spark.driver_files": "functional/engine/test_driver_files.py",
+    "spark.environment": "functional/engine/test_behaviour.py",
+    "spark.observer": "functional/engine/test_behaviour.py",
+    "spark.query_rows": "functional/engine/test_pinning.py",
+    "spark.sources": "functional/streams/test_sources.py",
+    "spark.streams.query": "functional/streams/test_hosting.py",
+    "spark.streams.sources": "functional/streams/test_sources.py",
+    "spark.writer": "functional/engine/test_incremental.py",
+}
+"""Modules without a file of unit tests, with the tests below tests/ that cover them."""
+
+SEVERAL_MODULES = {
+    "cli/test_manager.py": "commands through a manager: client, commands, REST interface",
+    "execution/test_behaviour.py": "the behaviour suites on the ports in memory",
+    "execution/test_memory.py": "the ports in memory of tests/support/memory",
+    "manager/test_fake.py": "the manager in memory that tests of pages and routes use",
+    "test_prose.py": "texts of the whole project",
+    "test_structure.py": "imports and sizes of all modules",
+}
+"""Files of unit tests in the folder of a package that are named after no module."""
 
 FORMAT_WORDS = re.compile(
     r"(?<!time)delta|userMetadata|txnAppId|txnVersion|commitInfo|reservoir|_last_checkpoint"
@@ -296,6 +369,23 @@ def test_a_small_module_has_more_than_one_importer():
     assert single == set(SINGLE_IMPORTER)
 
 
+def test_every_module_has_a_file_of_unit_tests():
+    named = {file.module for file in UNIT_TESTS}
+    assert set(MODULES) - named == set(TESTED_BY)
+    assert [path for path in TESTED_BY.values() if not (ROOT / "tests" / path).is_file()] == []
+
+
+def test_a_file_of_unit_tests_is_named_after_its_module():
+    assert {file.path for file in UNIT_TESTS if file.module is None} == set(SEVERAL_MODULES)
+
+
+def test_the_longest_name_of_a_module_counts():
+    modules = {file.path: file.module for file in UNIT_TESTS}
+    assert modules["spark/test_session.py"] == "spark.session"
+    assert modules["spark/test_session_confs.py"] == "spark.session"
+    assert modules["manager/http/test_pages_tables_advice.py"] == "manager.http.pages_tables"
+
+
 def test_functions_are_short():
     long = {
         f"{name}.{function.name}": function.lines
@@ -403,3 +493,28 @@ def test_nothing_of_the_wheel_imports_tests_or_tools():
 @pytest.mark.parametrize("folder", ["dbt", "dbt/adapters", "dbt/include"])
 def test_folders_of_dbt_stay_namespaces(folder):
     assert not (ROOT / folder / "__init__.py").exists()
+
+
+def loaded(code: str, *modules: str) -> list[str]:
+    """Which of some modules a program loads."""
+    script = f"import sys; {code}; print(*(name for name in {modules} if name in sys.modules))"
+    command = [sys.executable, "-c", script]
+    return subprocess.check_output(command, text=True).split()  # noqa: S603 - our own script
+
+
+def test_the_plugin_loads_no_pyspark():
+    code = "from dbt.adapters.spark_mt import Plugin; assert Plugin.project_name == 'dbt_spark_mt'"
+    assert loaded(code, "pyspark", "py4j") == []
+
+
+def test_the_python_api_loads_no_pyspark():
+    assert loaded("import dbt.adapters.spark_mt.api", "pyspark", "py4j", "pandas") == []
+
+
+@pytest.mark.parametrize("module", ["definition.definition", "api", "execution.operations"])
+def test_the_engine_loads_no_dbt(module):
+    assert loaded(f"import {PACKAGE}.{module}", "dbt.adapters.base", "dbt_common", "agate") == []
+
+
+def test_a_loaded_module_is_reported():
+    assert loaded("import json", "json", "agate") == ["json"]

@@ -7,7 +7,12 @@ from dbt.adapters.spark_mt.adapter.catalog import (
     catalog_rows,
     catalog_table,
     functions_of,
+    information_of,
+    read_description,
+    relation_of,
+    relations_of,
     show_functions_sql,
+    show_tables_sql,
 )
 from dbt.adapters.spark_mt.execution.show import Figure
 from dbt.adapters.spark_mt.relation import SparkMTRelation
@@ -45,3 +50,42 @@ def test_a_relation_of_the_catalog_has_columns_and_figures():
 
 def test_a_relation_without_columns_has_no_entry():
     assert catalog_table([]) is None
+
+
+_DELTA = "Catalog: spark_catalog\nType: MANAGED\nProvider: delta\n"
+_VIEW = "Type: VIEW\nView Text: select 1\n"
+
+
+def test_listing():
+    rows = [
+        ("s", "plain", False, _DELTA),
+        ("s", "Ours", False, _DELTA),
+        ("s", "a_view", False, _VIEW),
+        ("", "session_only", True, _VIEW),
+    ]
+    found = {r.identifier: r for r in relations_of(rows, "c", {"ours"})}
+    types = {name: str(r.type) for name, r in found.items()}
+    assert types == {"plain": "table", "Ours": "materialized_table", "a_view": "view"}
+    assert (found["plain"].is_delta, found["Ours"].is_delta) == (True, False)
+    assert found["plain"].database == "c"
+
+
+def test_listing_statement_quotes():
+    schema = SparkMTRelation.create(database="c", schema="my`s")
+    assert show_tables_sql(schema) == "SHOW TABLE EXTENDED IN `c`.`my``s` LIKE '*'"
+
+
+def test_description():
+    rows = [
+        ("id", "int", None),
+        ("#no", "string", "a comment"),
+        ("", "", ""),
+        ("# Detailed Table Information", "", ""),
+        ("Type", "VIEW", ""),
+        ("Owner", "me", ""),
+    ]
+    found = read_description(rows)
+    assert found.columns == (("id", "int", None), ("#no", "string", "a comment"))
+    assert found.facts == {"Type": "VIEW", "Owner": "me"}
+    view = relation_of(("c", "s", "t"), information_of(found), materialized=False)
+    assert view.type == "view"

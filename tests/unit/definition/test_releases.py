@@ -20,8 +20,7 @@ from dbt.adapters.spark_mt.definition.releases import (
     check_java,
     check_python,
 )
-from dbt.adapters.spark_mt.spark.delta.releases import PAIRS, pyspark_version
-from dbt.adapters.spark_mt.spark.jvm import java, java_version
+from dbt.adapters.spark_mt.spark.delta.releases import PAIRS
 
 ROOT = Path(__file__).parents[3]
 
@@ -75,19 +74,6 @@ def test_another_java_is_refused(version, monkeypatch):
     check_java(version, "/opt/java/bin/java", "9.9.0")
     monkeypatch.setenv(UNTESTED, "TRUE")
     check_java(version, "/opt/java/bin/java", "4.1.4")
-
-
-def test_the_version_of_a_java_is_in_its_folder_or_in_what_it_prints(tmp_path):
-    file = tmp_path / "bin" / "java"
-    file.parent.mkdir()
-    file.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
-    file.chmod(0o755)
-    assert java_version(file) == "11.0.2"
-    (tmp_path / "release").write_text('IMPLEMENTOR="x"\nJAVA_VERSION="17.0.15"\n')
-    assert java_version(file) == "17.0.15"
-    here = java()
-    assert here is not None
-    check_java(java_version(here), here, pyspark_version())
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:

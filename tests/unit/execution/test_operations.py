@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import get_args
 
 import pytest
 
@@ -14,10 +15,11 @@ from dbt.adapters.spark_mt.execution.errors import (
     NotPlannableError,
     StreamsOverConnectError,
 )
-from dbt.adapters.spark_mt.execution.operations import TableOperations, executed
+from dbt.adapters.spark_mt.execution.operations import _CARRY_OUT, TableOperations, executed
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
 from dbt.adapters.spark_mt.execution.results import Action, RefreshResult, RelayedStatement
 from dbt.adapters.spark_mt.planning.explain import Verdict
+from dbt.adapters.spark_mt.statements.nodes import Statement
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, prepare
 
@@ -260,3 +262,7 @@ def test_a_plan_refuses_a_name_that_create_refuses(tables, name):
     assert planned.verdict is Verdict.REFUSED
     with pytest.raises(InvalidNameError):
         operations(tables).execute(statement)
+
+
+def test_every_statement_is_carried_out():
+    assert set(get_args(Statement)) == set(_CARRY_OUT)

@@ -12,6 +12,7 @@ from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.errors import UnexpectedError
 from dbt.adapters.spark_mt.execution.operations import TableOperations
+from dbt.adapters.spark_mt.query.analyzer import QueryError
 from tests.behaviour.memory import MemoryTables
 from tests.behaviour.suite import SUMS, prepare
 
@@ -156,3 +157,17 @@ def test_errors_of_ours_stay_what_they_are():
     with pytest.raises(MaterializedTableError) as raised:
         TableOperations(made().environment).refresh("absent")
     assert raised.value.condition == "MATERIALIZED_TABLE_NOT_FOUND"
+
+
+@pytest.mark.parametrize("head", ["", "EXPLAIN "])
+def test_an_unknown_relation(head):
+    with pytest.raises(QueryError) as error:
+        MemoryTables().execute(f"{head}CREATE MATERIALIZED TABLE a.b AS SELECT * FROM nowhere")
+    assert error.value.parameters["table"] == "a.b"
+    assert "Materialized table a.b: The query is refused" in str(error.value)
+
+
+def test_an_error_without_a_table_needs_none():
+    with pytest.raises(MaterializedTableError) as error:
+        MemoryTables().execute("DESC JOB 'nothing'")
+    assert "table" not in error.value.parameters

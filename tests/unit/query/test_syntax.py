@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.spark_mt.query.syntax import same_tokens, token_key
+from dbt.adapters.spark_mt.query.syntax import missing_comma, same_tokens, token_key
 
 SAME = [
     ("SELECT a FROM t", "SELECT  a\r\n\tFROM t"),
@@ -101,3 +101,24 @@ def test_a_token_more_is_another_query(parts, data):
     at = data.draw(st.integers(0, len(parts) - 1))
     longer = [*parts[:at], data.draw(st.tuples(fragments, blanks)), *parts[at:]]
     assert not same_tokens("".join(map("".join, parts)), "".join(map("".join, longer)))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("SELECT\n  ds\n  id, n FROM t", "ds, id"),
+        ("SELECT o.ds -- day\n id FROM o", ""),
+        ("SELECT o.ds id FROM o", "ds, id"),
+        ("SELECT `Ds` id FROM o", "`Ds`, id"),
+        ("WITH c AS (SELECT 1) SELECT n, ds id FROM c", "ds, id"),
+        ("SELECT ds id FROM a UNION ALL SELECT ds, id FROM b", "ds, id"),
+        ("SELECT ds AS id FROM t", ""),
+        ("SELECT max(ds) id FROM t", ""),
+        ("SELECT day id FROM t", ""),
+        ("TABLE ds id", ""),
+        ("SELECT (", ""),
+    ],
+)
+def test_a_column_that_names_the_next(query, found):
+    expected = f" A comma may be missing in the query: {found}." if found else ""
+    assert missing_comma(query, "ds") == expected

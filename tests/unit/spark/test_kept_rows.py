@@ -1,4 +1,4 @@
-"""What a refresh by changes keeps in its session, and when partial sums pay."""
+"""Rows that a refresh by changes keeps in its session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from dbt.adapters.spark_mt.spark import kept_rows
 from dbt.adapters.spark_mt.spark.kept_rows import KeptRows
-from dbt.adapters.spark_mt.spark.result_changes import sums_pay
 
 ACTIVE = object()
 """The session to which PySpark assigns what a Connect server keeps."""
@@ -113,17 +112,3 @@ def test_a_setting_of_the_user_for_broadcasts_stays(session, before, after):
     session.conf[THRESHOLD] = before
     KeptRows(session)
     assert session.conf[THRESHOLD] == after
-
-
-@pytest.mark.parametrize(
-    ("own", "sources", "pays"),
-    [
-        (10.0, (150.0, 50.0), True),
-        (10.0, (199.0,), False),
-        (0.0, (), True),
-        (None, (200.0,), False),
-        (10.0, (900.0, None), False),
-    ],
-)
-def test_sums_pay_where_the_sources_are_much_larger(own, sources, pays):
-    assert sums_pay(own, *sources) is pays

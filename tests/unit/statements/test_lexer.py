@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import pytest
 
 from dbt.adapters.spark_mt.definition.columns import quote_text
@@ -7,6 +9,7 @@ from dbt.adapters.spark_mt.statements.lexer import (
     hints,
     place,
     skip_blank,
+    statements_of,
     tokenize,
     unescape,
 )
@@ -152,3 +155,26 @@ def test_an_excerpt_of_a_long_line_is_cut_around_the_part():
 @pytest.mark.parametrize("sql", ["", "a", "a\n", "x" * 300])
 def test_the_end_can_be_underlined(sql):
     assert place(sql, len(sql), len(sql)).excerpt.endswith("^")
+
+
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("", ()),
+        (" ;; -- nothing; at all\n ; /* nor; here */", ()),
+        ("SELECT 1", ("SELECT 1",)),
+        ("SELECT 1;\nSELECT 2;\n", ("SELECT 1", "SELECT 2")),
+        ("SELECT ';', \";\", `;` FROM t; SELECT 2", ("SELECT ';', \";\", `;` FROM t", "SELECT 2")),
+        (r"SELECT 'it\';s'; SELECT 2", (r"SELECT 'it\';s'", "SELECT 2")),
+        ("SELECT 'it'';s'; SELECT 2", ("SELECT 'it'';s'", "SELECT 2")),
+        (r"SELECT r'\'; SELECT 2", (r"SELECT r'\'", "SELECT 2")),
+        ("SELECT 1 -- one; two\n; SELECT 2", ("SELECT 1 -- one; two", "SELECT 2")),
+        ("SELECT /* a /* b; */ c; */ 1; SELECT 2", ("SELECT /* a /* b; */ c; */ 1", "SELECT 2")),
+        ("-- why;\nSELECT 1; SELECT 2", ("-- why;\nSELECT 1", "SELECT 2")),
+        ("SELECT 'open; SELECT 2", ("SELECT 'open; SELECT 2",)),
+        ("BEGIN SELECT 1; SELECT 2; END", ("BEGIN SELECT 1; SELECT 2; END",)),
+        ("SELECT beginning; SELECT 2", ("SELECT beginning", "SELECT 2")),
+    ],
+)
+def test_statements(text, statements):
+    assert statements_of(text) == statements

@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.spark_mt.manager.http import pages_format as text
-from tests.unit.manager.samples import DAY, MINUTE, NOW_MS, SECOND
+from dbt.adapters.spark_mt.manager.http.pages_format import HEIGHT, SHOWN, WIDTH, sparkline
+from dbt.adapters.spark_mt.manager.views import RefreshPoint
+from tests.unit.manager.samples import (
+    DAY,
+    MINUTE,
+    NOW_MS,
+    SECOND,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +76,39 @@ def test_the_gist_leaves_out_condition_and_table():
     said = "[SOME_CONDITION.SUB] Materialized table c.s.t: the column x is gone.\nDo this."
     assert text.gist(said, "c.s.t") == "the column x is gone.\nDo this."
     assert text.gist("[not a condition] text", "c.s.t") == "[not a condition] text"
+
+
+def test_a_chart_tells_the_same_in_words():
+    points = (
+        RefreshPoint(0, 1_000, "FINISHED"),
+        RefreshPoint(1, 4_000, "FINISHED"),
+        RefreshPoint(2, 10, "SKIPPED"),
+        RefreshPoint(3, 500, "FAILED"),
+        RefreshPoint(4, None, "RUNNING"),
+    )
+    drawn = sparkline(points)
+    assert dict(drawn.paths).keys() == {"finished", "skipped", "failed", "running"}
+    assert drawn.label == (
+        "Last 5 refreshes: 2 finished, 1 had nothing to do, 1 failed, 1 running; "
+        "the longest took 4 s"
+    )
+
+
+def test_the_longest_refresh_fills_the_height_and_the_newest_stands_at_the_right():
+    drawn = dict(
+        sparkline((RefreshPoint(0, 2_000, "FINISHED"), RefreshPoint(1, 0, "FINISHED"))).paths
+    )
+    first, second = drawn["finished"].split("M")[1:]
+    assert first.startswith(f"{WIDTH - 10} {HEIGHT}v-{HEIGHT}.0")
+    assert second.startswith(f"{WIDTH - 5} {HEIGHT}v-2.0")
+
+
+def test_only_the_newest_refreshes_are_drawn():
+    points = [RefreshPoint(n, n, "FINISHED") for n in range(SHOWN + 10)]
+    assert dict(sparkline(points).paths)["finished"].count("M") == SHOWN
+
+
+@pytest.mark.parametrize("points", [(), (RefreshPoint(0, None, "RUNNING"),)])
+def test_few_refreshes_are_no_trouble(points):
+    drawn = sparkline(points)
+    assert drawn.label == ("Last 1 refresh: 1 running" if points else "No refresh yet")

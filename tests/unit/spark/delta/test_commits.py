@@ -16,11 +16,8 @@ from dbt.adapters.spark_mt.execution.table_history import Commit
 from dbt.adapters.spark_mt.spark.delta.commits import checksum_description, parse_commit
 from dbt.adapters.spark_mt.spark.delta.log import (
     DriverLog,
-    _tail,
     commit_file,
-    versions_in,
 )
-from dbt.adapters.spark_mt.spark.driver_files import escaped
 
 METADATA = CommitMetadata("id", CommitKind.CONTENT, 3, 2)
 
@@ -97,35 +94,6 @@ def test_the_time_of_a_commit(info, expected):
 )
 def test_rows_that_were_counted(metrics, rows):
     assert parse_commit(0, line(operationMetrics=metrics)).rows == rows
-
-
-def test_commit_files_are_named_by_version():
-    assert commit_file("/t", 12) == "/t/_delta_log/00000000000000000012.json"
-
-
-@pytest.mark.parametrize("path", ["file:/a/b", "file:///a/b", "/a/b", "s3a://a/b"])
-def test_paths_are_compared_without_scheme_and_slashes(path):
-    assert _tail(path) == "a/b"
-
-
-def test_paths_are_no_patterns():
-    assert escaped(r"/a*b[1]{x}?\y") == r"/a\*b\[1\]\{x\}\?\\y"
-
-
-def test_versions_are_those_of_commits():
-    version = "0000000000000000000"
-    log = "file:/a, b/_delta_log/"
-    names = (
-        f"{version}3.json",
-        f"{version}2.json",
-        f"{version}2.checkpoint.parquet",
-        f"{version}2.checkpoint.6a9c.json",
-        f"{version}0.{version}2.compacted.json",
-        f"{version}4.json.tmp",
-        "_last_checkpoint",
-    )
-    assert versions_in(f"Array({', '.join(log + name for name in names)})") == [2, 3]
-    assert versions_in("") == []
 
 
 @pytest.mark.parametrize(
