@@ -1,7 +1,7 @@
-"""Prose of the project: texts of pages, docstrings, comments and messages, and terms not to use.
+"""Prose of the project: texts, names of tests, and terms not to use.
 
 `python tools/prose.py [path …]` lists the terms found below the paths, by default the project.
-`tests/unit/test_prose.py` compares them with its table of packages that are not converted yet.
+`tests/unit/test_prose.py` fails when there are any.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parents[1]
+TESTS = ROOT / "tests"
 CODE = ("dbt", "tests", "tools", "benchmarks", "examples")
 PAGES = (
     "README.md",
@@ -36,6 +37,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[])")
 _TAG = re.compile(r"<[^>]*>")
 _MACRO_COMMENT = re.compile(r"\{#-?(.*?)-?#\}", re.DOTALL)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
 _LITERAL = re.compile(r"``.+?``|`[^`\n]+`|\]\([^)\s]*\)|https?://\S+|^[ ]{2,}\w+: ", re.MULTILINE)
 """Code, links, and the names of arguments in docstrings: no prose."""
 
@@ -73,7 +75,7 @@ def _matches(pattern: str, text: str) -> Iterator[re.Match[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A docstring, a comment, a message or a page.
+    """A docstring, a comment, a message, a page, or a name in tests with spaces in it.
 
     Args:
         line: Number of the first line in the file.
@@ -156,8 +158,23 @@ TERMS = (
     Term(r"house\.md|feasibility(?:\.md)?|semantics\.md|design\.md", "a page of docs/"),
 )
 
+TERMS_OF_NAMES = (
+    Term("foreign", "of another writer", ("foreign keys?",)),
+    Term("hinders?", "block, delay"),
+    Term("whoever|nobodys", "name the actor: a user, another writer, a process"),
+    Term("words", "text, syntax, tokens"),
+    Term("(?:holds?|held) up", "delay, affect"),
+    Term("(?:gives?|given|gave) up", "fails; is suspended"),
+    Term("made up for", "is repeated, follows"),
+    Term("looks?(?: at| again| for)|looked (?:at|for)", "check, read, search"),
+    Term("people", "users; as text"),
+    Term("says? (?:so|why)|(?:is|was) said", "is reported; has a reason"),
+    Term("meddl(?:e|es|ed|er|ing)", "change"),
+    Term("awkward", "with special characters"),
+)
+"""Terms that are usual in a sentence and not in the name of a test, which has no context."""
 
-_ANY = _compiled("|".join(rf"\b(?:{term.pattern})\b" for term in TERMS))
+_ANY = _compiled("|".join(rf"\b(?:{term.pattern})\b" for term in (*TERMS, *TERMS_OF_NAMES)))
 
 
 def texts_of_page(path: Path) -> Iterator[Text]:
@@ -196,6 +213,21 @@ def texts_of_module(path: Path) -> Iterator[Text]:
             elif " " in node.value.strip() and id(node) not in parts:
                 yield Text(path, node.lineno, "message", node.value)
     yield from _comments(path, source)
+
+
+def names_of_module(path: Path) -> Iterator[Text]:
+    """Names of tests, fixtures and classes of a Python module, split into words."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        named = isinstance(node, ast.ClassDef) or (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and (node.name.startswith("test") or _is_fixture(node))
+        )
+        if named:
+            yield Text(path, node.lineno, "name", _CAMEL.sub(" ", node.name).strip())
+
+
+def _is_fixture(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("fixture" in ast.unparse(each) for each in node.decorator_list)
 
 
 def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
@@ -237,7 +269,7 @@ def texts_of_template(path: Path) -> Iterator[Text]:
 
 
 def texts_of(path: Path) -> Iterator[Text]:
-    """All texts of a file, by its suffix."""
+    """All texts of a file, by its suffix, and the names in tests."""
     readers = {
         ".html": texts_of_template,
         ".md": texts_of_page,
@@ -245,6 +277,8 @@ def texts_of(path: Path) -> Iterator[Text]:
         ".sql": texts_of_macros,
     }
     yield from readers[path.suffix](path)
+    if path.suffix == ".py" and path.is_relative_to(TESTS):
+        yield from names_of_module(path)
 
 
 def findings(texts: Iterable[Text]) -> Iterator[Finding]:
@@ -254,7 +288,7 @@ def findings(texts: Iterable[Text]) -> Iterator[Finding]:
         joined = prose.replace("\n", " ")
         if not _ANY.search(joined):
             continue
-        for term in TERMS:
+        for term in (*TERMS, *(TERMS_OF_NAMES if text.kind == "name" else ())):
             for match in term.found(joined):
                 offset = prose.count("\n", 0, match.start())
                 context = text.text.splitlines()[offset].strip()

@@ -115,7 +115,7 @@ def test_a_refresh_with_nothing_to_do_succeeds(manager):
     assert ran(dags_of(manager)["c.s.hourly"], "2025-03-01 10:00").state == DagRunState.SUCCESS
 
 
-def test_a_failure_says_why(manager):
+def test_a_failure_has_its_reason(manager):
     manager.jobs = [job("FAILED", "a row is wrong")]
     (task,) = dags_of(manager)["c.s.hourly"].tasks
     with pytest.raises(integration.RefreshFailedError, match=r"FAILED: a row is wrong"):
@@ -142,7 +142,7 @@ def test_airflow_reads_the_file():
     assert sorted(bag.dags) == ["c.s.daily", "c.s.hourly", "c.s.resting"]
 
 
-def test_while_nobody_answers_airflow_shows_why(manager):
+def test_while_the_manager_does_not_answer_airflow_shows_why(manager):
     manager.tables = []
     path = Path(DAGS_FOLDER) / "materialized_tables.py"
     path.write_text(path.read_text().replace(manager.url, "http://127.0.0.1:1"))

@@ -116,7 +116,7 @@ class Alterations:
         assert alter(tables, "SET FRESHNESS = INTERVAL '1' MINUTE").refresh_mode == "FULL"
         assert alter(tables, "SET REFRESH_MODE = AUTOMATIC").refresh_mode == "CONTINUOUS"
 
-    def test_another_mode_goes_on_from_the_positions_of_the_rows(self, tables):
+    def test_another_mode_continues_from_the_positions_of_the_rows(self, tables):
         create(tables, clauses=CONTINUOUS)
         tables.append("orders", [(3, DAY_3, 1)])
         alter(tables, "SET REFRESH_MODE = FULL")
@@ -137,7 +137,7 @@ class Alterations:
         assert alter(tables, "RESET ('a')").action is Action.UNCHANGED
         assert refresh(tables).status is RefreshResult.UP_TO_DATE
 
-    def test_what_is_said_again_makes_no_commit(self, tables):
+    def test_a_repeated_row_makes_no_commit(self, tables):
         create(tables, clauses=f"COMMENT 'c' WITH ('a' = '1') {CONTINUOUS}")
         before = tables.stored("t")
         for change in (
@@ -174,7 +174,7 @@ class Alterations:
         assert rows[-1][2] == "rebuilt"
         assert tables.stored("t") == before
 
-    def test_a_clause_is_altered_without_a_look_at_other_changes(self, tables):
+    def test_a_clause_is_altered_without_reading_other_changes(self, tables):
         """A source that has changed meanwhile is no reason to fill the table."""
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
@@ -196,7 +196,7 @@ class Alterations:
         assert tables.stored("t").definition.declared.comment == "new"
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
 
-    def test_an_alteration_that_is_overtaken_before_it_publishes(self, tables):
+    def test_an_alteration_with_a_conflict_before_it_publishes(self, tables):
         create(tables)
         late = ConflictingRunner(
             tables.environment.runner, Publish, lambda: alter(tables, "SET COMMENT 'newer'")
@@ -365,7 +365,7 @@ class Alterations:
         assert status(tables) is RefreshStatus.SUSPENDED
         tables.execute("DROP MATERIALIZED TABLE t")
 
-    def test_suspending_beside_a_refresh_lets_both_happen(self, tables):
+    def test_suspending_in_parallel_with_a_refresh_does_both(self, tables):
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
         late = ConflictingRunner(tables.environment.runner, Fill, lambda: alter(tables, "SUSPEND"))

@@ -280,7 +280,7 @@ class Baselines:
         assert outcome.refresh.rows == 3
         assert tables.stored("t").definition.status is RefreshStatus.ACTIVATED
 
-    def test_rows_that_came_and_went_since_the_baseline_are_no_harm(self, tables):
+    def test_rows_added_and_deleted_since_the_baseline_do_not_count(self, tables):
         create(tables, clauses=NOW)
         tables.append("events", [(4, 2, 40), (5, 2, 50)])
         refresh(tables)
@@ -290,7 +290,7 @@ class Baselines:
         assert refresh(tables).strategy == "append"
         assert tables.rows("t") == [(5, 2, 50), (6, 2, 60)]
 
-    def test_resume_is_refused_where_rows_changed_that_nothing_tells(self, tables):
+    def test_resume_is_refused_where_unrecorded_rows_changed(self, tables):
         create(tables)
         tables.delete("events", "id", 1)
         with pytest.raises(StartModeChangeError) as caught:
@@ -314,7 +314,7 @@ class Baselines:
         assert (2, 1, 22) in tables.rows("t")
         assert (1, 1, 11) not in tables.rows("t")
 
-    def test_a_source_made_anew_suspends(self, tables):
+    def test_a_recreated_source_suspends_the_table(self, tables):
         create(tables, clauses=NOW)
         tables.source("events", EVENTS, [(7, 7, 70)])
         with pytest.raises(SourceRecreatedError):
@@ -374,7 +374,7 @@ class Baselines:
         assert tables.rows("t") == []
         assert refresh(tables).rows == 3
 
-    def test_replacing_starts_anew(self, tables):
+    def test_replacing_starts_from_the_baseline_again(self, tables):
         create(tables, clauses=NOW)
         create(tables, form="CREATE OR REPLACE")
         assert tables.stored("t").definition.baseline is None

@@ -114,7 +114,7 @@ class Checks:
         or_alter(tables, WIDER)
         assert compared(tables).problem
 
-    def test_a_definition_that_somebody_else_changed(self, tables):
+    def test_a_definition_changed_by_another_writer(self, tables):
         owned_by(tables, OWNER)
         create(tables)
         owned_by(tables, ())
@@ -127,7 +127,7 @@ class Checks:
         or_alter(tables, SUMS)
         assert kinds(tables) == []
 
-    def test_who_declares_a_table_by_a_whole_statement_owns_it(self, tables):
+    def test_a_whole_statement_sets_the_owner(self, tables):
         create(tables)
         owned_by(tables, OWNER)
         tables.execute("ALTER MATERIALIZED TABLE t SET COMMENT 'c'")
@@ -135,7 +135,7 @@ class Checks:
         or_alter(tables, SUMS)
         assert tables.stored("t").definition.owner == OWNER
 
-    def test_what_a_statement_left_undone(self, tables):
+    def test_an_unfinished_statement(self, tables):
         create(tables)
         with pytest.raises(UnfinishedChangeError):
             tables.execute(
@@ -165,7 +165,7 @@ class Checks:
         refresh(tables)
         assert health(tables) == ()
 
-    def test_a_source_that_was_made_anew_cannot_be_read_as_it_was(self, tables):
+    def test_old_versions_of_a_recreated_source_cannot_be_read(self, tables):
         create(tables)
         tables.source("orders", "k INT; day STRING; amount INT", [(5, DAY_3, 5)])
         assert "orders" in compared(tables).problem

@@ -122,7 +122,7 @@ class ColumnLists:
         assert tables.stored("t") == before
         assert or_alter(tables, WIDER, "(key, amount, n)").action is Action.UNCHANGED
 
-    def test_explain_tells_of_the_appended_column(self, tables):
+    def test_explain_shows_the_appended_column(self, tables):
         create(tables, SUMS, TYPED)
         before = tables.stored("t")
         rows = tables.execute(f"EXPLAIN ALTER MATERIALIZED TABLE t AS {WIDER}").rows
@@ -175,7 +175,7 @@ class ColumnLists:
             alter(tables, f"AS {LESS}")
         assert conditions(error.value) == ["PRIMARY_KEY_COLUMN", "DROPPED_COLUMN"]
 
-    def test_all_that_is_wrong_with_a_change_is_said(self, tables):
+    def test_every_violation_of_a_change_is_reported(self, tables):
         create(tables, DAYS, "PARTITIONED BY (day) REFRESH_MODE = FULL")
         with pytest.raises(MaterializedTableError) as error:
             or_alter(
@@ -203,7 +203,7 @@ class ColumnLists:
             alter(tables, f"WITH ('colour' = 'red') AS {LESS}")
         assert conditions(error.value) == ["INVALID_RUN_OPTIONS", "DROPPED_COLUMN"]
 
-    def test_a_new_column_that_cannot_be_null_is_named_beside_a_mismatch(self, tables):
+    def test_a_new_not_null_column_is_named_along_with_a_mismatch(self, tables):
         create(tables, SUMS, "(k INT, total BIGINT)")
         with pytest.raises(DefinitionChangeError) as error:
             or_alter(tables, WIDER, "(k BIGINT, total BIGINT, n BIGINT NOT NULL)")

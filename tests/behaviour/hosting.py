@@ -129,7 +129,7 @@ class Hosting:
         assert tables.rows("t") == [*FIRST, (4, 4, 4), (5, 6, 50), (7, 8, 70)]
         assert_equals_query(tables)
 
-    def test_a_stream_runs_behind_rows_that_came_before_it(self, world):
+    def test_a_stream_starts_after_rows_that_exist(self, world):
         tables = world.tables
         create(tables)
         tables.append("events", [(4, 4, 4)])
@@ -155,7 +155,7 @@ class Hosting:
         assert (host.progress.phase, host.progress.problem) == (HostPhase.STREAMING, "")
 
     @pytest.mark.parametrize("change", CHANGES)
-    def test_a_source_that_changed_while_nobody_looked(self, world, change):
+    def test_a_source_that_changed_between_two_checks(self, world, change):
         tables = world.tables
         create(tables)
         host = world.host()
@@ -216,7 +216,7 @@ class Hosting:
         assert host.progress.problem == ""
 
     @pytest.mark.parametrize("statement", STATEMENTS)
-    def test_statements_beside_it(self, world, statement):
+    def test_statements_in_parallel_with_the_host(self, world, statement):
         tables = world.tables
         create(tables, clauses=f"PARTITIONED BY (k) {LIVE}" if statement != "replace" else LIVE)
         host = world.host()
@@ -254,7 +254,7 @@ class Hosting:
         assert TableNotFoundError.condition in host.reaches(HostPhase.ENDED).problem
         assert host.tick() == -1
 
-    def test_a_table_that_is_made_anew(self, world):
+    def test_a_recreated_table(self, world):
         tables = world.tables
         create(tables)
         host = world.host()
@@ -316,7 +316,7 @@ class Hosting:
                 host.fresh()
             assert_each_row_once(tables)
 
-    def test_who_has_ended_commits_nothing(self, world):
+    def test_a_host_that_has_ended_commits_nothing(self, world):
         tables = world.tables
         create(tables)
         host = world.host()

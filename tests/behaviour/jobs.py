@@ -161,13 +161,13 @@ class Jobs:
             ("MANUAL", "FINISHED"),
         ]
 
-    def test_a_failure_is_told_and_not_masked(self, tables, world):
+    def test_a_failure_is_recorded_and_not_masked(self, tables, world):
         with pytest.raises(ConstraintViolatedError) as error:
             create(tables, KEYS, "(PRIMARY KEY (k) NOT ENFORCED)")
         ((*_, status, _, end, rows, text, _, _),) = world.jobs()
         assert (status, end, rows, text) == ("FAILED", world.now, None, str(error.value))
 
-    def test_a_statement_that_was_stopped_is_told_as_canceled(self, tables, world):
+    def test_a_stopped_statement_is_recorded_as_canceled(self, tables, world):
         def stop():
             raise KeyboardInterrupt
 
@@ -227,7 +227,7 @@ class Jobs:
         assert tables.rows("t") == [(1, 15), (2, 7)]
         assert sorted(world.statuses()) == ["CANCELED", "FINISHED"]
 
-    def test_a_plain_create_that_comes_second_says_so(self, tables, world):
+    def test_a_second_plain_create_is_refused(self, tables, world):
         runner = world.while_filling(lambda: create(tables))
         with pytest.raises(TableExistsError):
             tables.execute(f"CREATE MATERIALIZED TABLE t AS {SUMS}", runner)
@@ -250,7 +250,7 @@ class Jobs:
         assert (cleaned.status, cleaned.error) == (JobStatus.FAILED, reason)
         assert create(tables).action is Action.CREATED
 
-    def test_dropping_what_a_dead_creator_left_is_dropping_nothing(self, tables, world):
+    def test_dropping_the_rest_of_a_killed_create_drops_nothing(self, tables, world):
         job = world.crashed()
         world.processes.gone.add(job.owner)
         outcome = tables.execute("DROP MATERIALIZED TABLE IF EXISTS t").outcome
@@ -258,7 +258,7 @@ class Jobs:
         log = tables.environment.execution_context.log
         assert log.job(job.table.catalog, job.job_id).status is JobStatus.FAILED
 
-    def test_a_hold_of_a_table_that_is_there_hinders_nobody(self, tables, world):
+    def test_a_job_on_an_existing_table_blocks_no_other_statement(self, tables, world):
         create(tables)
         world.crashed(creates=False)
         tables.append("orders", [(3, DAY_1, 1)])
@@ -272,7 +272,7 @@ class Jobs:
         world.now += timedelta(days=30, seconds=1)
         assert world.jobs() == []
 
-    def test_what_is_held_is_told_by_schema(self, tables, world):
+    def test_running_jobs_are_listed_by_schema(self, tables, world):
         job = world.crashed()
         log = tables.environment.execution_context.log
         assert log.running(job.table.catalog, job.table.schema, 0) == (job,)

@@ -188,7 +188,7 @@ class StartModes:
         assert world.arrived() == once(new=wanted)
 
     @each(*_LOST)
-    def test_rows_that_nobody_can_go_on_from(self, world, start):
+    def test_rows_without_positions_to_continue_from(self, world, start):
         columns = BY_ID if start not in tuple(_LOST)[:2] else ""
         self._has_two_rows(world, columns)
         world.lose()
@@ -202,7 +202,7 @@ class StartModes:
         assert world.arrived() == once(old, new)
 
     @each(SINCE, AT, f"RESUME_OR_{SINCE}", f"RESUME_OR_{AT}")
-    def test_an_instant_is_told_once(self, world, start):
+    def test_an_instant_is_recorded_once(self, world, start):
         """The same statement means what it meant when it took effect."""
         world.add(1)
         world.mark(2)

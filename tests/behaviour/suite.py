@@ -126,7 +126,7 @@ class Behaviour:
         assert (outcome.action, outcome.refresh) == (Action.UNCHANGED, None)
         assert tables.stored("t") == before
 
-    def test_a_query_that_only_looks_different_fills_nothing(self, tables):
+    def test_an_equivalent_query_fills_nothing(self, tables):
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
         outcome = or_alter(tables, f"{SUMS} -- a comment")
@@ -166,7 +166,7 @@ class Behaviour:
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
         assert refresh(tables).status is RefreshResult.UP_TO_DATE
 
-    def test_a_source_that_was_made_anew_has_moved(self, tables):
+    def test_a_recreated_source_has_changed(self, tables):
         create(tables)
         tables.source("orders", ORDERS, [(9, DAY_1, 9)])
         assert refresh(tables).status is RefreshResult.REFRESHED
@@ -218,7 +218,7 @@ class Behaviour:
         assert tables.stored("t").definition.table_id == table_id
         assert refresh(tables).status is RefreshResult.UP_TO_DATE
 
-    def test_what_cannot_be_done_is_said_before_anything_changes(self, tables):
+    def test_a_refusal_comes_before_any_change(self, tables):
         create(tables, WIDER, "COMMENT 'old'")
         before = tables.stored("t")
         with pytest.raises(DroppedColumnError):
@@ -271,7 +271,7 @@ class Behaviour:
         again = tables.execute("DROP MATERIALIZED TABLE IF EXISTS t").outcome
         assert again.action is Action.UNCHANGED
 
-    def test_dropping_what_somebody_else_dropped_takes_it_off_the_list(self, tables):
+    def test_dropping_a_dropped_table_removes_it_from_the_list(self, tables):
         create(tables)
         tables.drop("t")
         tables.execute("DROP MATERIALIZED TABLE IF EXISTS t")
@@ -281,7 +281,9 @@ class Behaviour:
     @pytest.mark.parametrize(
         "statement", ["DROP MATERIALIZED TABLE t", f"CREATE MATERIALIZED TABLE t AS {SUMS}"]
     )
-    def test_a_stranger_that_took_the_name_is_taken_off_the_list(self, tables, statement):
+    def test_an_unmanaged_table_that_took_the_name_is_removed_from_the_list(
+        self, tables, statement
+    ):
         create(tables)
         tables.drop("t")
         tables.source("t", "k INT; total BIGINT", [(1, 1)])
@@ -298,7 +300,7 @@ class Behaviour:
             refresh(tables)
 
     @pytest.mark.parametrize("kind", ["table", "view"])
-    def test_strangers_are_left_alone(self, tables, kind):
+    def test_unmanaged_tables_are_left_unchanged(self, tables, kind):
         if kind == "table":
             tables.source("t", "k INT; total BIGINT", [(1, 1)])
         else:
@@ -318,7 +320,7 @@ class Behaviour:
                 tables.execute(statement)
         assert tables.rows("t") == rows
 
-    def test_a_clone_is_a_stranger(self, tables):
+    def test_a_clone_is_an_unmanaged_table(self, tables):
         create(tables)
         tables.clone("t", "copy")
         assert isinstance(tables.find("copy"), UnmanagedTable)
@@ -339,7 +341,7 @@ class Behaviour:
         assert create(tables, WIDER, form="CREATE OR REPLACE").action is Action.REPLACED
         assert tables.rows("t") == [(1, 15, 2), (2, 7, 1)]
 
-    def test_foreign_changes_are_named_and_overwritten(self, tables):
+    def test_changes_of_other_writers_are_named_and_overwritten(self, tables):
         create(tables)
         tables.delete("t", "k", 1)
         skipped = refresh(tables)
@@ -351,7 +353,7 @@ class Behaviour:
         assert tables.rows("t") == [(1, 15), (2, 7), (3, 1)]
         assert tables.stored("t").foreign_commits == ()
 
-    def test_only_what_was_added_is_computed_and_foreign_changes_are_told_on(self, tables):
+    def test_only_added_rows_are_computed_and_changes_of_other_writers_are_reported(self, tables):
         create(tables, KEYS, CONTINUOUS)
         tables.delete("t", "k", 2)
         tables.append("orders", [(3, DAY_1, 9)])
@@ -368,7 +370,7 @@ class Behaviour:
         assert tables.rows("t") == [(1, 5), (1, 10), (2, 7), (4, 1)]
         assert tables.stored("t").foreign_commits == ()
 
-    def test_a_foreign_change_between_the_plan_and_the_commit_is_told_on(self, tables):
+    def test_a_change_of_another_writer_between_plan_and_commit_is_reported(self, tables):
         create(tables, KEYS, CONTINUOUS)
         tables.append("orders", [(3, DAY_1, 9)])
         runner = tables.environment.runner
@@ -422,7 +424,7 @@ class Behaviour:
         refresh(tables, f"PARTITION (day = '{DAY_1}')")
         assert tables.rows("t") == [(DAY_1, 10), (DAY_2, 12)]
 
-    def test_a_partition_is_not_computed_over_a_source_that_was_made_anew(self, tables):
+    def test_a_partition_is_not_computed_over_a_recreated_source(self, tables):
         create(tables, DAILY, f"PARTITIONED BY (day) {CONTINUOUS}")
         before = tables.rows("t")
         tables.source("orders", ORDERS, [(1, DAY_1, 100)])
@@ -485,9 +487,7 @@ class Behaviour:
         ],
         ids=["all rows", "changes"],
     )
-    def test_a_refresh_leaves_a_table_alone_that_was_made_again(
-        self, tables, query, other, step, rows
-    ):
+    def test_a_refresh_does_not_write_a_recreated_table(self, tables, query, other, step, rows):
         def again():
             tables.execute("DROP MATERIALIZED TABLE t")
             create(tables, other, CONTINUOUS)
@@ -522,7 +522,7 @@ class Behaviour:
             tables.execute(f"CREATE MATERIALIZED TABLE t AS {SUMS}", late)
         assert tables.rows("t") == [(1, 15, 2), (2, 7, 1)]
 
-    def test_who_always_loses_gives_up(self, tables):
+    def test_a_writer_that_always_conflicts_fails(self, tables):
         create(tables)
         tables.append("orders", [(3, DAY_3, 1)])
         comments = iter(range(100))
@@ -563,7 +563,7 @@ class Behaviour:
         assert (mode, freshness, status) == ("CONTINUOUS", "INTERVAL '3' MINUTE", "ACTIVATED")
         assert tables.execute("SHOW MATERIALIZED TABLES NOT LIKE 't%'").rows == ()
 
-    def test_keys_of_a_newer_release_outlive_statements_of_this_one(self, tables):
+    def test_keys_of_a_newer_release_are_kept_by_statements_of_this_one(self, tables):
         create(tables, DAILY, "PARTITIONED BY (day)")
         document = unpack(encode_definition(tables.stored("t").definition))
         tables.set_property("t", "materialized-table.definition", pack(with_more(document)))

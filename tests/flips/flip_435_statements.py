@@ -185,7 +185,7 @@ class Flip435Statements:
         "never doubles or loses rows, where the FLIP warns of inconsistent data: the second to "
         "commit looks again",
     )
-    def test_refreshes_beside_a_refresh(self, world):
+    def test_refreshes_in_parallel_with_a_refresh(self, world):
         plain(world)
         world.tables.append("orders", [(NEXT, 3, 300, 9, 1)])
         conflicting = ConflictingRunner(

@@ -123,7 +123,7 @@ class Flip435Story:
         "User Story, Manual Refresh and OLAP Query",
         "`UPDATE` and `SELECT` go to Spark as they are",
     )
-    def test_what_is_plain_sql_is_left_alone(self):
+    def test_plain_sql_is_left_unchanged(self):
         update = "UPDATE dwd_orders SET order_number = 10 WHERE id = 73635185;"
         assert parse_statement(update) is None
         query = "SELECT * FROM dwd_orders WHERE ds = '20231023' LIMIT 10;"

@@ -209,7 +209,7 @@ class Flip492:
         "a changed query fills the whole table once; only scheduled runs write the latest "
         "partition alone",
     )
-    def test_desc_tells_which_partition_is_refreshed(self, world):
+    def test_desc_shows_which_partition_is_refreshed(self, world):
         world.source("paimon_source_table", SOURCE, [(1, "2024-12-18", 10), (2, "2024-12-17", 20)])
         hint = "PARTITIONED BY (col2) WITH ('partition.fields.col2.date-formatter' = 'yyyy-MM-dd')"
         query = "SELECT col1, col2 FROM paimon_source_table"

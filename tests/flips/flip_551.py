@@ -142,7 +142,7 @@ class Flip551:
         "2.2.2, Step 1",
         "what the user says is never overruled by a setting",
     )
-    def test_settings_change_nothing_that_was_said(self, world):
+    def test_settings_change_no_declared_value(self, world):
         orders(world)
         world.configure(PREFIX + "default-freshness.continuous", "10 min")
         world.run(HOURLY.format(or_alter=""), PAIR)

@@ -45,7 +45,7 @@ class Driver:
             is its whole text.
         """
         self._order({"schema": schema, "statements": list(statements)})
-        answer = self.hears()
+        answer = self.receive()
         assert isinstance(answer, list), answer
         return answer
 
@@ -59,7 +59,7 @@ class Driver:
         self._process.communicate()
         return self._process.returncode == -signal.SIGKILL
 
-    def hears(self) -> Any:
+    def receive(self) -> Any:
         """Wait for the next line."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
@@ -88,7 +88,7 @@ def running_driver(folder: Path, confs: Mapping[str, str]) -> Iterator[Driver]:
         )
     try:
         driver = Driver(process)
-        assert driver.hears() == _READY
+        assert driver.receive() == _READY
         yield driver
     finally:
         if process.poll() is None:

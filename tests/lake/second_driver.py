@@ -24,7 +24,7 @@ class SecondDriver:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def hears(self, word: str) -> None:
+    def expect(self, word: str) -> None:
         assert self._process.stdout is not None
         assert self._process.stdout.readline().strip() == word
 
@@ -48,7 +48,7 @@ def second_driver(confs: Mapping[str, str], table: str) -> Iterator[SecondDriver
     )
     try:
         driver = SecondDriver(process)
-        driver.hears("ready")
+        driver.expect("ready")
         yield driver
     finally:
         process.communicate()  # closes its standard input and waits

@@ -26,7 +26,7 @@ def test_conf_values_are_texts():
     assert found.server_side_parameters == {"a": "true", "b": "2", "c": "x"}
 
 
-def test_ansi_is_left_alone():
+def test_ansi_is_left_unchanged():
     assert "spark.sql.ansi.enabled" not in credentials(schema="dev").server_side_parameters
 
 

@@ -113,7 +113,7 @@ def test_a_thread_that_begins_later_gets_no_connection(manager, monkeypatch):
     assert "OPERATION_CANCELED" in str(raised[0])
 
 
-def test_the_thread_that_cancels_goes_on(manager, monkeypatch):
+def test_the_thread_that_cancels_is_not_interrupted(manager, monkeypatch):
     """dbt runs the hooks of `on-run-end` in it after `--fail-fast`."""
     spark = _Spark()
     spark.interrupted.set()

@@ -20,6 +20,6 @@ def test_every_type_of_dbt_and_ours(type_):
     assert relation(type_).type == type_
 
 
-def test_ours_is_told_apart():
+def test_materialized_tables_are_recognized():
     found = relation("table").incorporate(type=SparkMTRelation.MaterializedTable)
     assert (found.is_materialized_table, found.is_table, found.is_view) == (True, False, False)

@@ -474,7 +474,7 @@ def test_a_format_alone_counts_versions():
     assert counting == set(COUNTS_VERSIONS)
 
 
-def test_the_words_of_the_guard_are_those_of_the_format():
+def test_the_names_of_the_guard_are_those_of_the_format():
     texts = [
         text
         for module in MODULES.values()

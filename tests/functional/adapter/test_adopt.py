@@ -72,7 +72,7 @@ class Base:
 class TestThereAndBack(Base):
     """One table's life; the tests of this class build on each other."""
 
-    def test_a_plain_table_is_not_taken_without_a_word(self, run, rows, project):
+    def test_a_plain_table_is_not_adopted_without_an_option(self, run, rows, project):
         run_dbt(["seed"])
         run()
         project.run_sql(f"delete from {project.test_schema}.flights where id = 1")
@@ -96,7 +96,7 @@ class TestThereAndBack(Base):
         assert delta() == before
 
     @pytest.mark.usefixtures("project")
-    def test_a_plan_tells_what_it_takes_over(self, project):
+    def test_a_plan_names_what_it_adopts(self, project):
         write_file(_ADOPTING, project.project_root, "models", "kept.sql")
         planned = ["run-operation", "plan_materialized_tables", "--args", '{"output": "json"}']
         _, printed = run_dbt_and_capture(["--quiet", *planned])
@@ -136,7 +136,9 @@ class TestThereAndBack(Base):
         assert rows() == [(2, "JFK"), (3, "JFK"), (4, "LGA")]
         assert delta()[0] == identity
 
-    def test_an_incremental_model_goes_on_with_it(self, run, rows, ask, delta, project):
+    def test_an_incremental_model_continues_with_an_adopted_table(
+        self, run, rows, ask, delta, project
+    ):
         project.run_sql(f"delete from {project.test_schema}.flights where id < 4")
         project.run_sql(f"insert into {project.test_schema}.flights values (5, 'BOS')")
         before = delta()

@@ -95,7 +95,7 @@ class TestLatestVersionPointer:
         }
         assert "sums" in kinds
 
-    def test_a_second_run_leaves_the_table_alone(self, ask):
+    def test_a_second_run_changes_nothing(self, ask):
         before = ask("describe history {}.sums_v2")
         run_dbt(["run"])
         assert ask("describe history {}.sums_v2") == before

@@ -108,7 +108,7 @@ class TestGenericTests:
         ok, said = operate("resume_materialized_tables", run_options={"spark.sql.ansi.enabled": 1})
         assert said["by_origin"] == "ACTIVATED already"
 
-    def test_orphans_are_listed_and_dropped_when_told(self, project, operate):
+    def test_orphans_are_listed_and_dropped_on_request(self, project, operate):
         schema = project.test_schema
         project.run_sql(f"create materialized table {schema}.notes as select 1 as a")
         (Path(project.project_root) / "models" / "small.sql").unlink()

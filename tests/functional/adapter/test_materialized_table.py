@@ -171,7 +171,7 @@ class TestRenderedStatement(Base):
 
 
 class TestEmptyBeforeTheFirstRun(Base):
-    def test_a_view_stands_in_until_the_table_is_built(self, project, ask):
+    def test_a_view_is_shown_until_the_table_is_built(self, project, ask):
         run_dbt(["seed"])
         assert message_and_response(run_dbt(["run", "--empty"]))[0] == "VALIDATED"
         assert ask(f"select * from {project.test_schema}.by_origin") == []
@@ -318,7 +318,7 @@ class TestHiddenRelation(Base):
 
 
 class TestSuspended(Base):
-    def test_a_run_leaves_a_suspended_table_alone(self, project, ask, write):
+    def test_a_run_does_not_refresh_a_suspended_table(self, project, ask, write):
         table = f"{project.test_schema}.by_origin"
         run_dbt(["seed"])
         run_dbt(["run"])

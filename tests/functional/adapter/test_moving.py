@@ -197,7 +197,7 @@ class TestThereAndBack:
             assert files <= tables.files(name)
         assert tables.known() == set(DERIVED)
 
-    def test_history_is_taken_over_when_the_config_says_so(self, tables):
+    def test_history_is_adopted_with_the_option(self, tables):
         found = self.messages("run", TRUSTED)
         assert found["seen_orders"] == "ADOPTED"
         assert {found[name] for name in DERIVED} == {"UP TO DATE"}

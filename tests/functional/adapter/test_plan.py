@@ -107,7 +107,7 @@ class TestPlan:
         assert (plans["by_origin"]["verdict"], ok) == ("rebuilt", True)
 
     @pytest.mark.usefixtures("project")
-    def test_people_read_text_and_misspelt_names_are_errors(self):
+    def test_output_is_text_and_misspelt_names_are_errors(self):
         _, printed = run_dbt_and_capture(["run-operation", "plan_materialized_tables"])
         assert "2 models: 1 unchanged, 1 refused; 1 changed outside of dbt" in printed
         _, printed = run_dbt_and_capture(

@@ -258,7 +258,7 @@ class TestSwitching:
         sql = "{{ config(materialized='materialized_table') }} select 1 as id"
         return {"switched.sql": sql}
 
-    def test_the_materialized_table_makes_way(self, project):
+    def test_the_materialized_table_is_dropped(self, project):
         run_dbt(["run"])
         Path(project.project_root, "models", "switched.sql").unlink()
         code = _FAILS.format(body="return session.range(2)")

@@ -52,7 +52,7 @@ class TestSwitching:
         assert listed == ["switched"]
         assert run_dbt(["run"]).results[0].message == "UP TO DATE"
 
-    def test_a_view_makes_way_without_being_asked(self, write, rows, names):
+    def test_a_view_is_dropped_for_the_table_without_an_option(self, write, rows, names):
         write(_PLAIN % "view")
         run_dbt(["run"])
         write(_KEYED % 10)

@@ -181,7 +181,7 @@ def test_sources_through_views(analyzer: SparkQueryAnalyzer) -> None:
     assert found.pinnable
 
 
-def test_names_behind_views_and_at_versions_can_be_resolved(analyzer: SparkQueryAnalyzer) -> None:
+def test_names_inside_views_and_at_versions_can_be_resolved(analyzer: SparkQueryAnalyzer) -> None:
     found = analyzer.analyze(
         f"SELECT o.n, a.id, v.id AS old FROM {_OTHER}.outer_view o JOIN b a ON a.k = o.k "
         "JOIN b VERSION AS OF 0 v ON v.id = a.id"

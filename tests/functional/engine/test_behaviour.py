@@ -19,15 +19,15 @@ CORE, REST = divided(
     Behaviour,
     (
         "a_created_table_holds_the_result_of_its_query",
-        "only_what_was_added_is_computed_and_foreign_changes_are_told_on",
-        "a_foreign_change_between_the_plan_and_the_commit_is_told_on",
+        "only_added_rows_are_computed_and_changes_of_other_writers_are_reported",
+        "a_change_of_another_writer_between_plan_and_commit_is_reported",
         "a_changed_query_fills_the_table_and_keeps_its_identity",
-        "what_cannot_be_done_is_said_before_anything_changes",
+        "a_refusal_comes_before_any_change",
         "dropping",
         "a_partition_is_refreshed_alone",
         "a_violated_constraint_keeps_the_old_rows",
         "a_refresh_that_lost_a_race_plans_again",
-        "a_refresh_leaves_a_table_alone_that_was_made_again",
+        "a_refresh_does_not_write_a_recreated_table",
         "two_creators_make_one_table",
     ),
 )
@@ -38,7 +38,7 @@ ALTERATIONS_CORE, ALTERATIONS_REST = divided(
     Alterations,
     (
         "a_second_query_is_merged_on_the_key",
-        "suspending_beside_a_refresh_lets_both_happen",
+        "suspending_in_parallel_with_a_refresh_does_both",
     ),
 )
 COLUMN_LISTS_CORE, COLUMN_LISTS_REST = divided(
@@ -84,7 +84,7 @@ class TestEveryBehaviour(REST):
     """All other guarantees."""
 
     # Five refreshes and as many changes only to count attempts, which needs no Spark.
-    test_who_always_loses_gives_up = None
+    test_a_writer_that_always_conflicts_fails = None
 
 
 @pytest.mark.conformance
@@ -92,9 +92,9 @@ class TestEveryCheck(CHECKS_REST):
     """All other checks; what needs no Spark is tested in memory alone."""
 
     test_a_suspended_table = None
-    test_a_definition_that_somebody_else_changed = None
-    test_who_declares_a_table_by_a_whole_statement_owns_it = None
-    test_what_a_statement_left_undone = None
+    test_a_definition_changed_by_another_writer = None
+    test_a_whole_statement_sets_the_owner = None
+    test_an_unfinished_statement = None
     test_a_failed_refresh_counts_until_one_succeeds = None
     test_lag_is_measured_now = None
     test_there_is_nothing_to_compare = None

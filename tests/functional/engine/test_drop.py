@@ -41,7 +41,7 @@ def test_a_table_that_spark_dropped_is_gone(session, schema):
 
 
 @pytest.mark.conformance
-def test_what_is_no_materialized_table_is_left_alone(session, schema):
+def test_an_unmanaged_table_is_left_unchanged(session, schema):
     tables = MaterializedTables(session)
     session.sql(f"CREATE TABLE {schema}.plain USING delta AS SELECT 1 AS a")
     for exists in "", "IF EXISTS ":

@@ -93,7 +93,7 @@ def test_the_option_is_checked_against_the_source(tables):
 @pytest.mark.conformance
 @pytest.mark.parametrize("source", ["STREAM {}", "STREAM({})", "{}", "STREAM {} AS x"])
 @pytest.mark.usefixtures("tables")
-def test_a_view_stands_for_a_source_with_a_watermark(session, source):
+def test_a_view_replaces_a_source_with_a_watermark(session, source):
     body, as_, alias = source.partition(" AS ")
     text = WINDOWS.format(f"{body.format('o')} {LATE}{as_}{alias}")
     analyzed = SparkQueryAnalyzer(session).analyze(text)

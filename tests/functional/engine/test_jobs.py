@@ -57,12 +57,12 @@ class TestEveryJob(REST):
     """Other contents of the log; what does not depend on how it is kept is tested in memory."""
 
     test_partitions_leave_a_row = None
-    test_a_statement_that_was_stopped_is_told_as_canceled = None
+    test_a_stopped_statement_is_recorded_as_canceled = None
     test_a_refresh_whose_publication_fails_has_finished = None
-    test_a_plain_create_that_comes_second_says_so = None
-    test_dropping_what_a_dead_creator_left_is_dropping_nothing = None
-    test_a_hold_of_a_table_that_is_there_hinders_nobody = None
-    test_what_is_held_is_told_by_schema = None
+    test_a_second_plain_create_is_refused = None
+    test_dropping_the_rest_of_a_killed_create_drops_nothing = None
+    test_a_job_on_an_existing_table_blocks_no_other_statement = None
+    test_running_jobs_are_listed_by_schema = None
 
 
 def log_over(session: SparkSession, table: SystemTable, now_ms: int) -> SparkSystemLog:
@@ -83,7 +83,7 @@ def of_schema(session: SparkSession, schema: str) -> list[tuple]:
     return sorted(((row["kind"], row["status"]) for row in rows), key=str)
 
 
-def test_a_table_and_its_refresh_are_told_in_one_commit(tables, session, schema):
+def test_a_table_and_its_refresh_are_registered_in_one_commit(tables, session, schema):
     execution_context = replace(tables.environment.execution_context, heartbeat=ManualHeartbeat())
     tables.environment = replace(tables.environment, execution_context=execution_context)
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {QUERY}")
@@ -107,7 +107,7 @@ def test_jobs_can_be_queried(tables, session, schema):
     assert row["end_time"] >= row["start_time"]
 
 
-def test_a_long_refresh_tells_that_it_runs_from_a_thread(session, schema):
+def test_a_thread_writes_the_heartbeats_of_a_long_refresh(session, schema):
     """The statement continues only when others see that it runs."""
     environment = SparkEnvironment(session).value
     recorded = Event()

@@ -127,7 +127,7 @@ def test_every_surface_agrees_with_the_history(tables, session, schema, clock):
 
 
 @pytest.mark.conformance
-def test_a_full_table_may_be_behind_by_its_last_refresh(tables, session):
+def test_a_full_table_may_lag_by_its_last_refresh(tables, session):
     session.sql("INSERT INTO orders VALUES (3, 1)")
     for name in ("wide", "named", "top"):
         tables.refresh(name)
@@ -148,7 +148,7 @@ def test_a_level_that_was_created_again(tables, clock):
     assert tables.lag("named").seconds == 0
 
 
-def test_a_table_that_only_looks_another_up_does_not_lag_behind_it(tables, session, clock):
+def test_a_lookup_source_causes_no_lag(tables, session, clock):
     outcome(
         tables,
         "CREATE MATERIALIZED TABLE looked AS SELECT id, name FROM orders "

@@ -71,7 +71,7 @@ def test_a_lease_is_a_row_of_its_own_table_and_a_heartbeat_is_none(spark):
     assert ours.newest(CATALOG).is_released
 
 
-def test_heartbeats_are_read_from_afar_and_outlive_the_upkeep_of_the_table(spark):
+def test_heartbeats_are_read_by_other_machines_and_kept_by_maintenance(spark):
     """Over Connect nothing but Spark's own listing is there."""
     ours = SparkEnvironment(spark).leases
     ours.take(lease())
@@ -153,7 +153,7 @@ def log_rows(spark: SparkSession, kind: str) -> list:
     return spark.table(REGISTRY).where(f"kind = '{kind}'").collect()
 
 
-def test_the_view_tells_what_the_manager_that_holds_the_catalog_runs(spark, tables):
+def test_the_view_shows_running_jobs_of_the_manager_of_the_catalog(spark, tables):
     environment = SparkEnvironment(spark)
     now = tables.environment.now_ms()
     long_ago = now - HOST_SILENCE_MS - 3_600_000

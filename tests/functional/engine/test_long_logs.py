@@ -23,7 +23,7 @@ def location(session, schema):
     return next(row["data_type"] for row in rows if row["col_name"] == "Location")
 
 
-def test_both_ways_tell_the_same(session, location):
+def test_both_implementations_return_the_same(session, location):
     """Also between 30 commits, over which files are picked out of the directory."""
     by_jobs, by_files = DeltaLog(session), DriverLog(session, DriverFiles(session))
     last = COMMITS - 1
@@ -70,7 +70,7 @@ def assert_no_hint_is_needed(session, location):
     assert newest() == COMMITS - 1
 
 
-def test_what_is_missing_is_told_as_none(session, tmp_path):
+def test_a_missing_version_is_none(session, tmp_path):
     files, nothing = DriverFiles(session), f"{tmp_path.as_uri()}/nothing"
     assert (files.first_line(nothing), files.read_if_there(nothing)) == (None, None)
     assert (files.modified_ms(nothing), files.listing(nothing)) == (None, "")

@@ -163,7 +163,7 @@ def test_a_scheduled_run_writes_the_periods_before_it(tables):
 
 
 @pytest.mark.conformance
-def test_a_scheduled_run_without_rows_empties_the_period_and_says_what_it_looked_for(tables):
+def test_a_scheduled_run_without_rows_empties_the_period_and_names_its_partitions(tables):
     daily(tables, "INTERVAL '1' DAY")
     tables.sql("UPDATE src SET day = '03/01/2025' WHERE day = '2025-03-01'")
     done = tables.refresh("t", scheduled_at=at("2025-03-02T00:00:00"))

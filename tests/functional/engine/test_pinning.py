@@ -155,7 +155,7 @@ def pinned(session: SparkSession, query: str, pins: dict[str, int]) -> PinnedQue
     return pin_query(session.newSession(), query, context_of(session), pins_at(pins))
 
 
-def test_the_versions_stand_behind_the_names(session: SparkSession) -> None:
+def test_versions_are_written_after_the_names(session: SparkSession) -> None:
     name = f"`spark_catalog`.`{_SCHEMA}`.`a`"
     query = f"SELECT x.id FROM {name} AS x JOIN {name} VERSION AS OF 0 AS y ON x.id = y.id"
     found = pinned(session, query, {f"spark_catalog.{_SCHEMA}.a": 0})
@@ -204,7 +204,7 @@ def test_a_view_keeps_its_columns_when_its_table_grows(session: SparkSession) ->
         (f"SELECT {_SCHEMA}.v.n FROM {_SCHEMA}.v", "cannot be resolved"),
     ],
 )
-def test_the_reason_says_why_not(session: SparkSession, query: str, reason: str) -> None:
+def test_a_refusal_has_its_reason(session: SparkSession, query: str, reason: str) -> None:
     found = pinned(session, query, {f"spark_catalog.{_SCHEMA}.a": 0})
     assert found.text is None
     assert reason in found.reason

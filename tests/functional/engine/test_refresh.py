@@ -79,7 +79,7 @@ def test_the_statement_returns_one_row(tables):
 
 
 @pytest.mark.conformance
-def test_foreign_changes_are_named_and_stay_until_a_source_moves(tables):
+def test_changes_of_other_writers_are_named_and_stay_until_a_source_changes(tables):
     create(tables, "SELECT id FROM src")
     tables.sql("UPDATE t SET id = -1 WHERE id = 1")
     tables.sql("DELETE FROM t WHERE id = 2")
@@ -119,7 +119,7 @@ def test_a_view_that_changes_underneath_counts_as_a_move(tables):
     assert_equals_query(tables, "t")
 
 
-def test_a_source_that_was_made_anew_with_the_same_version_counts_as_a_move(tables):
+def test_a_source_recreated_with_the_same_version_has_changed(tables):
     create(tables, "SELECT id FROM src")
     tables.sql("DROP TABLE src")
     tables.sql("CREATE TABLE src USING delta AS SELECT id, id AS g FROM range(100, 102)")

@@ -122,7 +122,7 @@ def test_lag(tables, clock):
 
 
 @pytest.mark.conformance
-def test_foreign_commits_are_shown(tables):
+def test_commits_of_other_writers_are_shown(tables):
     outcome(tables, "CREATE MATERIALIZED TABLE t AS SELECT id FROM src")
     tables.sql("DELETE FROM t WHERE id = 0")
     assert described(tables, "t")["Foreign commit"].startswith("DELETE in version ")

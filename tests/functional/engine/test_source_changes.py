@@ -89,7 +89,7 @@ def test_what_moves_rows_without_changing_them_changes_nothing(watched):
 
 @pytest.mark.conformance
 @pytest.mark.parametrize("create", [PLAIN, SPACED])
-def test_rows_that_go_or_change_are_told_apart(watched, create):
+def test_deleted_and_updated_rows_are_distinguished(watched, create):
     extra = ", 'p'" if create is SPACED else ""
     full = ("p",) if create is SPACED else ()
     watched.run(create, f"INSERT INTO s VALUES (1, 'a'{extra}), (2, 'b'{extra}), (2, 'b'{extra})")
@@ -107,7 +107,7 @@ def test_rows_that_go_or_change_are_told_apart(watched, create):
 
 
 @pytest.mark.parametrize("feed", ["false", "true"])
-def test_removed_rows_that_come_back_are_a_change_only_where_the_log_is_believed(watched, feed):
+def test_removed_rows_that_come_back_are_a_change_only_where_the_log_is_trusted(watched, feed):
     watched.run(
         f"{PLAIN} TBLPROPERTIES ('delta.enableChangeDataFeed' = '{feed}')",
         "INSERT INTO s VALUES (1, 'a'), (2, 'b')",

@@ -145,7 +145,7 @@ def test_a_name_that_became_ambiguous_is_not_seen(api):
 
 
 @pytest.mark.conformance
-def test_a_text_that_cannot_be_taken_apart_is_refused(api):
+def test_a_text_that_cannot_be_parsed_is_refused(api):
     api.sql("CREATE TABLE star USING delta AS SELECT 1 AS a, 2 AS b")
     create(api, "TABLE star")
     api.sql("INSERT INTO star VALUES (3, 4)")

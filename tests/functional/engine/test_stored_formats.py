@@ -88,7 +88,7 @@ def test_a_table_of_release_0_1(session, of_release_0_1):
     assert listed["table_name"] == "high_value_orders"
 
 
-def test_a_table_of_a_newer_major_version_is_left_alone(session, schema):
+def test_a_table_of_a_newer_major_version_is_left_unchanged(session, schema):
     tables = MaterializedTables(session)
     for name in ("t", "other"):
         outcome(tables, f"CREATE MATERIALIZED TABLE {name} AS SELECT 1 AS a")
@@ -212,7 +212,7 @@ def test_a_registry_of_release_0_1(session):
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_damaged_row_holds_up_no_listing(session):
+def test_a_damaged_row_fails_no_listing(session):
     session.sql("CREATE SCHEMA sales")
     try:
         tables = MaterializedTables(session)

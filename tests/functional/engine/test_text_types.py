@@ -192,7 +192,7 @@ def test_a_list_with_char_and_varchar_is_what_the_table_has(tables):
     assert types(tables) == ["INT", "CHAR(3)", "VARCHAR(10)", "VARCHAR(7)"]
 
 
-def test_a_table_of_an_older_release_whose_texts_have_no_bound_goes_on(tables, monkeypatch):
+def test_a_table_of_an_older_release_without_text_bounds_stays_usable(tables, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(writer, "with_bounded_texts", lambda _spark, rows, _columns: rows)
         outcome(tables, TYPED)

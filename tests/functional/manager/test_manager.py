@@ -76,7 +76,7 @@ def test_the_registry_keeps_handlers_for_the_next_manager(shop):
 
 
 @pytest.mark.conformance
-def test_suspended_tables_rest_and_resumed_ones_go_on(shop):
+def test_suspended_tables_are_not_refreshed_and_resumed_ones_are(shop):
     shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
     assert shop.manager.suspend(f"{shop.schema}.t").action == "SUSPENDED"
     until(lambda: shop.view("t").freshness_status is FreshnessStatus.NONE)
@@ -120,7 +120,7 @@ def test_a_periodic_refresh_writes_the_partition_of_its_time_in_the_stored_zone(
         shop.manager.refresh(RefreshRequest(name, True, "yesterday"))  # noqa: FBT003
 
 
-def test_a_table_whose_source_is_gone_is_given_up_with_the_reason(shop):
+def test_a_table_whose_source_is_gone_is_suspended_with_the_reason(shop):
     shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
     until(lambda: shop.view("t").engine)
     shop.session.sql("DROP TABLE orders")
@@ -130,7 +130,7 @@ def test_a_table_whose_source_is_gone_is_given_up_with_the_reason(shop):
 
 
 @pytest.mark.conformance
-def test_details_tell_statement_positions_and_history(shop):
+def test_details_have_statement_positions_and_history(shop):
     shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
     details = shop.manager.table(f"{shop.schema}.t")
     assert "FRESHNESS = INTERVAL '2' SECOND" in details.statement
@@ -160,7 +160,7 @@ def test_a_run_waits_until_the_manager_has_the_table_and_its_rows_are_fresh(shop
     assert shop.rows("SELECT * FROM f") == [(5,)]
 
 
-def test_maintenance_merges_small_files_below_a_stream_that_goes_on(shop):
+def test_maintenance_merges_small_files_while_a_stream_runs(shop):
     shop.execute(f"CREATE MATERIALIZED TABLE t {LIVE} AS SELECT id FROM orders")
     shop.execute(f"CREATE MATERIALIZED TABLE below {LIVE} AS SELECT id + 0 AS id FROM t")
     for number in (4, 5, 6):
@@ -252,7 +252,7 @@ def test_nothing_is_written_while_no_source_changes(shop):
     shop.until_rows("SELECT count(*) FROM flat", [(5,)])
 
 
-def test_a_quiet_table_follows_a_view_that_is_replaced(shop):
+def test_an_unchanged_table_follows_a_replaced_view(shop):
     shop.session.sql("CREATE VIEW some AS SELECT * FROM orders WHERE v > 10")
     shop.execute(f"CREATE MATERIALIZED TABLE n {LIVE} AS SELECT count(*) AS n FROM some")
     until(lambda: shop.view("n").activity == "following")

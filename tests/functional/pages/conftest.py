@@ -15,8 +15,8 @@ from playwright.sync_api import sync_playwright
 from dbt.adapters.spark_mt.manager.http.app import create_app
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from tests.unit.manager.fake import FakeManager
-from tests.unit.manager.http.awkward import awkward_tables
 from tests.unit.manager.http.site import TOKEN
+from tests.unit.manager.http.special_names import tables_with_special_names
 from tests.unit.manager.samples import many_tables, sample_tables
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +26,7 @@ CATALOGS = {
     "empty": tuple,
     "one": lambda: sample_tables()[:1],
     "many": lambda: many_tables(1_000),
-    "awkward": lambda: (*awkward_tables(), *sample_tables()),
+    "special": lambda: (*tables_with_special_names(), *sample_tables()),
 }
 
 

@@ -51,7 +51,7 @@ def test_suspend_resume_and_refresh_without_leaving_the_page(server, visit):
     expect(said).to_contain_text("job-1")
 
 
-def test_what_is_refused_is_told_where_the_button_is(server, visit):
+def test_a_refusal_is_shown_next_to_the_button(server, visit):
     page = visit(server, WIDE, signed_in=True)
     server.manager.suspend(full_name("flights_wide"))
     page.get_by_role("button", name="Suspend").click()
@@ -96,7 +96,7 @@ def test_a_change_is_explained_before_it_is_made(server, visit):
     assert [name for name, _ in server.manager.requested if name != "table"] == ["plan"]
 
 
-def test_a_button_works_once_while_it_is_under_way(server, visit):
+def test_a_button_works_once_while_its_request_runs(server, visit):
     page = visit(server, WIDE, signed_in=True)
     held = []
     page.route("**/actions/*", lambda route: held.append(route))  # noqa: PLW0108 - it sets attributes

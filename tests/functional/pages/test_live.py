@@ -114,7 +114,7 @@ def test_updates_can_be_paused(server, visit):
     expect(page.locator("#summary")).to_contain_text("2 tables need attention")
 
 
-def test_a_manager_that_is_gone_is_told_and_so_is_its_return(server, visit):
+def test_the_end_and_the_return_of_a_manager_are_shown(server, visit):
     page = visit(server)
     context = page.context
     context.set_offline(True)
@@ -136,7 +136,7 @@ def test_a_manager_that_is_gone_is_told_and_so_is_its_return(server, visit):
     visit.complaints.clear()  # the browser itself notes every request that failed
 
 
-def test_a_manager_that_answers_with_an_error_is_told(server, visit):
+def test_an_error_answer_of_the_manager_is_shown(server, visit):
     page = visit(server)
     expect(page.locator("#graph svg")).to_have_count(1)
     page.route("**/*", lambda route: route.fulfill(status=500, body="{}"))

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.unit.manager.http.awkward import SCRIPT
+from tests.unit.manager.http.special_names import SCRIPT
 from tests.unit.manager.samples import full_name
 
 PHONE = {"viewport": {"width": 375, "height": 812}, "has_touch": True}
@@ -65,7 +65,7 @@ def test_everything_can_be_read_and_nothing_runs_over(server, visit, scheme, siz
 
 @pytest.mark.parametrize("size", [{}, PHONE], ids=["desktop", "phone"])
 def test_names_and_texts_that_are_made_to_break_a_page_do_not(serve, visit, size):
-    server = serve("awkward")
+    server = serve("special")
     page = visit(server, "/", **size)
     drawn(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -159,7 +159,7 @@ def test_a_thousand_tables_stay_usable(serve, visit):
 
 
 @pytest.mark.parametrize("catalog", ["empty", "one"])
-def test_few_tables_look_right_too(serve, visit, catalog):
+def test_a_list_of_few_tables(serve, visit, catalog):
     page = visit(serve(catalog))
     if catalog == "empty":
         expect(page.get_by_text("There is no materialized table")).to_be_visible()

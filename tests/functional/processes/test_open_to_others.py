@@ -136,7 +136,7 @@ def test_a_manager_shows_no_secret_and_no_port(tmp_path):
 
 
 @pytest.mark.conformance
-def test_what_the_user_opens_asks_for_a_secret_or_is_said(tmp_path):
+def test_an_address_opened_by_the_user_needs_a_secret_or_is_reported(tmp_path):
     program = Path(sys.executable).with_name("spark-mt")
     confs = {**CONFS, "spark.driver.bindAddress": "0.0.0.0"}  # noqa: S104 - what is tested
     words = [word for key, value in confs.items() for word in ("--conf", f"{key}={value}")]

@@ -251,7 +251,7 @@ def test_a_model_runs_again_with_the_least_profile(project):
         assert done_to_it in output
 
 
-def test_what_a_killed_client_asked_for_is_interrupted(manager, project):
+def test_the_statement_of_a_killed_client_is_interrupted(manager, project):
     project.write("models/slow0.sql", _SLOW.replace("NUMBER", "0"))
     run = project.start("run", "--select", "slow0")
     deadline = monotonic() + _TIMEOUT_S

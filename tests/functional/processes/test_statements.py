@@ -63,7 +63,7 @@ def test_two_changes_of_the_definition(tables, server, schema):
 
 
 @pytest.mark.conformance
-def test_refreshes_beside_changes(tables, server, schema):
+def test_refreshes_in_parallel_with_changes(tables, server, schema):
     """One process changes the definition back and forth, one refreshes, one moves the source."""
     tables.execute(f"CREATE MATERIALIZED TABLE t AS {WIDER}")
     rounds = 5

@@ -42,7 +42,7 @@ MEANS = "SELECT k, avg(v) AS mean FROM events GROUP BY k"
 
 
 @pytest.mark.parametrize("query", [ROWS, MEANS], ids=["a stream", "refreshes"])
-def test_a_busy_table_keeps_few_files(world, session, query, monkeypatch):
+def test_a_busy_table_has_few_files(world, session, query, monkeypatch):
     monkeypatch.setattr(differential, "SMALLEST_SOURCES", 0)
     monkeypatch.setattr(result_changes, "SMALLEST_RATIO", 0)
     monkeypatch.setattr(differential, "slower", lambda _: None)

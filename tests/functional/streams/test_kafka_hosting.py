@@ -65,7 +65,7 @@ def test_every_record_arrives_once(tables, topics, schema):
 
 
 @pytest.mark.conformance
-def test_a_refresh_beside_the_stream_doubles_nothing(tables, topics, schema):
+def test_a_refresh_in_parallel_with_the_stream_duplicates_no_row(tables, topics, schema):
     tables.start("t")
     for number in range(5):
         topics.write(schema, [number])

@@ -75,7 +75,7 @@ def test_from_now_on(tables, topics, schema):
 
 
 @pytest.mark.conformance
-def test_a_table_that_was_left_behind_starts_again_from_now(tables, topics, schema):
+def test_a_table_whose_records_expired_starts_again_from_now(tables, topics, schema):
     create(tables, "FRESHNESS = INTERVAL '1' MINUTE START_MODE = FROM_NOW")
     topics.write(schema, range(3))
     tables.refresh("t")
@@ -111,7 +111,7 @@ def test_since_an_instant(tables, topics, schema):
 
 
 @pytest.mark.conformance
-def test_another_query_goes_on_where_the_rows_end(tables, topics, schema):
+def test_another_query_continues_where_the_rows_end(tables, topics, schema):
     topics.write(schema, range(3))
     create(tables, "FRESHNESS = INTERVAL '1' MINUTE")
     topics.write(schema, range(3, 5))

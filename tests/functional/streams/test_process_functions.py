@@ -56,7 +56,7 @@ def numbered(tables):
 
 
 @pytest.mark.conformance
-def test_state_goes_on(tables):
+def test_state_is_continued(tables):
     """Refreshed, hosted, under another query: each row once, and counted on from those before."""
     add(tables, 0, 1, 2)
     define(tables, "SELECT k, v FROM events")

@@ -91,7 +91,7 @@ def test_kafka_at_rest_and_as_a_stream(orders, topics, schema, tmp_path):
     assert (sum(map(len, batches)), behind) == (4, third)
 
 
-def test_kafka_tells_what_is_no_longer_there(orders, topics, schema):
+def test_kafka_reports_expired_records(orders, topics, schema):
     topics.write(schema, ["a", "b", "c"])
     read = at(schema, 1, 0)
     assert orders.kind(read, orders.latest()) is ChangeKind.ADDED

@@ -90,7 +90,7 @@ def test_groups_are_kept_by_state(tables, session, warehouse):
 
 
 @pytest.mark.conformance
-def test_a_changed_query_goes_on_with_the_state(tables, session):
+def test_a_changed_query_continues_with_the_state(tables, session):
     define(tables, WINDOWS)
     add(session, 3, 5)
     doubled = WINDOWS.replace("max(id) AS newest", "max(id) AS newest, count(*) * 2 AS twice")
@@ -130,7 +130,7 @@ def test_files_are_read_once(tables, session, tmp_path):
 
 
 @pytest.mark.conformance
-def test_a_checkpoint_that_is_gone_is_built_anew(tables, session, warehouse):
+def test_a_missing_checkpoint_is_built_again(tables, session, warehouse):
     before = checkpoints(warehouse)
     define(tables, WINDOWS)
     for path in set(checkpoints(warehouse)) - set(before):
@@ -144,7 +144,7 @@ def test_a_checkpoint_that_is_gone_is_built_anew(tables, session, warehouse):
 
 
 @pytest.mark.conformance
-def test_what_a_killed_stream_left_goes_after_a_week(tables, session, warehouse):
+def test_the_checkpoint_of_a_killed_stream_is_removed_after_a_week(tables, session, warehouse):
     define(tables, "SELECT id FROM events", "FRESHNESS = INTERVAL '2' SECOND")
     described = dict(row[:2] for row in tables.execute("DESC EXTENDED MATERIALIZED TABLE t").rows)
     home = Path(warehouse) / ".materialized-table-checkpoints" / described["Table id"]
@@ -162,7 +162,7 @@ def test_what_a_killed_stream_left_goes_after_a_week(tables, session, warehouse)
 
 
 @pytest.mark.conformance
-def test_a_restored_table_is_built_anew(tables, session):
+def test_a_restored_table_is_built_again(tables, session):
     define(tables, WINDOWS)
     version = session.sql("DESCRIBE HISTORY t LIMIT 1").collect()[0]["version"]
     add(session, 3)
@@ -174,7 +174,7 @@ def test_a_restored_table_is_built_anew(tables, session):
 
 
 @pytest.mark.conformance
-def test_a_query_in_words_of_streams(tables, session):
+def test_a_query_in_the_syntax_of_streams(tables, session):
     define(
         tables,
         "SELECT DISTINCT id, ts FROM STREAM events WATERMARK ts DELAY OF INTERVAL 1 HOUR",

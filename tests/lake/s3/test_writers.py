@@ -23,7 +23,7 @@ def test_what_two_drivers_do_to_each_others_commits(session, store):
             other.begins()
             time.sleep(1)
             session.sql(f"INSERT INTO {table} VALUES (1)")
-            other.hears("done")
+            other.expect("done")
         finally:
             store.hold_commits(0)
     tables = MaterializedTables(session)

@@ -114,7 +114,7 @@ def test_start_mode_holds_nothing_else(value):
     assert violations(start_mode=value)[0].startswith("start_mode: ")
 
 
-def test_words_in_any_case():
+def test_keywords_in_any_case():
     found = settings(refresh_mode="Full", state_retention="none", refresh_on_run="NEVER")
     assert found.clauses == (("REFRESH_MODE", "FULL"), ("STATE_RETENTION", "NONE"))
     assert found.refresh_on_run == "never"

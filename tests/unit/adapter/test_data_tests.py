@@ -41,7 +41,7 @@ def measured_lag(seconds):
     return Lag("t", 60, 60, 100_000, is_known=seconds is not None, since_ms=since, path=path)
 
 
-def test_a_stale_table_says_where_the_time_was_lost():
+def test_a_stale_table_names_the_stage_with_the_largest_lag():
     late = Lag("t", 30, 35, 100_000, since_ms=50_000, path=(("up", 50_000), ("t", 89_000)))
     (row,) = stale_rows(says(lag=late), "t", None)
     assert row.details.startswith("it lags its base tables by 50 seconds, and 35 are allowed")
@@ -86,7 +86,7 @@ def test_the_last_row_stands_for_those_that_are_not_shown():
     assert (rest.problem, rest.failures) == ("more rows", 7)
 
 
-def test_what_cannot_be_compared_says_why():
+def test_rows_that_cannot_be_compared_have_a_reason():
     found = Difference("t", problem="the source s has no versions")
     ((problem, failures),) = problems(differing_rows(says(difference=found), "t", 1))
     assert (problem, failures) == ("not comparable", 1)

@@ -77,7 +77,7 @@ def test_facts_for_run_results():
     ("action", "changes", "message"),
     [(Action.UNCHANGED, (), "SUSPENDED"), (Action.ALTERED, ("c",), "SUSPENDED, ALTERED 1 change")],
 )
-def test_a_suspended_table_says_so(action, changes, message):
+def test_a_suspended_table_is_reported(action, changes, message):
     response = response_of(StatementOutcome("t", action, changes, status="SUSPENDED"))
     assert (str(response), response.is_settled) == (message, True)
 

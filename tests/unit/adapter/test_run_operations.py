@@ -80,7 +80,7 @@ def test_a_model_that_makes_another_table_or_none_now():
     ]
 
 
-def test_tables_of_others_are_left_alone():
+def test_tables_of_other_projects_are_no_orphans():
     tables = (declared("weekly", "model.other.weekly"), declared("theirs", ""))
     assert orphans(*tables) == []
 

@@ -30,7 +30,7 @@ REFUSED = ModelPlan(
 REPORT = PlanReport((SAME, REBUILT, REFUSED))
 
 
-def test_people_read_a_block_for_each_model_and_the_totals():
+def test_the_text_has_a_block_for_each_model_and_the_totals():
     assert REPORT.text().splitlines() == [
         "s.same: unchanged",
         "s.daily: rebuilt",

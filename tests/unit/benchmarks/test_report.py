@@ -13,7 +13,7 @@ from benchmarks.report import Measurement, quantile, report
         ((0.1, 0.1, 0.1), 0.05, 0.35, False),
     ],
 )
-def test_a_promise_is_about_the_median(ours, ratio, seconds, kept):
+def test_a_target_is_compared_with_the_median(ours, ratio, seconds, kept):
     measured = Measurement("build", ours, (0.9, 1.0, 7.0), most_ratio=ratio, most_seconds=seconds)
     assert measured.kept is kept
 
@@ -34,7 +34,7 @@ def test_columns_are_aligned():
 
 
 @pytest.mark.parametrize(("least", "kept"), [(0.95, True), (1.05, False)])
-def test_a_promise_of_throughput_is_the_least(least, kept):
+def test_a_target_of_throughput_is_a_minimum(least, kept):
     measured = Measurement("rows", (1000.0,), (1000.0,), least_ratio=least, unit="rows/s")
     assert measured.kept is kept
     assert " ".join(measured.row()[1:5]) == f"1,000 rows/s 1,000 rows/s 1.00 x >= {least:.2f} x"
@@ -47,6 +47,6 @@ def test_a_quantile_lies_between_samples():
     assert Measurement("p99", samples, samples, quantile=0.99).figure == 99
 
 
-def test_many_samples_are_shown_by_their_ends_and_nothing_is_judged_without_a_promise():
+def test_many_samples_are_shown_by_their_ends_and_without_a_target_there_is_no_verdict():
     row = Measurement("a", tuple(map(float, range(11)))).row()
     assert (row[5], row[-1]) == ("", "0.00 … 10.00 (11)")

@@ -84,7 +84,7 @@ def test_a_stream_that_has_read_nothing_yet_is_waited_for(monkeypatch):
         batches(Side(nothing), 5)
 
 
-def test_a_stream_that_failed_or_does_not_come_is_told(monkeypatch):
+def test_a_stream_that_failed_or_does_not_start_is_reported(monkeypatch):
     with pytest.raises(NoProgressError) as caught:
         batches(Side(failure=ValueError("broken")), 5)
     assert isinstance(caught.value.__cause__, ValueError)

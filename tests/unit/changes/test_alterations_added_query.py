@@ -57,7 +57,7 @@ def test_names_that_the_queries_use_are_left_to_them():
     assert ") AS existing_(`id`" in declared.query
 
 
-def test_the_first_query_stands_by_its_full_names_in_another_schema():
+def test_the_first_query_has_full_names_in_another_schema():
     declared = merged(context=replace(context(), schema="other"))
     assert "FROM (\nSELECT id, day, a FROM x -- all of it /*+ full */\n)" in declared.query
 
@@ -74,7 +74,7 @@ def test_the_first_query_stands_by_its_full_names_in_another_schema():
         ),
     ],
 )
-def test_everything_that_does_not_fit_is_said(first, ddl, wrong):
+def test_every_mismatch_is_reported(first, ddl, wrong):
     with pytest.raises(MaterializedTableError) as error:
         merged(first, ddl=ddl)
     assert conditions(error.value) == wrong

@@ -168,7 +168,7 @@ BEGIN, RESUME = "FROM_BEGINNING", "RESUME_OR_FROM_BEGINNING"
 
 
 @pytest.mark.parametrize("new", [BEGIN, RESUME, "FROM_NOW"])
-def test_whether_a_start_is_possible_is_not_told_by_the_definitions(new):
+def test_definitions_do_not_decide_whether_a_start_is_possible(new):
     assert start_violations(BEGIN, new, query_changes=True) == []
     assert start_violations(BEGIN, new, query_changes=True, mode=FULL) == []
 

@@ -108,7 +108,7 @@ def test_confs_count_like_the_query():
 # columns
 
 
-def test_columns_are_appended_behind_the_old_ones():
+def test_columns_are_appended_after_the_old_ones():
     after = f"{QUERY_COLUMNS}; description STRING; note STRING"
     found = between(declared(), declared(), after)
     assert found == (ColumnsAppended(columns("description STRING; note STRING")),)
@@ -189,7 +189,7 @@ def test_a_list_that_exchanges_columns_fills_the_table_again():
     assert exchanged[0].effect is Effect.CONTENT
 
 
-def test_a_star_that_sorts_its_columns_anew_below_bare_names_fills_the_table_again():
+def test_a_star_with_reordered_columns_below_bare_names_fills_the_table_again():
     names = typed(("x",), ("y",))
     found = diff(resolve(names, "a INT; b INT"), resolve(names, "b INT; a INT"))
     assert found == (ColumnListChanged(same_content=False),)

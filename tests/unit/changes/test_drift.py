@@ -52,7 +52,7 @@ def test_a_changed_and_a_missing_property():
     ]
 
 
-def test_a_property_that_nobody_asked_for_counts_unless_the_format_sets_it():
+def test_an_undeclared_property_is_drift_unless_the_format_sets_it():
     more = {
         **WANTED,
         "delta.minReaderVersion": "3",
@@ -66,7 +66,7 @@ def test_a_property_that_nobody_asked_for_counts_unless_the_format_sets_it():
     assert text == "the property delta.logRetentionDuration was set to 'x'"
 
 
-def test_a_redacted_value_cannot_be_judged():
+def test_a_redacted_value_cannot_be_compared():
     assert found(properties={**WANTED, "delta.appendOnly": "*********(redacted)"}) == []
 
 
@@ -83,7 +83,7 @@ def test_comments_and_clustering(changes, kind):
     assert [k for k, _ in found(**changes)] == [kind]
 
 
-def test_foreign_commits_are_named():
+def test_commits_of_other_writers_are_named():
     table = StoredTable(DEFINITION, 3, 7, (), {}, foreign_commits=(ForeignCommit(6, "DELETE"),))
     (drift,) = state_drift(table)
     assert (drift.kind, drift.found) == (DriftKind.ROWS, "DELETE in version 6 changed rows")
@@ -93,7 +93,7 @@ def test_a_suspension():
     assert state(status=RefreshStatus.SUSPENDED) == [DriftKind.STATUS]
 
 
-def test_a_definition_changed_by_somebody_else():
+def test_a_definition_changed_by_another_writer():
     assert state(owner=OWNER, changed_by=()) == [DriftKind.DEFINITION]
     assert state(owner=OWNER, changed_by=OWNER) == []
     assert state(owner=OWNER, changed_by=None) == []

@@ -71,7 +71,7 @@ def test_the_archive_is_named_with_its_size(run, nowhere, monkeypatch):
     assert places[0].confs["spark.driver.memory"] == "2g"
 
 
-def test_a_registry_that_is_right_is_left_alone(run, shop):
+def test_a_correct_registry_is_left_unchanged(run, shop):
     shop.all()
     done = run("repair")
     assert (done.exit_code, done.stdout) == (0, "0 rows corrected, 0 failed\n")

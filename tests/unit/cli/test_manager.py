@@ -88,7 +88,7 @@ def test_status_as_json(asking, manager):
     assert TOKEN not in done.output
 
 
-def test_status_for_people(asking, manager):
+def test_status_as_text(asking, manager):
     done = asking("status")
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("manager: process 4711 on node-1")
@@ -113,7 +113,7 @@ def test_a_refresh_is_waited_for(asking, manager):
     assert (requested.table, requested.is_periodic) == (name, False)
 
 
-def test_a_refresh_that_fails_says_why(asking, manager):
+def test_a_failed_refresh_has_its_reason(asking, manager):
     manager.error = "[SPARK_JOB_CANCELLED] nobody wanted it"
     done = asking("refresh", manager.tables()[0].name)
     assert done.exit_code == 1
@@ -121,14 +121,14 @@ def test_a_refresh_that_fails_says_why(asking, manager):
     assert "1 table, 1 failed" in done.stdout
 
 
-def test_nobody_needs_to_wait(asking, manager):
+def test_waiting_is_optional(asking, manager):
     done = asking("refresh", manager.tables()[0].name, "--no-wait", "--json")
     (row,) = json.loads(done.stdout)
     assert row["status"] == "SUBMITTED"
     assert manager.job(row["job_id"]).ended_at_ms is None
 
 
-def test_a_scheduled_time_is_told_in_the_zone_of_the_table(asking, manager):
+def test_a_scheduled_time_is_shown_in_the_zone_of_the_table(asking, manager):
     name, schedule = next((v.name, v.schedule) for v in manager.tables() if v.schedule)
     manager.change(name, schedule=replace(schedule, zone="America/New_York"))
     assert asking("refresh", name, "--scheduled", "2026-01-02T05:00:00Z").exit_code == 0
@@ -217,7 +217,7 @@ def test_a_manager_of_the_same_warehouse_is_found(run, shop, url, nowhere, manag
     assert shop.opened == []
 
 
-def test_one_that_does_not_answer_is_not_asked(run, shop, nowhere):
+def test_a_manager_that_does_not_answer_gets_no_request(run, shop, nowhere):
     discover(nowhere, rest_url="http://127.0.0.1:9", rest_token=TOKEN)
     assert json.loads(run("status", "--json").stdout) == {"manager": None, "tables": []}
     assert len(shop.opened) == 1
@@ -230,7 +230,7 @@ def test_once_asks_no_manager(run, shop, url, nowhere, manager):
     assert len(shop.opened) == 1
 
 
-class Odd(BaseHTTPRequestHandler):
+class OtherServer(BaseHTTPRequestHandler):
     """Answers as no manager does; `seen` has the headers of every request."""
 
     seen: list = []  # noqa: RUF012 - one server at a time
@@ -255,10 +255,10 @@ class Odd(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def odd():
+def other_server():
     """Where something answers that is no manager."""
-    Odd.seen.clear()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Odd)
+    OtherServer.seen.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), OtherServer)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -268,21 +268,21 @@ def odd():
 
 
 @pytest.mark.parametrize("path", ["html", "list"])
-def test_what_is_no_manager(odd, path):
+def test_what_is_no_manager(other_server, path):
     with pytest.raises(ManagerUnreachableError):
-        ManagerClient(f"{odd}/{path}").about()
+        ManagerClient(f"{other_server}/{path}").about()
 
 
-def test_a_token_follows_no_redirect(odd):
+def test_a_token_follows_no_redirect(other_server):
     with pytest.raises(ManagerRefusedError) as caught:
-        ManagerClient(f"{odd}/elsewhere", TOKEN).about()
+        ManagerClient(f"{other_server}/elsewhere", TOKEN).about()
     assert caught.value.parameters["status"] == "302"
-    assert [headers["Authorization"] for headers in Odd.seen] == [f"Bearer {TOKEN}"]
+    assert [headers["Authorization"] for headers in OtherServer.seen] == [f"Bearer {TOKEN}"]
 
 
-def test_a_gateway_between(odd):
+def test_a_gateway_between(other_server):
     with pytest.raises(ManagerRefusedError) as caught:
-        ManagerClient(f"{odd}/broken").about()
+        ManagerClient(f"{other_server}/broken").about()
     assert "Bad Gateway" in str(caught.value)
     assert "log" in str(caught.value)
 
@@ -290,7 +290,7 @@ def test_a_gateway_between(odd):
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:9", "ftp://127.0.0.1/", "file:///etc/passwd", "nonsense", "http://"]
 )
-def test_nobody_there(url):
+def test_no_manager_at_the_address(url):
     with pytest.raises(ManagerUnreachableError) as caught:
         ManagerClient(url, TOKEN).about()
     assert TOKEN not in str(caught.value)
@@ -321,7 +321,7 @@ class SilentClient:
         return ManagerClient("http://127.0.0.1:1")
 
 
-def test_a_manager_that_is_silent_is_waited_for_with_a_sentence_a_minute(monkeypatch, capsys):
+def test_waiting_for_a_manager_without_an_answer_prints_a_line_a_minute(monkeypatch, capsys):
     silent = SilentClient(20)
     client = silent.client(monkeypatch)
     job = refresh._ended_job(client, "j1", lambda: silent.now, lambda _: None)
@@ -337,7 +337,9 @@ def test_a_manager_that_is_silent_is_waited_for_with_a_sentence_a_minute(monkeyp
 
 
 @pytest.mark.parametrize(("silent", "error"), [(1, ConnectionRefusedError), (99, TimeoutError)])
-def test_one_that_is_gone_or_silent_for_long_is_not_waited_for(monkeypatch, silent, error):
+def test_a_manager_that_ended_or_does_not_answer_for_long_is_not_waited_for(
+    monkeypatch, silent, error
+):
     fake = SilentClient(silent, error)
     client = fake.client(monkeypatch)
     with pytest.raises(ManagerUnreachableError):

@@ -55,7 +55,7 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_nearest_project_tells(project, monkeypatch):
+def test_the_nearest_project_is_used(project, monkeypatch):
     monkeypatch.setenv("SHOP_APP", "mine")
     place = place_of(SparkChoice())
     assert (place.home, place.catalog, place.schema, place.method) == (
@@ -93,7 +93,7 @@ def test_targets_are_rendered_and_chosen(monkeypatch):
 
 
 @pytest.mark.usefixtures("project")
-def test_what_other_targets_lack_does_no_harm():
+def test_keys_missing_in_other_targets_are_no_error():
     assert place_of(SparkChoice(profile="plain")).schema == "plain"
     with pytest.raises(ProfileError) as caught:
         place_of(SparkChoice(target="broken"))

@@ -25,7 +25,7 @@ def test_all_tables_upstream_first(run, shop):
     assert {status for _, status in outcomes(again)} == {"UP_TO_DATE"}
 
 
-def test_one_that_fails_keeps_no_other_from_its_turn(run, shop):
+def test_a_failing_table_prevents_no_other_refresh(run, shop):
     shop.all()
     shop.sell()
     shop.broken["daily"] = RuntimeError("no disk")
@@ -62,7 +62,7 @@ def test_named_tables_in_the_given_order(run, shop):
     assert "[MATERIALIZED_TABLE_NOT_FOUND]" in done.stderr
 
 
-def test_force_computes_anew(run, shop):
+def test_force_computes_all_rows_again(run, shop):
     shop.create("daily", ORDERS)
     assert outcomes(run("refresh", "daily", "--force", "--json")) == [("daily", "REFRESHED")]
 

@@ -52,7 +52,7 @@ def job(status: JobStatus, ago_s: int, error: str = "") -> Job:
     )
 
 
-def test_a_view_tells_no_lag_before_it_is_measured():
+def test_a_view_has_no_lag_before_it_is_measured():
     """How old the last refresh is says nothing: its sources may be late themselves."""
     view = view_of(known(), [])
     assert (view.freshness_status, view.lag_seconds, view.activity) == (
@@ -148,7 +148,7 @@ def test_lags_are_measured_to_the_base_tables(run, shop):
     assert quick["daily"]["lag_seconds"] is None
 
 
-def test_a_table_whose_source_is_gone_counts_from_its_last_refresh_and_says_why(run, shop):
+def test_a_table_with_a_missing_source_counts_from_its_last_refresh_and_names_it(run, shop):
     shop.all()
     shop.wait(hours=2)
     shop.tables.drop("orders")

@@ -23,7 +23,7 @@ def test_statements_of_ours_and_of_spark(run, shop):
 
 
 @pytest.mark.usefixtures("shop")
-def test_rows_are_a_table_for_people(run):
+def test_rows_are_printed_as_a_table(run):
     done = run("sql", "SELECT 1", "--limit", "2")
     assert [line for line in done.stdout.splitlines() if "row" in line] != []
     assert "row 1" in done.stdout
@@ -103,7 +103,7 @@ def test_a_plan_of_something_else_opens_nothing(run, shop):
     assert shop.opened == []
 
 
-def test_what_nobody_expects_shows_no_stack_either(run, shop, monkeypatch):
+def test_unexpected_errors_show_no_stack(run, shop, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("of \x1b[2J nothing")  # noqa: EM101, TRY003 - a test
 

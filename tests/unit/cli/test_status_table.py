@@ -99,7 +99,7 @@ def test_lengths_of_time(seconds, text):
         (["t"], ""),
     ],
 )
-def test_what_all_names_share_is_told_once(names, prefix):
+def test_the_common_prefix_of_names_is_shown_once(names, prefix):
     assert common_prefix(names) == prefix
 
 

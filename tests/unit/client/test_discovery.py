@@ -88,7 +88,7 @@ def test_a_link_is_refused(path, tmp_path):
 
 
 @posix
-def test_a_pipe_keeps_nobody_waiting(path):
+def test_a_pipe_in_place_of_the_file_blocks_no_reader(path):
     path.parent.mkdir()
     os.mkfifo(path, 0o600)
     assert "not a regular file" in reason(path)
@@ -127,7 +127,7 @@ def test_a_pipe_keeps_nobody_waiting(path):
         ),
     ],
 )
-def test_what_nobody_understands_is_refused(path, content):
+def test_unreadable_content_is_refused(path, content):
     discovery.write(path, MANAGER)
     path.write_text(content, encoding="utf-8")
     assert "this version" in reason(path)
@@ -197,18 +197,18 @@ def test_only_a_grpc_server_counts_as_alive(answer, alive):
         assert listener.received.startswith(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 
 
-def test_whoever_takes_the_call_and_says_nothing_is_not_alive():
+def test_a_listener_that_does_not_answer_is_not_alive():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         hanging = replace(MANAGER, connect_url=f"sc://127.0.0.1:{silent.getsockname()[1]}")
         assert not discovery.answers(hanging, timeout_s=0.05)
 
 
-def test_nobody_listens():
+def test_no_process_listens():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert not discovery.answers(replace(MANAGER, connect_url=f"sc://127.0.0.1:{port}"))
 
 
-def test_one_that_starts_does_not_answer_yet():
+def test_a_starting_manager_does_not_answer_yet():
     assert Discovered(US).is_starting
     assert not discovery.answers(Discovered(US))

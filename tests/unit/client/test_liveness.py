@@ -22,7 +22,7 @@ def silence(**arguments):
     return Silence(MANAGER, clock=lambda: datetime(2026, 3, 1, 9, 30, 5), **arguments)  # noqa: DTZ001 - the time of day here
 
 
-def test_a_short_silence_is_not_said():
+def test_a_short_time_without_an_answer_is_not_reported():
     quiet = silence(say_after_s=10)
     assert [quiet.note(BOTH, now) for now in (0, 5, 9.9)] == ["", "", ""]
     assert quiet.note((), 10) == ""
@@ -35,13 +35,13 @@ def test_whom_it_waits_for_since_when_and_how_to_stop_it():
     assert "kill -CONT" not in said, "this process is not stopped"
 
 
-def test_a_process_that_was_stopped_can_go_on(monkeypatch):
+def test_a_stopped_process_can_continue(monkeypatch):
     monkeypatch.setattr(liveness, "_stopped", lambda pid: f": its process {pid} is stopped")
     said = silence(say_after_s=0).note(BOTH, 100)
     assert f"is stopped. `kill -CONT {US.pid}`" in said
 
 
-def test_it_is_said_again_each_minute_until_it_answers():
+def test_a_line_is_printed_each_minute_until_the_manager_answers():
     quiet = silence(say_after_s=10)
     said = [now for now in range(0, 200, 5) if quiet.note(BOTH, now)]
     assert said == [10, 70, 130, 190]

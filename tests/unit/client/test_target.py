@@ -66,7 +66,7 @@ def test_without_a_manager_spark_is_our_own(home, file):
     assert str(file) in target.why
 
 
-def test_a_manager_of_another_warehouse_is_none_of_ours(home, manager, tmp_path_factory):
+def test_a_manager_of_another_warehouse_is_not_used(home, manager, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("other")
     requested = {"spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:{elsewhere}/db"}
     assert not automatic_target(requested, home).is_connect
@@ -81,7 +81,7 @@ def test_a_metastore_that_is_not_embedded_has_no_file(home):
 
 
 @pytest.mark.parametrize("version", ["", __version__.version, "0.0.9"])
-def test_one_of_another_release_is_used_and_said_to_be(home, file, monkeypatch, version):
+def test_a_manager_of_another_release_is_used_with_a_warning(home, file, monkeypatch, version):
     manager = Discovered(US, "sc://localhost:15002", TOKEN, version=version)
     discovery.write(file, manager)
     monkeypatch.setattr(discovery, "answers", lambda found, _: found == manager)
@@ -95,7 +95,7 @@ def test_one_of_another_release_is_used_and_said_to_be(home, file, monkeypatch, 
         assert said == []
 
 
-def test_one_that_does_not_answer_is_named(home, file, monkeypatch):
+def test_a_manager_that_does_not_answer_is_named(home, file, monkeypatch):
     url = "sc://localhost:1"
     discovery.write(file, Discovered(US, url))
     monkeypatch.setattr(discovery, "answers", lambda *_: False)
@@ -108,7 +108,7 @@ def test_one_that_does_not_answer_is_named(home, file, monkeypatch):
     assert f"kill -KILL {US.pid}" in found.why
 
 
-def test_one_that_is_silent_for_a_while_is_waited_for(home, file, monkeypatch):
+def test_a_manager_that_does_not_answer_for_a_while_is_waited_for(home, file, monkeypatch):
     manager = Discovered(US, "sc://localhost:15002", TOKEN, "http://127.0.0.1:1")
     discovery.write(file, manager)
     answers = iter([("http://127.0.0.1:1",), ("http://127.0.0.1:1",), ()])
@@ -120,7 +120,7 @@ def test_one_that_is_silent_for_a_while_is_waited_for(home, file, monkeypatch):
     assert str(US) in sentence
 
 
-def test_one_that_dies_while_it_is_silent(home, file, monkeypatch):
+def test_a_manager_that_ends_without_an_answer(home, file, monkeypatch):
     discovery.write(file, Discovered(US, "sc://localhost:15002"))
     gone = Discovered(replace(US, pid=2**22 + 1))
     monkeypatch.setattr(target, "silent_servers", lambda _: ("sc://localhost:15002",))
@@ -130,13 +130,13 @@ def test_one_that_dies_while_it_is_silent(home, file, monkeypatch):
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such modes")
 @pytest.mark.usefixtures("manager")
-def test_one_that_nobody_trusts_is_named(home, file):
+def test_an_untrusted_discovery_file_is_named(home, file):
     file.chmod(0o644)
     target = automatic_target({}, home)
     assert (target.is_connect, "0644" in target.why) == (False, True)
 
 
-def test_one_that_starts_is_waited_for(home, file, manager):
+def test_a_starting_manager_is_waited_for(home, file, manager):
     discovery.write(file, Discovered(US))
     notified = []
 
@@ -149,13 +149,13 @@ def test_one_that_starts_is_waited_for(home, file, manager):
     assert str(US) in sentence
 
 
-def test_one_that_never_starts_is_waited_for_in_vain(home, file):
+def test_waiting_for_a_manager_that_never_starts_times_out(home, file):
     discovery.write(file, Discovered(US))
     target = automatic_target({}, home, wait_s=0.0)
     assert (target.is_connect, "not begun" in target.why) == (False, True)
 
 
-def test_one_that_dies_while_it_starts(home, file):
+def test_a_manager_that_ends_during_its_start(home, file):
     discovery.write(file, Discovered(US))
     gone = Discovered(replace(US, pid=2**22 + 1))
     target = automatic_target({}, home, say=lambda _: discovery.write(file, gone))
@@ -184,7 +184,7 @@ def test_the_profile_decides(profile, connects, why):
 
 
 @pytest.mark.parametrize("profile", [{}, {"method": "session"}])
-def test_who_holds_the_metastore_and_why_it_matters(file, monkeypatch, profile):
+def test_the_holder_of_the_metastore_is_named_with_the_reason(file, monkeypatch, profile):
     discovery.write(file, Discovered(US, "sc://localhost:1"))
 
     def locked(*_):

@@ -23,13 +23,13 @@ def test_facts_may_hold_braces():
     assert "{x} is odd" in str(TableIsOddError(table="{x}"))
 
 
-def test_an_error_of_another_process_is_made_again():
+def test_an_error_of_another_process_is_raised_again():
     error = TableIsOddError(table="db.t", violations=["one"])
     again = made_again(error.condition, error.parameters, list(error.violations))
     assert type(again) is TableIsOddError
     assert str(again) == str(error)
 
 
-def test_an_error_that_is_not_known_here_is_not_made_again():
+def test_an_error_of_an_unknown_class_is_not_raised_again():
     assert made_again("OTHER", {}, ()) is None
     assert made_again("TABLE_IS_ODD", {"name": "db.t"}, ()) is None

@@ -43,7 +43,7 @@ def test_sets_are_compared_source_by_source():
     assert not same_positions({"a": AT_7}, {"a": VersionedPosition(8, "table-a")})
 
 
-def test_positions_are_printed_for_people():
+def test_positions_are_printed_readably():
     assert str(AT_7) == "version 7"
     assert str(DefinitionPosition("0123456789")) == "definition 01234567"
     assert str(UnknownPosition()) == "unknown"

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_allowed(monkeypatch):
+def no_untested_releases(monkeypatch):
     monkeypatch.delenv(UNTESTED, raising=False)
 
 

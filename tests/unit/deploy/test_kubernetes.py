@@ -142,7 +142,7 @@ def place(tmp_path, monkeypatch):
     return place_of(SparkChoice(project_dir=tmp_path, profiles_dir=tmp_path))
 
 
-def test_what_must_outlive_a_pod_is_on_the_volume(place):
+def test_files_that_a_new_pod_needs_are_on_the_volume(place):
     warehouse = place.confs["spark.sql.warehouse.dir"]
     metastore = embedded_metastore(place.confs, place.home)
     assert all(below(path, MOUNTS["data"]) for path in (warehouse, metastore, place.log_folder))
@@ -150,7 +150,7 @@ def test_what_must_outlive_a_pod_is_on_the_volume(place):
     assert place.method == "auto", "dbt works in the manager of the same metastore"
 
 
-def test_the_profile_is_where_the_manager_looks_for_it():
+def test_the_profile_is_where_the_manager_reads_it():
     (variable,) = [p.envvar for p in commands.commands["serve"].params if p.name == "profiles_dir"]
     assert VARIABLES[variable] == MOUNTS["profile"]
 

@@ -31,7 +31,7 @@ def samples():
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
-def test_an_alert_asks_for_what_the_manager_tells(rule, samples):
+def test_alerts_use_metrics_of_the_manager(rule, samples):
     expression = rule["expr"]
     requested = re.findall(r"\b(spark_mt_\w+)(?:\{([^}]*)\})?", expression)
     assert requested
@@ -43,7 +43,7 @@ def test_an_alert_asks_for_what_the_manager_tells(rule, samples):
         assert all(label in each for name, _ in requested for each in samples[name])
 
 
-def test_other_metrics_of_the_page_are_told(samples):
+def test_other_metrics_of_the_page_exist(samples):
     families = {re.sub(r"_(count|sum)$", "", name) for name in samples}
     mentioned = set(re.findall(r"`(spark_mt_\w+)`", PAGE))
     assert mentioned

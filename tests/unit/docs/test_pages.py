@@ -38,7 +38,7 @@ def test_the_openapi_document_is_what_the_application_says():
     assert text == rest_document.as_text(), "run `make docs` and commit the pages"
 
 
-def test_every_block_stands_on_a_page():
+def test_every_block_is_on_a_page():
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert {name for _, name, _ in generate_docs.BLOCK.findall(text)} == set(generate_docs.BLOCKS)
 

@@ -39,6 +39,6 @@ def test_others_define_nothing(statement):
     assert caught.value.parameters["statement"] == statement
 
 
-def test_a_slip_is_told_as_in_any_statement():
+def test_a_syntax_error_is_reported_as_in_any_statement():
     with pytest.raises(StatementSyntaxError):
         plannable("CREATE MATERIALIZED TABLE t FRESHNESS INTERVAL '1' DAY AS SELECT 1")

@@ -224,7 +224,7 @@ def test_a_diamond_counts_from_the_slower_side(cascade):
     assert cascade.lags("joined") == (0, 0)
 
 
-def test_diamonds_over_diamonds_are_looked_at_once(cascade):
+def test_diamonds_over_diamonds_are_measured_once(cascade):
     """Sixteen levels of two tables that read both of the level before: 65,536 ways to the base."""
     level = ("base",)
     for depth in range(16):
@@ -288,7 +288,7 @@ def test_a_full_table_in_the_middle(cascade):
     assert found.status_at(found.measured_at_ms, is_active=True) is FreshnessStatus.MET
 
 
-def test_a_suspended_level_holds_up_those_above_it(cascade):
+def test_a_suspended_level_delays_the_levels_above(cascade):
     cascade.chain("a", "b")
     cascade.tables.execute("ALTER MATERIALIZED TABLE a SUSPEND")
     cascade.append()
@@ -298,7 +298,7 @@ def test_a_suspended_level_holds_up_those_above_it(cascade):
     assert cascade.stages("b") == {"a": 100, "b": 0}
 
 
-def test_behind_a_level_that_was_dropped_the_last_refresh_counts(cascade):
+def test_downstream_of_a_dropped_level_the_last_refresh_counts(cascade):
     cascade.chain("a", "b", "c")
     cascade.wait(10)
     cascade.tables.drop("a")
@@ -352,7 +352,7 @@ def test_a_change_that_a_user_made_to_a_level_counts_from_its_own_time(cascade):
     assert cascade.stages("b") == {"b": 3}
 
 
-def test_a_full_table_may_be_behind_by_the_duration_of_its_last_refresh():
+def test_a_full_table_may_lag_by_the_duration_of_its_last_refresh():
     """Its rows are those of the last schedule until the next run has ended: that is its design."""
     took = TableState(TABLE, 1, {FIRST: AT_3}, 10_000, took_ms=5_000)
     for mode, allowed, status in [

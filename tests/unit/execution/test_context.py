@@ -16,7 +16,7 @@ from dbt.adapters.spark_mt.execution.context import (
 FOREVER = 3600.0
 
 
-def test_a_heartbeat_goes_on_until_it_is_stopped():
+def test_a_heartbeat_is_written_until_it_is_stopped():
     called = Event()
     beats = []
 
@@ -34,13 +34,13 @@ def test_a_heartbeat_goes_on_until_it_is_stopped():
     assert get_ident() not in beats
 
 
-def test_what_is_fast_is_never_told():
+def test_a_fast_step_writes_no_heartbeat():
     beats = []
     ThreadedHeartbeat(FOREVER, FOREVER)(lambda: beats.append(1)).stop()
     assert beats == []
 
 
-def test_stopping_waits_for_the_beat_that_is_under_way():
+def test_stopping_waits_for_a_running_heartbeat():
     started, go_on, done = Event(), Event(), []
 
     def beat():

@@ -90,7 +90,7 @@ class Orphaned:
         self.runner.undo(step)
 
 
-def test_what_a_killed_create_left_is_taken_over(tables):
+def test_the_rest_of_a_killed_create_is_taken_over(tables):
     statement = f"CREATE MATERIALIZED TABLE t AS {SUMS}"
     outcome = tables.execute(statement, Orphaned(tables, at_ms=0)).outcome
     assert outcome.action is Action.CREATED
@@ -98,7 +98,7 @@ def test_what_a_killed_create_left_is_taken_over(tables):
     assert tables.stored("t").seq == 2
 
 
-def test_what_another_creator_made_meanwhile_is_left_alone(tables):
+def test_a_table_created_by_another_writer_meanwhile_is_left_unchanged(tables):
     later = tables.environment.now_ms() + 60_000
     with pytest.raises(TableExistsError):
         tables.execute(f"CREATE MATERIALIZED TABLE t AS {SUMS}", Orphaned(tables, at_ms=later))

@@ -83,14 +83,14 @@ def test_after_the_commit_nothing_is_undone():
     assert runner.undone == []
 
 
-def test_the_registry_hears_of_a_commit_whose_publication_failed():
+def test_the_registry_records_a_commit_whose_publication_failed():
     runner = Runner(PUBLISH)
     with pytest.raises(UnfinishedChangeError):
         execute(PLAN, runner)
     assert runner.done == [PREPARE, VERIFY, COMMIT, REGISTER]
 
 
-def test_nothing_is_told_of_a_commit_that_failed():
+def test_nothing_is_registered_after_a_failed_commit():
     runner = Runner(COMMIT)
     recorded = []
     with pytest.raises(RefreshFailedError):
@@ -111,7 +111,7 @@ def test_the_row_of_a_refresh_goes_alone_where_its_table_has_none():
     assert runner.done == [COMMIT, RecordJob(JOB)]
 
 
-def test_what_is_told_runs_beside_what_follows_the_commit():
+def test_rows_of_the_registry_are_written_in_parallel_with_steps_after_the_commit():
     """Each waits for the other, so that only two at the same time come to an end."""
     barrier = Barrier(2, timeout=10)
 
@@ -127,14 +127,14 @@ def test_what_is_told_runs_beside_what_follows_the_commit():
 
 
 @pytest.mark.parametrize("run_both", [run_sequential, run_parallel])
-def test_the_registry_has_heard_of_a_definition_when_it_is_published(run_both):
+def test_the_registry_has_a_definition_when_it_is_published(run_both):
     """Or a crash in between would leave a table that looks finished and is not listed."""
     runner = Runner()
     execute(PLAN, runner, run_both)
     assert runner.done[-2:] == [REGISTER, PUBLISH]
 
 
-def test_a_row_that_fails_beside_is_still_a_warning_and_a_publication_still_an_error():
+def test_in_parallel_a_failing_row_is_a_warning_and_a_failing_publication_an_error():
     assert len(execute(PLAN, Runner(REGISTER), run_parallel).warnings) == 6
     runner = Runner(PUBLISH)
     with pytest.raises(UnfinishedChangeError):

@@ -108,7 +108,9 @@ def record_job(tables, kind, silent_s=0):
 
 
 @pytest.mark.parametrize(("kind", "silent_s", "waits"), WAITING)
-def test_a_host_that_was_beaten_waits_for_whoever_is_heard_of(world, kind, silent_s, waits):
+def test_a_host_that_lost_a_commit_waits_for_a_writer_with_a_heartbeat(
+    world, kind, silent_s, waits
+):
     tables = world.tables
     host = world.host()
     host.fresh()
@@ -124,7 +126,7 @@ def test_a_host_that_was_beaten_waits_for_whoever_is_heard_of(world, kind, silen
     assert ((7, 7, 7) in tables.rows("t")) is not waits
 
 
-def test_a_host_that_saw_a_change_asks_for_nobody(world):
+def test_a_host_that_read_a_change_looks_up_no_other_writer(world):
     """A waiting statement has won against a batch; one that only runs may still lose."""
     tables = world.tables
     host = world.host()
@@ -140,7 +142,7 @@ def test_a_host_that_saw_a_change_asks_for_nobody(world):
     assert_each_row_once(tables)
 
 
-def test_a_host_that_saw_others_write_asks_whose_turn_it_is(world):
+def test_a_host_that_read_commits_of_others_looks_up_the_writer_priority(world):
     """The number may have been taken by a statement that has lost before."""
     tables = world.tables
     host = world.host()
@@ -154,7 +156,7 @@ def test_a_host_that_saw_others_write_asks_whose_turn_it_is(world):
     assert host.progress.phase is HostPhase.FOLLOWING
 
 
-def test_nobody_looks_at_the_table_while_a_batch_is_written(world):
+def test_the_table_is_not_read_while_a_batch_is_written(world):
     """What the batch commits would look like a commit of another writer until it has returned."""
     tables = world.tables
     host = world.host()

@@ -77,7 +77,7 @@ def test_a_long_one_renews_its_row_until_it_ends(tables):
     assert len({job.job_id for job in tables.memory.log.appended}) == 1
 
 
-def test_a_log_that_takes_nothing_is_a_warning_beside_a_refresh(tables):
+def test_a_log_that_cannot_be_written_is_a_warning_of_a_refresh(tables):
     heartbeat = tables.memory.heartbeat
     environment = replace(
         tables.environment,

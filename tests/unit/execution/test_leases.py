@@ -47,7 +47,7 @@ def test_the_first_that_asks_holds_the_lease(world):
     assert world.second.lease.owner == HERE
 
 
-def test_it_stays_as_long_as_it_is_heard_of(world):
+def test_a_manager_keeps_its_lease_while_its_heartbeat_is_written(world):
     world.first.tick()
     world.pass_time(600, world.first, world.second)
     assert world.first.is_held
@@ -76,7 +76,7 @@ def test_a_lease_whose_heartbeat_cannot_be_written_is_lost_in_time(world):
     assert not world.first.is_held, "others may take over now"
 
 
-def test_a_silent_one_is_taken_over_within_a_minute(world):
+def test_a_catalog_without_heartbeats_is_taken_over_within_a_minute(world):
     world.first.tick()
     world.second.tick()
     world.pass_time(59, world.second)
@@ -99,7 +99,7 @@ def test_a_released_lease_is_free(world):
     assert world.second.tick()
 
 
-def test_a_paused_one_does_not_believe_in_its_lease_when_it_goes_on(world):
+def test_a_paused_manager_checks_its_lease_when_it_continues(world):
     world.first.tick()
     world.second.tick()
     world.pass_time(61, world.second)
@@ -112,7 +112,7 @@ def test_a_paused_one_does_not_believe_in_its_lease_when_it_goes_on(world):
     assert not world.first.is_held
 
 
-def test_a_paused_one_that_nobody_replaced_goes_on_under_its_term(world):
+def test_a_paused_manager_without_a_successor_continues_its_term(world):
     world.first.tick()
     world.now += 300_000
     assert not world.first.is_held
@@ -120,7 +120,7 @@ def test_a_paused_one_that_nobody_replaced_goes_on_under_its_term(world):
     assert world.first.lease.term == 1
 
 
-def test_clocks_that_differ_make_no_live_manager_look_dead(world):
+def test_clock_skew_does_not_end_a_lease(world):
     world.skew = 3_600_000
     world.first.tick()
     world.pass_time(300, world.first, world.second)
@@ -153,14 +153,14 @@ def test_a_process_that_starts_again_as_the_same_takes_its_own_lease(world):
         ({"silence_ms": 5_000}, 5_001, False),
     ],
 )
-def test_who_sees_a_lease_once_goes_by_its_own_words(world, changes, now, held):
+def test_a_lease_read_once_counts_by_its_recorded_heartbeat(world, changes, now, held):
     world.now = 0
     world.first.tick()
     lease = replace(world.first.lease, **changes)
     assert holds(lease, world.processes, now) is held
 
 
-def test_nobody_holds_what_nobody_claimed(world):
+def test_an_unclaimed_catalog_has_no_holder(world):
     assert not holds(None, world.processes, 0)
 
 

@@ -56,27 +56,27 @@ def described(world):
     return {row[0]: row[1] for row in rows}
 
 
-def test_nobody_keeps_a_table_without_a_manager(world):
+def test_without_a_manager_a_table_has_no_refresh_handler(world):
     world.takes_over()
     assert keeper_of(world.env, world.name) is None
     assert described(world)["Refresh handler"].startswith("none")
 
 
-def test_a_table_is_kept_that_a_living_manager_told(world):
+def test_a_running_manager_handles_the_tables_that_it_registered(world):
     world.manager()
     assert keeper_of(world.env, world.name) is None, "it has not taken it over yet"
     world.takes_over()
     assert "somebody, process 7 on here" in described(world)["Refresh handler"]
 
 
-def test_a_manager_that_is_gone_keeps_nothing(world):
+def test_a_manager_that_ended_handles_no_table(world):
     world.manager()
     world.takes_over()
     world.tables.memory.processes.gone.add(MANAGER)
     assert keeper_of(world.env, world.name) is None
 
 
-def test_who_keeps_a_catalog_is_looked_up_once_in_a_while(world):
+def test_the_manager_of_a_catalog_is_looked_up_periodically(world):
     looks = []
     newest = world.tables.memory.leases.newest
     world.tables.memory.leases.newest = lambda catalog: looks.append(catalog) or newest(catalog)

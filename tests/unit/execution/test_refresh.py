@@ -151,7 +151,7 @@ class TestWithoutPins:
         assert (position.version, len(tables.rows("t"))) == (tables.versions("orders")[2], 5)
         assert refresh(tables).status is RefreshResult.UP_TO_DATE
 
-    def test_they_give_up_on_busy_sources_and_keep_the_rows(self, tables):
+    def test_a_refresh_over_busy_sources_fails_and_keeps_the_rows(self, tables):
         moves = []
         self.learn(tables, moves)
         create(tables, KEYS)

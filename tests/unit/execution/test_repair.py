@@ -98,7 +98,7 @@ def test_tables_that_are_gone_are_taken_out(life):
     assert (life.recorded(), life.corrections.commits) == ({}, 1)
 
 
-def test_what_cannot_be_read_keeps_its_row_and_holds_up_no_other(life):
+def test_an_unreadable_table_keeps_its_row_and_affects_no_other(life):
     before, real, t = life.recorded(), life.store, life.tables.name("t")
 
     class Broken:

@@ -27,6 +27,6 @@ def test_results_of_every_kind_survive_json():
         assert result_of(json.loads(json.dumps(document_of(result)))) == result, statement
 
 
-def test_what_no_release_knows_is_no_result():
+def test_an_unknown_document_is_no_result():
     with pytest.raises((KeyError, TypeError, ValueError)):
         result_of({"columns": [], "rows": [], "outcome": {"action": "TRANSMUTED"}})

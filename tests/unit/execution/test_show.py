@@ -67,7 +67,7 @@ def test_describe_lists_the_columns(tables):
     )
 
 
-def test_describe_tells_what_was_asked_and_what_it_became(tables):
+def test_describe_shows_declared_and_resolved_values(tables):
     create(tables, clauses="FRESHNESS = INTERVAL '1' DAY")
     found = information(tables)
     (version,) = tables.versions("orders")
@@ -80,7 +80,7 @@ def test_describe_tells_what_was_asked_and_what_it_became(tables):
     assert found["Lag"] == "0 seconds"
 
 
-def test_describe_tells_the_engine_with_every_reason(tables):
+def test_describe_shows_the_engine_with_every_reason(tables):
     create(tables)
     found = information(tables)
     assert found["Engine"] == "incremental, strategy differential"
@@ -103,7 +103,7 @@ def test_describe_tells_the_engine_with_every_reason(tables):
     assert found["Reason FULL_MODE"]
 
 
-def test_describe_tells_keys_partitions_options_and_scheduled_runs(tables):
+def test_describe_shows_keys_partitions_options_and_scheduled_runs(tables):
     create(
         tables,
         DAILY,
@@ -128,7 +128,7 @@ def test_lag_grows_from_the_first_change_that_was_not_read(tables, clock):
     assert information(tables)["Lag"] == "45 seconds"
 
 
-def test_a_source_that_was_made_anew_counts_from_its_first_commit(tables, clock):
+def test_lag_of_a_recreated_source_counts_from_its_first_commit(tables, clock):
     tables.append("orders", [(1, DAY_3, 1)])
     create(tables)
     clock.advance(seconds=30)
@@ -137,7 +137,7 @@ def test_a_source_that_was_made_anew_counts_from_its_first_commit(tables, clock)
     assert information(tables)["Lag"] == "20 seconds"
 
 
-def test_foreign_commits_are_shown(tables):
+def test_commits_of_other_writers_are_shown(tables):
     create(tables)
     tables.delete("t", "k", 1)
     version = tables.stored("t").version

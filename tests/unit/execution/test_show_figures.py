@@ -36,7 +36,7 @@ def test_a_refreshed_table():
     }
 
 
-def test_what_nobody_knows_is_left_out():
+def test_unknown_figures_are_left_out():
     figures = shown(StoredTable(DEFINITION, 1, 1, (), None, replace(REFRESH, rows=None)), None)
     assert figures.keys() == {
         *("Freshness", "Refresh mode", "Start mode", "Status", "Last refresh", "Strategy")

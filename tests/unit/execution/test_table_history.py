@@ -50,7 +50,7 @@ def test_nothing_is_known_of_a_log_without_commits_of_ours():
     assert found.last_refresh() is None
 
 
-def test_the_newest_commit_tells_rows_and_fence():
+def test_the_newest_commit_has_rows_and_fence():
     found = history(content(0, 1, definition="d"), content(1, 2))
     assert (found.version, found.seq, found.newest.positions) == (1, 2, at(1))
     assert found.last_refresh() == LastRefresh("r2", "recompute", "REFRESH", 900, 1001, 11)
@@ -75,7 +75,7 @@ def test_a_pending_definition_is_found_below_later_commits():
     assert found.written.version == 0
 
 
-def test_what_publishes_says_nothing_about_rows():
+def test_a_publication_has_no_rows():
     publish = ours(1, CommitKind.PUBLISH, 0)
     found = history(content(0, 1), publish)
     assert (found.newest.kind, found.seq, found.version) == (CommitKind.CONTENT, 1, 1)
@@ -89,7 +89,7 @@ def test_a_partition_keeps_the_tables_positions():
     assert found.last_refresh().rows == 10
 
 
-def test_foreign_changes_of_rows_are_listed_until_our_last_content():
+def test_row_changes_of_other_writers_are_listed_back_to_our_last_content():
     found = history(
         foreign(0, "DELETE"),
         content(1, 1),
@@ -110,7 +110,7 @@ def applied(version, seq, applied_to, seen=()):
     return commit(version, metadata=found, rows=1, at=1000 + version)
 
 
-def test_foreign_changes_that_came_while_rows_were_computed_are_listed():
+def test_changes_of_other_writers_during_a_computation_are_listed():
     found = history(
         content(0, 1),
         foreign(1, "DELETE"),

@@ -102,7 +102,7 @@ def test_a_renamed_table_keeps_its_definition_under_the_new_name():
     assert found.definition == replace(DEFINITION_1, name=name)
 
 
-def test_a_clone_is_a_stranger():
+def test_a_clone_is_an_unmanaged_table():
     found = identify(table(commit(0, "CLONE"), identity=lambda: "delta-2"))
     assert isinstance(found, UnmanagedTable)
 
@@ -139,7 +139,7 @@ def test_other_columns_are_damage(real, word):
     assert word in found.problem
 
 
-def test_columns_are_not_read_of_strangers():
+def test_columns_of_unmanaged_tables_are_not_read():
     def refuse():
         raise AssertionError
 
@@ -240,7 +240,7 @@ def foreign(version, operation="WRITE"):
 ADOPTED = mark(1, CommitKind.ADOPTION, 1, DEFINITION_1)
 
 
-def test_an_adopted_table_is_ours_before_its_properties_say_so():
+def test_an_adopted_table_is_recognized_before_its_properties_are_set():
     found = identify(table(foreign(0), ADOPTED, published=None))
     assert isinstance(found, StoredTable)
     assert (found.definition, found.never_published, found.foreign_commits) == (
@@ -250,13 +250,13 @@ def test_an_adopted_table_is_ours_before_its_properties_say_so():
     )
 
 
-def test_commits_before_the_adoption_are_nobodys_business():
+def test_commits_before_the_adoption_do_not_count():
     found = identify(table(foreign(0), ADOPTED, foreign(2)))
     assert isinstance(found, StoredTable)
     assert [commit.version for commit in found.foreign_commits] == [2]
 
 
-def test_an_adopted_table_that_somebody_replaced_is_damaged():
+def test_an_adopted_table_replaced_by_another_writer_is_inconsistent():
     replaced = foreign(2, "CREATE OR REPLACE TABLE AS SELECT")
     assert isinstance(
         identify(table(foreign(0), ADOPTED, replaced, published=None)), InconsistentTable
@@ -297,7 +297,7 @@ def test_a_fence_is_known_where_the_whole_log_is(commits, known):
     assert plain_table(table(*commits, published=None), ()).is_fence_known is known
 
 
-def test_a_log_without_our_commits_goes_on_above_the_fence():
+def test_a_log_without_our_commits_continues_above_the_fence():
     adopted = replace(DEFINITION_1, fence=57)
     found = identify(table(foreign(30), foreign(31), published=adopted))
     assert isinstance(found, StoredTable)

@@ -14,11 +14,11 @@ def test_every_journey_runs_somewhere():
     assert silent == []
 
 
-def test_no_row_stands_twice():
+def test_no_row_is_listed_twice():
     assert [row for row, count in Counter(all_rows()).items() if count > 1] == []
 
 
-def test_a_row_without_a_test_says_why():
+def test_a_row_without_a_test_has_a_reason():
     untested = [row for row in all_rows() if not row.test]
     assert sorted(untested) == sorted((*NOT_YET, *NOT_OURS))
     assert all(row.differs for row in untested)

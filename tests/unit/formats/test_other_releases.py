@@ -118,7 +118,7 @@ def test_source_columns_of_another_query_are_forgotten(key, value):
     assert again.resolved == recorded
 
 
-def test_keys_of_a_newer_release_outlive_changes_of_the_definition():
+def test_keys_of_a_newer_release_are_kept_by_changes_of_the_definition():
     found = decode_definition(pack(with_more(unpack(encode_definition(EVERYTHING)))), "t")
     changed = replace(
         found,
@@ -199,7 +199,7 @@ def test_a_commit_of_a_newer_minor_version_is_read():
     assert decode_commit(json.dumps(with_more(commit("content")))) == samples.COMMITS["content"]
 
 
-def test_what_a_newer_release_says_of_a_refresh_is_repeated_by_commits_without_rows():
+def test_keys_of_a_newer_release_about_a_refresh_are_repeated_by_commits_without_rows():
     document = commit("everything")
     document["refresh"]["later"] = {"cost": 7}
     history = read_history([parse_commit(3, commit_info(document))])
@@ -230,7 +230,7 @@ def test_missing_keys_of_a_commit_have_defaults():
         (json.dumps({**commit("content"), "refresh": {}}), "the text is damaged"),
     ],
 )
-def test_a_commit_that_cannot_be_read_is_not_somebody_elses(text, problem):
+def test_an_unreadable_commit_of_ours_is_not_taken_for_a_commit_of_another_writer(text, problem):
     with pytest.raises(UnreadableMetadataError, match=problem):
         decode_commit(text)
     found = parse_commit(7, commit_info(text))
@@ -265,7 +265,7 @@ def test_every_kind_of_commit_has_a_golden_text():
         None,
     ],
 )
-def test_a_damaged_row_of_a_table_holds_up_no_other(facts, caplog):
+def test_a_damaged_row_of_a_table_delays_no_other(facts, caplog):
     good, bad = row("tables", "filled"), {**row("tables", "everything"), "facts": facts}
     reader = RowReader()
     with caplog.at_level(logging.WARNING):
@@ -279,7 +279,7 @@ def test_a_damaged_row_of_a_table_holds_up_no_other(facts, caplog):
 
 
 @pytest.mark.parametrize("column", ["status", "refresh_mode", "freshness"])
-def test_a_row_with_a_value_that_is_not_known_holds_up_no_other(column):
+def test_a_row_with_an_unknown_value_affects_no_other(column):
     good, bad = row("tables", "filled"), {**row("tables", "filled"), column: "LATER"}
     assert RowReader().each([bad, good], CATALOG, known_of) == (known_of(good, CATALOG),)
     assert getattr(entry_of(bad, CATALOG), column) == "LATER"
@@ -292,13 +292,13 @@ def test_a_row_of_a_table_with_missing_and_unknown_facts():
     assert found == replace(full, reads=(), derived_from=None, rows=None)
 
 
-def test_a_job_of_a_status_that_is_not_known_holds_up_no_other():
+def test_a_job_of_an_unknown_status_affects_no_other():
     good, bad = row("jobs", "everything"), {**row("jobs", "everything"), "status": "PAUSED"}
     worse = {**good, "job_kind": None}
     assert RowReader().each([bad, good, worse], CATALOG, job_of) == (job_of(good, CATALOG),)
 
 
-def test_what_a_newer_release_says_of_a_job_outlives_its_end():
+def test_keys_of_a_newer_release_are_kept_when_a_job_ends():
     recorded = {**row("jobs", "status running"), "facts": '{"later":{"x":1}}'}
     job = job_of(recorded, CATALOG)
     assert job == samples.JOBS["status running"]

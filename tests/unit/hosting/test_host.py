@@ -104,7 +104,7 @@ def test_stopping_does_not_wait_for_the_pause(host, made):
     host.stop(T)
 
 
-def test_who_was_stopped_can_be_started_again_and_tells_until_then(host, made):
+def test_a_stopped_host_can_be_started_again_and_keeps_its_last_progress(host, made):
     first = started(host, made, Scripted())
     host.stop(T)
     assert host.progress(T) is first.progress
@@ -113,7 +113,7 @@ def test_who_was_stopped_can_be_started_again_and_tells_until_then(host, made):
     assert host.progress(T) is second.progress
 
 
-def test_who_ended_by_itself_can_be_started_again(host, made):
+def test_a_host_that_ended_without_a_request_can_be_started_again(host, made):
     first = started(host, made, Scripted(pause=-1))
     host._hosting(T)._thread.join(SOON_S)
     made.clear()
@@ -157,7 +157,7 @@ def test_closing_ends_every_table(host, made):
 @pytest.mark.parametrize(
     "ask", [Host.stop, Host.progress, lambda host, name: host.await_fresh(name, Wanted(NEW), 0)]
 )
-def test_a_table_that_nobody_started(host, ask):
+def test_a_table_without_a_host(host, ask):
     with pytest.raises(NotHostedError) as error:
         ask(host, T)
     assert error.value.parameters["table"] == "c.s.t"
@@ -205,7 +205,7 @@ def test_waiting_ends_in_time_and_says_how_the_table_does(host, made):
     assert (facts["phase"], facts["problem"]) == ("failing", ": no disk")
 
 
-def test_nobody_waits_for_a_table_whose_host_has_ended(host, made):
+def test_a_table_whose_host_has_ended_is_not_waited_for(host, made):
     table = Scripted(pause=-1)
     table.progress = HostProgress(str(T), HostPhase.ENDED, OLD)
     started(host, made, table)
@@ -214,7 +214,7 @@ def test_nobody_waits_for_a_table_whose_host_has_ended(host, made):
     assert error.value.parameters["phase"] == "ended"
 
 
-def test_nobody_waits_for_a_table_that_stays_suspended(host, made):
+def test_a_suspended_table_is_not_waited_for(host, made):
     table = Scripted(pause=1)
     table.progress = HostProgress(str(T), HostPhase.SUSPENDED, OLD, problem="by the user")
     started(host, made, table)
@@ -253,7 +253,7 @@ def test_a_number_of_another_table_is_no_version_of_this_one(host, made):
     assert found.positions == after
 
 
-def test_a_source_without_positions_must_have_been_looked_at_since(host, made):
+def test_a_source_without_positions_must_have_been_read_since(host, made):
     table = Scripted()
 
     def on_tick(number):

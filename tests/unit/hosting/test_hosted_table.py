@@ -78,7 +78,7 @@ def test_a_statement_between_the_rows_of_a_batch_and_its_commit(world, statement
     assert_equals_query(tables)
 
 
-def test_a_table_made_anew_between_the_rows_of_a_batch_and_its_commit(world):
+def test_a_table_recreated_between_the_rows_of_a_batch_and_its_commit(world):
     """The new table's fence knows nothing of the old one's numbers."""
     tables = world.tables
     prepare(tables)
@@ -98,7 +98,7 @@ def test_a_table_made_anew_between_the_rows_of_a_batch_and_its_commit(world):
     assert_each_row_once(tables)
 
 
-def test_a_stream_whose_source_forgot_what_comes_next(world):
+def test_a_stream_whose_next_records_expired(world):
     tables = world.tables
     prepare(tables)
     create(tables)
@@ -126,7 +126,7 @@ def test_pauses_double_up_to_a_limit():
     assert policy.pause_after(10**6) == 100
 
 
-def test_a_host_looks_at_least_as_often_as_its_table_is_due(world):
+def test_a_host_checks_at_least_as_often_as_its_table_is_due(world):
     tables = world.tables
     prepare(tables)
     create(tables, clauses="FRESHNESS = INTERVAL '3' SECOND")
@@ -147,7 +147,7 @@ def test_pauses_are_spread_by_chance():
     assert policy.pause_after(3, chance=1.0) == 1_000
 
 
-def test_a_batch_and_its_table_are_told_in_one_commit_and_then_one_a_minute(world):
+def test_a_batch_and_its_table_are_registered_in_one_commit_and_then_once_a_minute(world):
     """Without a manager a stream has a row a minute, so that others see that it runs."""
     tables = world.tables
     prepare(tables)
@@ -177,7 +177,7 @@ def status_of_stream(tables):
     return next(row[3] for row in rows if row[2] == "CONTINUOUS")
 
 
-def test_a_stream_whose_driver_is_silent_has_failed(world):
+def test_a_stream_without_heartbeats_of_its_driver_has_failed(world):
     tables = world.tables
     prepare(tables)
     create(tables)
@@ -262,7 +262,7 @@ def test_a_table_that_is_up_to_date_is_not_analysed_again(analyses):
     assert analyses.host.progress.checked_at_ms > checked_at_ms, "it knows that nothing is missing"
 
 
-def test_a_quiet_table_follows_its_source_at_the_next_look(analyses):
+def test_an_unchanged_table_follows_its_source_at_the_next_check(analyses):
     for number in range(4, 7):
         analyses.tables.append("events", [(number, 1, 1)])
         analyses.tick(1)
@@ -272,7 +272,7 @@ def test_a_quiet_table_follows_its_source_at_the_next_look(analyses):
 
 
 @pytest.mark.parametrize("change", ["overwrite", "rewrite", "replace"])
-def test_a_quiet_table_notices_whatever_happens_to_its_source(analyses, change):
+def test_an_unchanged_table_notices_every_change_of_its_source(analyses, change):
     ways = {
         "overwrite": lambda world: world.overwrite("events", [(9, 9, 9)]),
         "rewrite": lambda world: world.rewrite("events"),
@@ -283,7 +283,7 @@ def test_a_quiet_table_notices_whatever_happens_to_its_source(analyses, change):
     assert analyses.tables.rows("n") == [(3 if change == "rewrite" else 1,)]
 
 
-def test_a_quiet_table_that_is_suspended_and_resumed(analyses):
+def test_an_unchanged_table_is_suspended_and_resumed(analyses):
     analyses.tables.execute("ALTER MATERIALIZED TABLE n SUSPEND")
     analyses.tick(1)
     assert analyses.host.progress.phase is HostPhase.SUSPENDED
@@ -292,13 +292,13 @@ def test_a_quiet_table_that_is_suspended_and_resumed(analyses):
     assert analyses.host.progress.phase is HostPhase.FOLLOWING
 
 
-def test_a_quiet_table_is_looked_at_as_a_whole_from_time_to_time(analyses):
+def test_an_unchanged_table_is_checked_in_full_periodically(analyses):
     analyses.world.pass_time(FULL_CHECK_MS / 1000)
     assert analyses.tick(1) >= 1
     assert analyses.tick(5) == 0
 
 
-def test_a_quiet_table_that_is_dropped(analyses):
+def test_an_unchanged_table_is_dropped(analyses):
     analyses.tables.execute("DROP MATERIALIZED TABLE n")
     analyses.tick(1)
     assert analyses.host.progress.phase is HostPhase.ENDED
@@ -367,7 +367,7 @@ def test_a_refresh_is_due_when_the_table_would_be_late(world):
     assert tables.rows("t") == [(1, 34), (2, 30)]
 
 
-def test_a_host_that_leaves_waits_for_no_turn(world):
+def test_a_stopping_host_waits_for_no_slot(world):
     tables = world.tables
     prepare(tables)
     create(tables, SUMS)
@@ -442,7 +442,7 @@ def paced(world, name):
     return HostedTable(world.tables.name(name), environment, Refreshes(environment))
 
 
-def test_a_table_that_is_refreshed_fast_looks_less_often(world):
+def test_a_table_that_is_refreshed_fast_is_checked_less_often(world):
     tables = world.tables
     prepare(tables)
     create(tables, SUMS, clauses="FRESHNESS = INTERVAL '100' SECOND")

@@ -124,7 +124,7 @@ def test_nothing_is_done_for_tables_that_are_gone(life):
     assert life.vacuumed == ["b"]
 
 
-def test_dead_checkpoints_of_these_tables_are_removed_now_and_then():
+def test_unused_checkpoints_of_these_tables_are_removed_periodically():
     life = Life()
     for _ in range(3):
         life.passes(CLEAN_EVERY_MS)

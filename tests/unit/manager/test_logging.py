@@ -66,7 +66,7 @@ def test_what_libraries_log_goes_the_same_way(log):
     )
 
 
-def test_for_people_there_is_a_line_too(log):
+def test_a_log_as_text_has_a_line_too(log):
     lines = log(LogFormat.CONSOLE)
     structlog.get_logger("spark_mt.test").warning("slow", table="a.b")
     (line,) = lines()
@@ -83,7 +83,7 @@ def test_levels(log):
     assert [json.loads(line)["event"] for line in lines()] == ["told"]
 
 
-def test_loud_libraries_are_heard_from_warnings_on(log):
+def test_verbose_libraries_are_logged_from_warnings_on(log):
     lines = log(level="DEBUG")
     logging.getLogger("py4j.clientserver").info("Closing down connection")
     logging.getLogger("urllib3.connectionpool").warning("missed")
@@ -111,7 +111,7 @@ def test_configuring_again_replaces_the_first(log):
 
 
 @pytest.mark.parametrize("log_format", LogFormat)
-def test_a_stack_is_told_without_variables(log, log_format):
+def test_a_stack_is_logged_without_variables(log, log_format):
     lines = log(log_format, secrets=[TOKEN])
 
     def fail(words: list[str]) -> None:

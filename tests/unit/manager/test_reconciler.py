@@ -109,7 +109,7 @@ def test_a_changed_query_reaches_the_host_at_once(life):
     assert sorted(row[3] for row in life.tables.rows("t")) == [8, 10, 20, 40, 60]
 
 
-def test_what_is_suspended_rests_and_what_is_resumed_goes_on(life):
+def test_suspended_tables_are_not_refreshed_and_resumed_tables_are(life):
     life.create("t")
     life.create("f", HOURLY)
     manager = life.manager()
@@ -145,7 +145,7 @@ def test_what_is_dropped_is_stopped_also_past_us(life, clauses, past_us):
     assert "t" not in manager.hosted()
 
 
-def test_a_plain_table_in_the_place_of_ours_is_none_of_ours(life):
+def test_a_plain_table_with_the_name_is_unmanaged(life):
     life.create("t", HOURLY)
     manager = life.manager()
     manager.tick()
@@ -172,7 +172,7 @@ def test_a_registry_that_cannot_be_read_stops_nothing(life):
 
 
 @pytest.mark.parametrize("port", ["registry", "log_port"])
-def test_a_look_that_failed_half_way_is_made_up_for(life, port):
+def test_a_check_that_failed_half_way_is_repeated(life, port):
     """What the look before had read already must not be taken for done."""
     manager = life.manager()
     manager.tick()
@@ -190,7 +190,7 @@ def test_a_look_that_failed_half_way_is_made_up_for(life, port):
     assert manager.view_of("f").next_run_at_ms is not None
 
 
-def test_one_table_that_cannot_be_hosted_holds_up_no_other(life):
+def test_a_table_that_cannot_be_hosted_affects_no_other(life):
     life.chain("a", "b", "c")
     manager = life.manager()
     manager.hosting.refused.add("a")
@@ -231,7 +231,7 @@ def test_one_table_that_fails_delays_no_other(life):
     assert "other" in bad.problem
 
 
-def test_a_host_that_ended_by_itself_is_started_again(life):
+def test_a_host_that_ended_without_a_request_is_started_again(life):
     life.create("t")
     manager = life.manager()
     manager.tick()
@@ -240,7 +240,7 @@ def test_a_host_that_ended_by_itself_is_started_again(life):
     assert manager.hosted() == {"t"}
 
 
-def test_who_refreshes_a_table_is_told_once(life):
+def test_the_manager_of_a_table_is_registered_once(life):
     life.create("t")
     life.create("f", HOURLY)
     manager = life.manager()

@@ -62,7 +62,7 @@ def test_a_row_that_cannot_be_read_is_written_again_by_a_sweep(life):
     assert manager.hosted() == {"t"}
 
 
-def test_the_sweep_looks_at_every_table_within_the_hour_and_not_all_at_once(life):
+def test_the_sweep_checks_every_table_within_the_hour_and_not_all_at_once(life):
     for number in range(40):
         life.create(f"f{number}", HOURLY)
     manager = life.manager()
@@ -80,7 +80,7 @@ def test_the_sweep_looks_at_every_table_within_the_hour_and_not_all_at_once(life
     assert most == 1
 
 
-def test_a_pause_is_not_made_up_for_in_one_look(life):
+def test_checks_missed_in_a_pause_are_spread_over_several_ticks(life):
     for number in range(60):
         life.create(f"f{number}", HOURLY)
     manager = life.manager()
@@ -91,7 +91,7 @@ def test_a_pause_is_not_made_up_for_in_one_look(life):
     assert manager.store.calls["find"] <= 2, "what a minute is for, and one"
 
 
-def test_a_table_that_cannot_be_read_holds_up_no_other(life):
+def test_an_unreadable_table_affects_no_other(life):
     for name in "abc":
         life.create(name, HOURLY)
     manager = life.manager()
@@ -115,7 +115,7 @@ def test_a_table_that_cannot_be_read_holds_up_no_other(life):
     assert manager.loop.state.problem == ""
 
 
-def test_a_table_that_the_registry_never_heard_of_is_told_when_somebody_asks_for_it(life):
+def test_a_table_missing_in_the_registry_is_registered_on_request(life):
     life.create("t", HOURLY)
     manager = life.manager()
     manager.tick()

@@ -141,7 +141,7 @@ def test_a_stream_that_fails_is_written_within_a_tick(life):
     assert len(running(life, "t2")) == 1
 
 
-def test_the_death_of_a_manager_is_noticed(life):
+def test_the_end_of_a_manager_is_noticed(life):
     """Its streams count as failed at once where the process is known to be gone."""
     streams(life, 2)
     first = life.manager(1)
@@ -151,7 +151,7 @@ def test_the_death_of_a_manager_is_noticed(life):
     assert as_shown(life, "t0") == "FAILED"
 
 
-def test_the_silence_of_a_manager_on_another_machine_is_noticed(life):
+def test_missing_heartbeats_of_a_manager_on_another_machine_are_noticed(life):
     streams(life, 2)
     first = life.manager(1)
     life.live(3600, every=20)
@@ -188,7 +188,7 @@ def test_a_stream_at_rest_stays_in_the_log_for_ever(life):
     assert as_shown(life, "t0") == "RUNNING"
 
 
-def test_a_write_that_fails_is_made_up_for(life):
+def test_a_failed_write_is_repeated(life):
     streams(life, 2)
     manager = life.manager()
     life.live(120)

@@ -96,7 +96,7 @@ def test_runs_over_the_newest_state_are_coalesced(life):
     assert [run.ready_at_ms for run in life.begun] == [0, 3]
 
 
-def test_what_people_asked_for_and_partitions_are_never_coalesced(life):
+def test_requests_of_users_and_partitions_are_never_coalesced(life):
     runs = [submitted("t", "1"), partition("t", 1), submitted("t", "2"), partition("t", 2)]
     for run in (*runs, scheduled("t")):
         life.dispatcher.submit(run)
@@ -182,7 +182,7 @@ def test_a_partition_that_failed_comes_before_newer_ones(life):
     assert [run.requested.scheduled_at.hour for run in life.begun] == [1, 1, 2]
 
 
-def test_what_people_ask_for_does_not_wait_behind_a_failure(life):
+def test_a_request_of_a_user_does_not_wait_for_a_failing_run(life):
     life.again["t"] = partition("t", 1, ready=10_000)
     for hour in (1, 2):
         life.dispatcher.submit(partition("t", hour))
@@ -200,7 +200,7 @@ def test_a_table_that_was_changed_is_tried_at_once(life):
     assert life.drain() == ["t"]
 
 
-def test_what_is_withdrawn_does_not_begin_and_whoever_asked_is_told(life):
+def test_a_withdrawn_run_does_not_begin_and_its_caller_gets_an_error(life):
     for run in (scheduled("t"), submitted("t", "1"), submitted("u", "2")):
         life.dispatcher.submit(run)
     life.dispatcher.withdraw(table("t"))
@@ -208,7 +208,7 @@ def test_what_is_withdrawn_does_not_begin_and_whoever_asked_is_told(life):
     assert life.drain() == ["u"]
 
 
-def test_what_people_asked_for_stays_when_schedules_rest(life):
+def test_requests_of_users_stay_when_schedules_are_suspended(life):
     for run in (scheduled("t"), submitted("t"), partition("t", 1)):
         life.dispatcher.submit(run)
     life.dispatcher.withdraw_scheduled(table("t"))

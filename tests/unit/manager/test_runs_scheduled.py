@@ -57,7 +57,7 @@ def test_upstream_before_downstream_at_the_same_time(life):
     assert manager.dispatcher.running == 0
 
 
-def test_a_slow_upstream_table_is_not_waited_for_longer_than_promised(life):
+def test_waiting_for_a_slow_upstream_table_is_bounded(life):
     life.chain("b", "a", clauses=HOURLY)
     manager = life.manager(patience=60_000)
     manager.tick()
@@ -167,7 +167,7 @@ def test_failures_are_tried_again_ever_more_seldom(life):
     assert life.rows("t") == 4
 
 
-def test_a_manager_gives_up_and_says_why(life):
+def test_a_manager_suspends_after_failures_and_shows_the_reason(life):
     fragile(life)
     manager = life.manager(suspend_after=3)
     life.live(60)
@@ -187,7 +187,7 @@ def test_a_manager_gives_up_and_says_why(life):
 
 
 @pytest.mark.parametrize("way", ["RESUME", "changed"])
-def test_what_was_given_up_goes_on(life, way):
+def test_a_refresh_that_was_suspended_after_failures_continues(life, way):
     fragile(life)
     life.manager(suspend_after=3)
     life.live(60)
@@ -208,7 +208,7 @@ def test_what_was_given_up_goes_on(life, way):
     assert "03-02 12:00" in life.scheduled("t")
 
 
-def test_partitions_that_failed_until_it_gave_up_are_made_up_for(life):
+def test_partitions_that_failed_before_the_suspension_are_refreshed(life):
     """What was fired is not what was done: the log knows."""
     partitioned(life)
     life.manager(suspend_after=3)
@@ -243,7 +243,7 @@ def test_a_table_that_cannot_be_suspended_is_tried_on(life):
     assert life.status("t") == "SUSPENDED"
 
 
-def test_causes_that_change_are_not_given_up(life):
+def test_a_table_with_changing_causes_is_not_suspended(life):
     """Only failures of one cause in a row count."""
     fragile(life)
     manager = life.manager(suspend_after=3)
@@ -263,7 +263,7 @@ def test_causes_that_change_are_not_given_up(life):
     assert life.status("t") == "ACTIVATED"
 
 
-def test_a_run_beaten_by_another_writer_is_no_failure(life):
+def test_a_run_that_conflicts_with_another_writer_is_no_failure(life):
     fragile(life)
     manager = life.manager(suspend_after=1)
     life.live(60)

@@ -90,7 +90,7 @@ def test_nothing_to_do_is_skipped(life, manager):
     assert (job.status, job.error) == (JobStatus.SKIPPED, "")
 
 
-def test_a_scheduled_one_with_nothing_to_do_is_skipped(life, manager):
+def test_a_scheduled_refresh_with_nothing_to_do_is_skipped(life, manager):
     job = ended(life, manager, ask(manager, ON_TIME))
     assert (job.status, job.kind) == (JobStatus.SKIPPED, JobKind.SCHEDULED)
 
@@ -115,7 +115,7 @@ def test_what_fails_has_failed_and_is_not_tried_again(life, manager, request_, s
     assert manager.refreshing.failures(life.tables.name("t")).count == 0
 
 
-def test_one_that_is_always_beaten_by_another_writer_is_canceled(life, manager):
+def test_a_refresh_that_always_conflicts_is_canceled(life, manager):
     life.append((4, 4, 4))
     job_id = ask(manager, RefreshRequest("t"))
     manager.conflicts = 100
@@ -125,7 +125,7 @@ def test_one_that_is_always_beaten_by_another_writer_is_canceled(life, manager):
     assert "at the same time" in job.error
 
 
-def test_one_that_is_beaten_once_has_finished_and_counts_once(life, manager):
+def test_a_refresh_that_conflicts_once_finishes_and_counts_once(life, manager):
     life.append((4, 4, 4))
     job_id = ask(manager, RefreshRequest("t"))
     manager.conflicts = 1
@@ -134,14 +134,14 @@ def test_one_that_is_beaten_once_has_finished_and_counts_once(life, manager):
     assert manager.view_of("t").recent[-1].status == "FINISHED"
 
 
-def test_a_scheduled_one_of_a_table_that_was_suspended_meanwhile_is_canceled(life, manager):
+def test_a_scheduled_refresh_of_a_table_suspended_meanwhile_is_canceled(life, manager):
     job_id = ask(manager, ON_TIME)
     life.execute("ALTER MATERIALIZED TABLE t SUSPEND")
     job = ended(life, manager, job_id)
     assert (job.status, "suspended" in job.error) == (JobStatus.CANCELED, True)
 
 
-def test_one_of_a_table_that_was_dropped_meanwhile_has_failed(life, manager):
+def test_a_refresh_of_a_table_dropped_meanwhile_has_failed(life, manager):
     job_id = ask(manager, RefreshRequest("t"))
     life.tables.drop("t")
     assert ended(life, manager, job_id).status is JobStatus.FAILED
@@ -149,7 +149,7 @@ def test_one_of_a_table_that_was_dropped_meanwhile_has_failed(life, manager):
     assert manager.manager.tables() == ()
 
 
-def test_one_of_a_table_that_is_dropped_before_it_begins_is_canceled(life, manager):
+def test_a_refresh_of_a_table_dropped_before_it_begins_is_canceled(life, manager):
     job_id = ask(manager, RefreshRequest("t"))
     life.execute("DROP MATERIALIZED TABLE t")
     manager.loop.tick()
@@ -159,7 +159,7 @@ def test_one_of_a_table_that_is_dropped_before_it_begins_is_canceled(life, manag
 
 
 @pytest.mark.parametrize("why", ["stopped", "killed", "lost"])
-def test_one_that_waits_survives_the_end_of_its_manager(life, manager, why):
+def test_a_waiting_refresh_is_kept_when_its_manager_ends(life, manager, why):
     """The next manager carries it out, and no reader of the log sees it fail meanwhile."""
     life.append((4, 4, 4))
     job_ids = [ask(manager, RefreshRequest("t")) for _ in range(3)]
@@ -187,7 +187,7 @@ def test_a_manager_that_stops_accepts_nothing(manager):
         ask(manager, RefreshRequest("t"))
 
 
-def test_one_that_a_standby_accepts_is_carried_out_by_the_manager_that_leads(life, manager):
+def test_the_leader_runs_a_request_that_a_standby_accepted(life, manager):
     standby = life.manager(2)
     life.live(10)
     assert (manager.reconciler.leads, standby.reconciler.leads) == (True, False)
@@ -209,7 +209,7 @@ def test_no_manager_for_a_day_cancels_what_waits(life, manager):
     assert (job.status, "24 hours" in job.error, life.rows("t")) == (JobStatus.CANCELED, True, 3)
 
 
-def test_what_was_asked_for_is_kept_while_it_waits():
+def test_a_requested_refresh_is_stored_while_it_waits():
     requested = RequestedRefresh(
         partition=(PartitionValue("ds", "'2026-03-02'"), PartitionValue("h", None)),
         trigger="REST",
@@ -413,9 +413,7 @@ def test_a_partition_of_a_column_that_is_none_fails_the_job(life, manager):
     assert job.error.startswith(f"[{UnknownPartitionKeyError.condition}]")
 
 
-def test_one_that_had_begun_when_its_manager_was_killed_has_failed_and_begins_no_more(
-    life, manager
-):
+def test_a_running_refresh_of_a_killed_manager_has_failed_and_is_not_repeated(life, manager):
     """It may be what ended the process: to begin it again would end the next one, too."""
     manager.threads.at_once = False
     life.append((4, 4, 4))

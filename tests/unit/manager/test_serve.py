@@ -60,11 +60,11 @@ def test_a_run_that_begins_meanwhile_sees_that_a_manager_starts(start, file):
     assert not file.exists(), "what did not start is not found"
 
 
-def test_nobody_waits_for_a_spark_that_will_not_be_served(start):
+def test_runs_do_not_wait_for_a_spark_that_is_not_served(start):
     assert isinstance(start(connect=False), NotFound)
 
 
-def test_the_file_of_a_living_manager_stays(start, file, monkeypatch):
+def test_the_file_of_a_running_manager_stays(start, file, monkeypatch):
     other = Discovered(Owner(OURS.host, OURS.pid + 1, "other"), "sc://localhost:1", "t")
     discovery.write(file, other)
     monkeypatch.setattr(LocalProcesses, "is_gone", lambda *_: False)
@@ -72,7 +72,7 @@ def test_the_file_of_a_living_manager_stays(start, file, monkeypatch):
     assert file.exists()
 
 
-def test_what_a_killed_manager_left_is_replaced(start, file, monkeypatch):
+def test_the_file_of_a_killed_manager_is_replaced(start, file, monkeypatch):
     gone = replace(OURS, pid=2**22 - 1)
     discovery.write(file, Discovered(gone, "sc://localhost:1", "t"))
     monkeypatch.setattr(serving, "lock_holder", lambda _: None)

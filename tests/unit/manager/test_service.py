@@ -39,7 +39,7 @@ def batches():
     return {name: Batch(name) for name in (T, U)}
 
 
-def test_a_batch_under_way_comes_to_its_end(batches):
+def test_a_running_batch_is_completed(batches):
     host = Host(batches.__getitem__)
     for name, batch in batches.items():
         host.start(name)

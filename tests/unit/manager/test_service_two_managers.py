@@ -22,7 +22,7 @@ def roles(*managers):
     return [each.manager.about().role for each in managers]
 
 
-def test_a_second_one_stands_by(life):
+def test_a_second_manager_is_on_standby(life):
     first, second = life.manager(1), life.manager(2)
     life.live(3 * 3600, every=30)
     assert roles(first, second) == [Role.ACTIVE, Role.STANDBY]
@@ -33,7 +33,7 @@ def test_a_second_one_stands_by(life):
     assert (about.leader, about.term, about.pid) == ("process 1 on node", 1, 2)
 
 
-def test_one_that_stands_by_shows_what_is_known(life):
+def test_a_manager_on_standby_shows_the_registry(life):
     life.manager(1)
     second = life.manager(2)
     life.append((4, 4, 4))
@@ -44,7 +44,7 @@ def test_one_that_stands_by_shows_what_is_known(life):
 
 
 @pytest.mark.parametrize("is_gone", [True, False])
-def test_it_takes_over_from_a_dead_one(life, is_gone):
+def test_a_manager_takes_over_from_a_dead_one(life, is_gone):
     """At once where the process is known to be gone, else when it was silent for a minute."""
     first, second = life.manager(1), life.manager(2)
     life.live(60)
@@ -69,7 +69,7 @@ def test_a_released_lease_is_taken_at_once(life):
     assert roles(second) == [Role.ACTIVE]
 
 
-def test_one_that_was_paused_stands_down(life):
+def test_a_paused_manager_goes_to_standby(life):
     first = life.manager(1)
     life.live(60)
     life.processes.remove(first)
@@ -103,7 +103,7 @@ def test_both_at_once_change_nothing_wrong(life):
     assert (life.rows("t"), life.rows("f")) == (29, 29)
 
 
-def test_one_that_cannot_renew_its_lease_stands_down_until_it_can(life):
+def test_a_manager_that_cannot_renew_its_lease_is_on_standby_until_it_can(life):
     manager = life.manager(1)
     life.live(30)
     for method in "newest", "write":
@@ -117,7 +117,7 @@ def test_one_that_cannot_renew_its_lease_stands_down_until_it_can(life):
     assert (manager.hosted(), manager.manager.about().role) == ({"t"}, Role.ACTIVE)
 
 
-def test_who_refreshes_is_told_again_by_one_that_leads_again(life):
+def test_a_manager_that_leads_again_registers_its_tables_again(life):
     first, second = life.manager(1), life.manager(2)
     life.live(10)
     handler, name = life.tables.memory.log.handler, life.tables.name("f")
@@ -169,7 +169,7 @@ def test_stopping_comes_to_its_end_whatever_fails(life, what):
         assert life.tables.memory.leases.written[-1].is_released
 
 
-def test_what_was_kept_is_written_when_it_stops(life):
+def test_buffered_rows_are_written_when_the_manager_stops(life):
     manager = life.manager()
     manager.tick()
     life.move_to("2026-03-02 11:00:01")

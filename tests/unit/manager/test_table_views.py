@@ -263,7 +263,7 @@ def test_the_loop_submits_due_runs_between_ticks(caplog):
     assert "scheduled runs were not submitted" in caplog.text
 
 
-def test_a_cascade_is_judged_by_its_base_tables(life):
+def test_the_freshness_of_a_cascade_counts_from_its_base_tables(life):
     """Its own source is read; that this is late itself counts all the same."""
     life.chain("a", "b")
     manager = life.manager()
@@ -304,7 +304,7 @@ def test_a_full_table_is_on_time_until_its_next_run_can_have_ended(life):
     assert manager.view_of("f").freshness_status is FreshnessStatus.LATE
 
 
-def test_a_table_whose_lag_cannot_be_measured_is_unknown_and_holds_up_no_other(life, caplog):
+def test_a_lag_that_cannot_be_measured_is_unknown_and_affects_no_other(life, caplog):
     life.create("t")
     life.create("u")
     manager = life.manager()

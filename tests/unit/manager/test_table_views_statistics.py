@@ -82,7 +82,7 @@ def test_failures_in_a_row_end_with_a_success(statistics):
     assert statistics.table(T).last_started_at_ms == SINCE + 10
 
 
-def test_one_that_was_beaten_first_counts_as_it_ended(statistics):
+def test_a_refresh_after_a_conflict_counts_by_its_end(statistics):
     statistics.note([job(status=JobStatus.CANCELED)])
     assert counts(statistics) == {"CANCELED": 1}
     statistics.note([job(status=JobStatus.RUNNING)])
@@ -136,14 +136,14 @@ def test_batches_count_by_progress(statistics):
     ]
 
 
-def test_a_host_that_began_anew_counts_on(statistics):
+def test_a_restarted_host_continues_its_counts(statistics):
     statistics.note_batches(T, progress(5, 50, SINCE + 100))
     statistics.note_batches(T, progress(0, 0, 0))
     statistics.note_batches(T, progress(1, 7, SINCE + 200))
     assert (counts(statistics), statistics.totals()[0].rows) == ({"FINISHED": 6}, 57)
 
 
-def test_what_batches_tell_of_is_not_counted_by_the_log_again(statistics):
+def test_batches_are_not_counted_again_from_the_log(statistics):
     """A stream has one row in the log for all of its life; a refresh of a host has one, too."""
     stream = replace(job("stream", took=10**9, rows=14), kind=JobKind.CONTINUOUS)
     running = replace(stream, status=JobStatus.RUNNING, ended_at_ms=None)

@@ -153,7 +153,7 @@ class Threads:
         self.waiting.pop(0)()
 
 
-class Mine:
+class ThisProcess:
     """Which process this one is; which are gone, all see alike."""
 
     def __init__(self, owner, processes) -> None:
@@ -226,7 +226,7 @@ class Process:
         self.scheduler = Port(scheduler or embedded)
         self.workflows = TableWorkflows(self.scheduler, scheduler_name, utc_now)
         claim = Claim(CATALOG, self.owner, silence_ms=policy.takeover)
-        processes = Mine(self.owner, self.world.tables.memory.processes)
+        processes = ThisProcess(self.owner, self.world.tables.memory.processes)
         self.leadership = Leadership(self.leases, processes, claim, now_ms)
         submissions = Submissions(
             self.ports,
@@ -282,7 +282,7 @@ class Process:
     def ports(self):
         """Ports of one operation."""
         value = self.world.tables.environment
-        processes = Mine(self.owner, self.world.tables.memory.processes)
+        processes = ThisProcess(self.owner, self.world.tables.memory.processes)
         execution_context = replace(
             value.execution_context, log=self.log, deferred=self.log.deferred, processes=processes
         )

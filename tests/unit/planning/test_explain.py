@@ -99,7 +99,7 @@ def test_the_rows_name_sources_engine_and_reason():
     assert "batch/recompute" in effect
 
 
-def test_every_reason_for_the_engine_is_a_row_behind_the_steps():
+def test_every_reason_for_the_engine_is_a_row_after_the_steps():
     reasons = (Reason("ROW_WISE", "", "one row"), Reason("LOG_SOURCE", "s.k", "a log"))
     refused = (Refusal("merge", (Reason("NO_KEY", "", "no key"), reasons[0])),)
     choice = Choice("stream", "append", reasons, refused=refused)
@@ -148,6 +148,6 @@ def test_warnings_are_rows():
     assert rows[1][:3] == ("note", "", "careful")
 
 
-def test_not_null_that_ends_is_told():
+def test_removed_not_null_is_shown():
     ((_, change, effect, *_),) = explain(Plan(TABLE, (LOOSENED,)))
     assert (change, effect) == ("price may be NULL", "NOT NULL of the table dropped")

@@ -203,7 +203,7 @@ def test_dropping():
     assert kinds(planner.plan_drop(TABLE)) == [DropTable, Unregister]
 
 
-def test_every_plan_has_one_commit_point_and_nothing_goes_back_behind_it():
+def test_every_plan_has_one_commit_point_and_never_returns_before_it():
     order = list(Phase)
     plans = [
         planner.plan_create(TABLE, "id", resolution(), RUN, KEPT),

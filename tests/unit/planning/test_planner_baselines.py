@@ -46,7 +46,7 @@ NOW = {str(ORDERS): VersionedPosition(4, "d")}
 RUN = RefreshRun("r", "ALTER", NOW, 0)
 
 
-def test_only_versions_are_positions_to_go_on_from():
+def test_only_versions_are_positions_to_continue_from():
     positions = {"a": VersionedPosition(1, "x"), "b": DefinitionPosition("f")}
     assert positions_of(("a", "b", "c"), positions) == (("a", VersionedPosition(1, "x")),)
 
@@ -101,7 +101,7 @@ def test_where_nothing_is_kept_all_rows_are_those_since_the_start():
     assert (type(fill), fill.mode, fill.since) == (Fill, FillMode.OVERWRITE, SINCE)
 
 
-def test_a_suspended_table_gets_the_definition_with_the_positions_to_go_on_from():
+def test_a_suspended_table_gets_the_definition_with_the_positions_to_continue_from():
     before = a_table()
     suspended = replace(before.definition, status=RefreshStatus.SUSPENDED)
     before = replace(before, definition=suspended)

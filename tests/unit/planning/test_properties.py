@@ -49,7 +49,7 @@ def test_names_that_files_refuse_are_mapped(char):
     assert COLUMN_MAPPING not in properties_of(definition(), FORMAT)
 
 
-def test_properties_hold_the_definition_a_copy_for_people_and_the_options():
+def test_properties_have_the_definition_a_readable_copy_and_the_options():
     found = definition(options=(("delta.appendOnly", "false"), ("location", "/x"), ("k", "v")))
     properties = properties_of(found, FORMAT)
     assert decode_definition(properties[DEFINITION], "t") == found
@@ -95,6 +95,6 @@ def test_all_comments_are_written_where_the_table_has_none():
     assert changed_comments(kept) == {"a": "x"}
 
 
-def test_comments_are_removed_where_nobody_knows_whether_they_are_there():
+def test_comments_are_removed_where_it_is_unknown_whether_they_exist():
     unsure = Publish(commented("x"), commented("x", "gone"), schema_replaced=True)
     assert changed_comments(unsure) == {"a": "x", "b": ""}

@@ -65,7 +65,7 @@ def shown(freshness, zone, start, count):
         ("2 weeks", "every 2 weeks", None),
     ],
 )
-def test_as_people_and_schedulers_write_it(freshness, text, cron):
+def test_scheduled_times_of_users_and_schedulers(freshness, text, cron):
     plan = schedule(freshness)
     assert (plan.text, plan.cron) == (text, cron)
     assert plan.every_seconds == (None if cron else plan.freshness.seconds)
@@ -106,7 +106,7 @@ def test_hourly_runs_every_hour_while_clocks_are_changed():
     ]
 
 
-def test_a_time_that_is_skipped_is_made_up_for_at_once():
+def test_a_skipped_time_is_run_at_once():
     assert shown("2 hours", "Europe/Berlin", "2025-03-30 00:00", 2) == [
         "2025-03-30T03:00+02:00",
         "2025-03-30T04:00+02:00",
@@ -132,7 +132,7 @@ def test_a_day_whose_midnight_comes_twice_begins_once():
     ]
 
 
-def test_a_day_that_gives_way_to_the_one_before_begins_once():
+def test_a_day_that_overlaps_the_one_before_begins_once():
     assert shown("1 day", "America/St_Johns", "2010-11-06 00:00", 2) == [
         "2010-11-07T00:00-02:30",
         "2010-11-08T00:00-03:30",

@@ -65,7 +65,7 @@ def test_intervals_that_begin_within_a_period():
     assert found == ["03-02 09:20", "03-02 10:00", "03-02 10:40"]
 
 
-def test_too_many_are_left_out_and_told():
+def test_excess_partitions_are_left_out_and_counted():
     found, left_out = missed("1 day", "2020-01-01 00:00", "2025-03-04 10:00", most=2)
     assert found == ["03-03 00:00", "03-04 00:00"]
     assert left_out == at("2025-03-02 00:00")

@@ -366,7 +366,7 @@ RANKED = "SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) AS x FROM u"
         (f"SELECT t.a, s.x FROM t JOIN ({RANKED}) s ON t.a = s.k", False),
     ],
 )
-def test_first_rows_are_not_looked_for_by_values_that_may_differ(query, is_exact):
+def test_first_rows_are_not_searched_by_values_that_may_differ(query, is_exact):
     """A row that is not found would stay, and the row in its place would be a second one."""
     first = f"{query} ORDER BY x DESC, a LIMIT 3"
     if is_exact:

@@ -90,7 +90,7 @@ blanks = st.sampled_from([" ", "\n", " -- note\n", " /* note */ ", "\t/* a /* b 
 
 
 @given(st.lists(st.tuples(fragments, blanks, blanks), min_size=1))
-def test_what_stands_between_tokens_never_counts(parts):
+def test_text_between_tokens_never_counts(parts):
     one = "".join(text + blank for text, blank, _ in parts)
     other = "".join(text + blank for text, _, blank in parts)
     assert same_tokens(one, other)

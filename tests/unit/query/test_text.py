@@ -56,7 +56,7 @@ def named(query: str) -> list[str]:
         ("select * from range(3) join a join values (1) v", ["a"]),
     ],
 )
-def test_relations_and_where_they_stand(query: str, relations: list[str]) -> None:
+def test_relations_and_their_places(query: str, relations: list[str]) -> None:
     assert named(query) == relations
 
 
@@ -142,7 +142,7 @@ def test_what_only_spark_reads_hides_no_relation(query: str, relations: list[str
         "select * from (select * from t|) watermark ts delay of interval 1 day",
     ],
 )
-def test_an_alias_goes_behind_the_clauses_of_a_relation(query: str) -> None:
+def test_an_alias_follows_the_clauses_of_a_relation(query: str) -> None:
     (ref,) = shape_of(query.replace("|", "")).relations
     assert ref.tail == query.index("|")
 

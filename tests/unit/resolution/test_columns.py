@@ -38,7 +38,7 @@ def test_without_a_list_the_columns_are_the_query_s_with_canonical_types():
     assert definition(ddl="a int; b decimal(10, 2)").columns == columns("a INT; b DECIMAL(10,2)")
 
 
-def test_a_type_that_nobody_knows_stays_as_the_engine_spells_it():
+def test_an_unknown_type_stays_as_spark_spells_it():
     assert definition(ddl="a $odd$").columns == (Column("a", "$odd$"),)
 
 

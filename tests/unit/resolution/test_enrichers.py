@@ -118,7 +118,7 @@ def test_settings_replace_threshold_and_defaults():
         (StateRetentionType.NONE, FROM_BEGINNING),
     ],
 )
-def test_to_keep_state_means_to_go_on(retention, start):
+def test_keeping_state_means_continuing(retention, start):
     assert ask(declared(state_retention=StateRetention(retention))).start_mode == start
     explicit = declared(state_retention=StateRetention(retention), start_mode=FROM_BEGINNING)
     assert ask(explicit).start_mode == FROM_BEGINNING

@@ -90,7 +90,7 @@ def test_random_patterns_are_printed_or_refused(pattern):
 
 
 @given(st.datetimes(min_value=datetime(1000, 1, 1)))  # noqa: DTZ001 - local time
-def test_a_full_pattern_tells_the_moment(moment):
+def test_a_full_pattern_determines_the_instant(moment):
     text = format_partition("yyyy-MM-dd'T'HH:mm:ss", moment)
     assert datetime.fromisoformat(text) == moment.replace(microsecond=0)
 
@@ -106,7 +106,7 @@ def test_a_full_pattern_tells_the_moment(moment):
         ("MM", Period.MONTH),
     ],
 )
-def test_the_finest_letter_tells_the_period(pattern, period):
+def test_the_finest_letter_determines_the_period(pattern, period):
     assert finest_period(pattern) is period
 
 

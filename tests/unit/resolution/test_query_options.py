@@ -71,7 +71,7 @@ def test_what_is_no_watermark(text):
         parse_watermarks(text)
 
 
-def test_the_clause_in_sparks_words():
+def test_the_clause_in_the_syntax_of_spark():
     (mark,) = parse_watermarks("`a b` DELAY OF 90 s")
     assert mark.sql == "WATERMARK `a b` DELAY OF INTERVAL '90.000' SECOND"
 
@@ -98,7 +98,7 @@ def test_a_column_with_a_time_is_found_in_whichever_source_has_it(type_):
     assert problems("ts DELAY OF 1 s", orders_ts=type_, payments_ts="DATE") == []
 
 
-def test_everything_that_is_wrong_is_told_at_once():
+def test_every_violation_is_reported_at_once():
     found = problems(
         "ts DELAY OF 1 s; nowhere.orders: ts DELAY OF 1 s; payments: at DELAY OF 1 s",
         orders_ts="DATE",

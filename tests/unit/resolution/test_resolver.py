@@ -186,7 +186,7 @@ def test_every_reason_against_a_stream_is_one_violation():
     assert caught.value.parameters["code"] == "NO_WATERMARK, FILTER_AFTER_GROUPS"
 
 
-def test_watermarks_of_a_query_over_a_stream_stand_in_the_query():
+def test_watermarks_of_a_query_over_a_stream_are_in_the_query():
     clauses = {"options": (("watermark", "ts DELAY OF 1 minute"),)}
     rows = operators("stream_rows")
     assert refused(declared(**clauses), streaming=True, operators=rows) == [
@@ -220,7 +220,7 @@ def test_a_watermark_that_fits_no_source_is_refused(text, condition):
     assert watermarked(text, ts="TIMESTAMP", day="DATE") == [f"MATERIALIZED_TABLE_{condition}"]
 
 
-def test_a_watermark_without_effect_is_told():
+def test_a_watermark_without_effect_is_a_warning():
     found = engine()
     found.knows(analyzed("SELECT `ts` FROM `spark_catalog`.`sales`.`orders`", "ts TIMESTAMP"))
     for mode in (None, FULL):
@@ -267,12 +267,12 @@ def test_a_start_is_stored_in_full_mode_with_its_instant_and_a_warning(mode):
     assert len(resolution.warnings) == 1
 
 
-def test_a_start_of_a_table_that_exists_is_for_the_differ_to_judge():
+def test_the_differ_decides_on_the_start_of_an_existing_table():
     before = stored(engine().resolve(declared()).definition)
     assert engine().resolve(declared(start_mode=STAMP), before).definition.start_mode.mode == STAMP
 
 
-def test_an_unchanged_start_keeps_its_instant_when_time_goes_on():
+def test_an_unchanged_start_keeps_its_instant_at_a_later_time():
     week = StartMode(StartModeType.FROM_NOW, interval=StartInterval(7, IntervalUnit.DAY))
     definition = declared(start_mode=week, refresh_mode=FULL)
     before = stored(engine().resolve(definition).definition)
@@ -290,7 +290,7 @@ def test_a_literal_is_read_in_the_session_s_zone():
     assert resolution.definition.start_mode.instant_ms == expected
 
 
-def test_state_retention_on_a_new_table_has_no_effect_and_says_so():
+def test_state_retention_on_a_new_table_has_no_effect_and_a_warning():
     clauses = {"state_retention": StateRetention(StateRetentionType.ALL)}
     resolution = engine().resolve(declared(**clauses))
     assert len(resolution.warnings) == 1
@@ -349,7 +349,7 @@ def test_a_query_may_not_read_its_own_table_through_other_materialized_tables():
     assert path(declared(), on=chain()) == [HIGH_VALUE, "middle", "first", "a_view", HIGH_VALUE]
 
 
-def test_the_way_through_others_is_searched_for_new_queries_only():
+def test_upstream_tables_are_searched_for_new_queries_only():
     on = chain()
     before = stored(engine(table_source("middle")).resolve(declared()).definition)
     on.looked_up.clear()

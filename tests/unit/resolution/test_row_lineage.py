@@ -243,7 +243,7 @@ def test_a_source_without_versions_cannot_be_limited():
     assert (found.unversioned, found.can_be_limited) == ((str(ORDERS),), False)
 
 
-def test_a_log_that_tells_where_it_ends_can_be_limited():
+def test_a_log_that_reports_its_end_can_be_limited():
     source = Source(ORDERS, SourceKind.UNVERSIONED, format="kafka")
     found = shape_of("SELECT x, y FROM t", sources=(source,))
     assert (found.followed, found.can_be_limited) == ((str(ORDERS),), True)

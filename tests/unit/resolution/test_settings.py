@@ -184,7 +184,7 @@ def test_every_setting_is_read_into_its_field():
 
 
 @pytest.mark.parametrize("doc", SETTINGS, ids=lambda doc: doc.key)
-def test_every_setting_refuses_nonsense(doc):
+def test_every_setting_refuses_invalid_values(doc):
     with pytest.raises(InvalidSettingsError) as caught:
         Settings.from_confs({doc.key: "  "})
     assert [v.split(" = ")[0] for v in caught.value.violations] == [doc.key]

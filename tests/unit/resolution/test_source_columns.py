@@ -60,7 +60,7 @@ def test_what_is_selected_of_a_relation(now, then, items):
     assert selected(now, then) == items
 
 
-def test_case_counts_where_the_session_says_so():
+def test_case_counts_where_the_session_is_case_sensitive():
     assert selected("A INT; a INT", "a INT; A INT", Names(case_sensitive=True)) == ("`a`", "`A`")
 
 
@@ -82,7 +82,7 @@ def test_old_columns_come_first_and_new_ones_last():
     )
 
 
-def test_what_is_gone_is_named_with_its_path():
+def test_a_missing_file_is_named_with_its_path():
     then, now = names("a INT; s STRUCT<x: INT, y: INT>"), names("s STRUCT<y: INT>; c INT")
     assert [*missing(then, now, NAMES)] == ["`a`", "`s`.`x`"]
     (text,) = changed_columns("c.s.t", then, now, NAMES)

@@ -34,7 +34,7 @@ def test_lists_in_brackets(detail, lists):
     assert lists_of(detail) == lists
 
 
-def test_items_tell_what_they_pass_on_and_what_they_compute():
+def test_items_are_passed_on_or_computed_columns():
     items = items_of(("a#1", "a#1-T10000ms AS b#2", "(a#1 + 1) AS c#3L", "x AS y AS z#4"))
     assert items == (
         Item("a#1", "a", 1),

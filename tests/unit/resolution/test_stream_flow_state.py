@@ -27,7 +27,7 @@ def test_every_analysis_calls_columns_otherwise_and_means_the_same(plan):
     assert stateful_operators(operators(plan))
 
 
-def test_what_stands_around_an_operator_does_not_count():
+def test_operators_around_a_stateful_operator_do_not_count():
     """Another alias, a column of the result that is computed from the same, or none of a key."""
     assert problems("window", "window_struct") == ()
     assert problems("agg", "agg_renamed") == ()

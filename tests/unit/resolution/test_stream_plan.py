@@ -124,7 +124,7 @@ def test_what_comes_when_it_can_no_longer_change(name):
         ("intersect", ["INTERSECT"]),
     ],
 )
-def test_what_is_no_stream_says_why(name, reasons):
+def test_a_query_that_is_no_stream_has_reasons(name, reasons):
     assert codes(name) == reasons
 
 
@@ -144,7 +144,7 @@ def test_what_is_no_stream_says_why(name, reasons):
         ("batch_wm_view", DELTA, ["ws"]),
     ],
 )
-def test_a_plain_query_is_judged_as_if_its_sources_were_streams(name, source, key):
+def test_a_plain_query_is_checked_as_if_its_sources_were_streams(name, source, key):
     assert key_of(name, source) == key
     assert shape_of(name, source).followed == (str(source),)
 
@@ -165,11 +165,11 @@ def test_a_plain_query_is_judged_as_if_its_sources_were_streams(name, source, ke
         ("batch_rows", [], ["NO_STREAM"]),
     ],
 )
-def test_a_plain_query_that_is_no_stream_says_why(name, sources, reasons):
+def test_a_plain_query_that_is_no_stream_has_reasons(name, sources, reasons):
     assert codes(name, *sources) == reasons
 
 
-def test_a_watermark_beside_the_query_closes_sessions():
+def test_a_watermark_outside_of_the_query_closes_sessions():
     found = shape_of("batch_session", FILES, watermarks=(ON_TS,))
     assert found.output_mode is OutputMode.APPEND
     assert found.watermarks == ((str(FILES), ON_TS),)
@@ -272,7 +272,7 @@ GROUPED = ("Aggregate", "[a#1], [a#1, count(1) AS n#3L]")
         (("Distinct", ""), "SECOND_STATE"),
     ],
 )
-def test_what_may_stand_over_groups(operator, code):
+def test_operators_that_may_be_above_groups(operator, code):
     root = stream(GROUPED, operator)
     with pytest.raises(NotAStreamError) as caught:
         stream_shape(root, ("n", "a"))
@@ -313,14 +313,14 @@ def test_a_session_alone_and_a_stream_without_a_name_are_refused():
     assert [reason.code for reason in caught.value.reasons] == ["UNNAMED_STREAM"]
 
 
-def test_the_delay_of_a_watermark_in_the_query_is_told():
+def test_the_delay_of_a_watermark_in_the_query_is_shown():
     (late,) = [r for r in shape_of("window").reasons if r.code == "WATERMARK"]
     assert "10 seconds" in late.text
     assert "ts" in late.text
 
 
 @pytest.mark.parametrize("name", sorted(PLANS))
-def test_a_plan_that_lost_a_line_or_a_bracket_is_judged_without_fail(name):
+def test_a_damaged_plan_always_gets_a_verdict(name):
     lines = PLANS[name]["plan"]
     for place, line in enumerate(lines):
         for instead in ([], [line.replace("[", "", 1)], [line.replace(", ", " ", 1)]):

@@ -65,7 +65,7 @@ def test_it_says_when_it_is_to_be_called():
         assert life.scheduler.run_due() == 600
 
 
-def test_a_pause_is_made_up_for_by_one_run():
+def test_one_run_follows_a_pause():
     with world("2025-03-02 10:10") as life:
         handler = life.create()
         life.live_until("2025-03-02 12:10")
@@ -77,7 +77,7 @@ def test_a_pause_is_made_up_for_by_one_run():
     assert life.scheduled() == ["03-02 11:00", "03-02 12:00", "03-02 15:00", "03-02 16:00"]
 
 
-def test_a_pause_is_made_up_for_partition_by_partition():
+def test_missed_partitions_are_refreshed_one_by_one():
     with world("2025-03-02 10:10") as life:
         life.suspend(life.create(formatters=HOURS))
         life.live_until("2025-03-02 13:40")

@@ -18,7 +18,7 @@ from dbt.adapters.spark_mt.scheduler.embedded import (
 from tests.unit.scheduler.simulation import now
 
 
-class Mine(AirflowScheduler):
+class OwnScheduler(AirflowScheduler):
     """A scheduler of one's own."""
 
     def __init__(self, context):
@@ -37,11 +37,16 @@ def context():
 @pytest.fixture(autouse=True)
 def my_schedulers(monkeypatch):
     module = ModuleType("my_schedulers")
-    module.Mine, module.unable, module.NUMBER, module.dumb = Mine, unable, 1, lambda _context: 1
+    module.OwnScheduler, module.unable, module.NUMBER, module.dumb = (
+        OwnScheduler,
+        unable,
+        1,
+        lambda _context: 1,
+    )
     monkeypatch.setitem(sys.modules, "my_schedulers", module)
     points = [
-        EntryPoint("mine", "my_schedulers:Mine", embedded.ENTRY_POINT_GROUP),
-        EntryPoint("embedded", "my_schedulers:Mine", embedded.ENTRY_POINT_GROUP),
+        EntryPoint("mine", "my_schedulers:OwnScheduler", embedded.ENTRY_POINT_GROUP),
+        EntryPoint("embedded", "my_schedulers:OwnScheduler", embedded.ENTRY_POINT_GROUP),
     ]
     monkeypatch.setattr(
         embedded,
@@ -56,8 +61,8 @@ def my_schedulers(monkeypatch):
         (Settings().scheduler, EmbeddedScheduler),
         ("embedded", EmbeddedScheduler),
         ("airflow", AirflowScheduler),
-        ("mine", Mine),
-        ("my_schedulers:Mine", Mine),
+        ("mine", OwnScheduler),
+        ("my_schedulers:OwnScheduler", OwnScheduler),
     ],
 )
 def test_found_by_name_and_by_place(spec, kind, context):

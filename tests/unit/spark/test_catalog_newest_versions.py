@@ -81,7 +81,7 @@ class Details:
         return self._known
 
 
-def test_a_look_asks_for_files_and_lists_no_directory():
+def test_a_lookup_requests_files_and_lists_no_directory():
     log, details = Log(), Details("/a")
     log.put("/a", 0, 1)
     newest = NewestVersions(details, log)
@@ -91,7 +91,7 @@ def test_a_look_asks_for_files_and_lists_no_directory():
     assert (log.listed, details.requested) == (0, 1)
 
 
-def test_a_table_that_comes_goes_and_comes_elsewhere():
+def test_a_table_is_created_dropped_and_created_at_another_location():
     log, details = Log(), Details()
     newest = NewestVersions(details, log)
     assert newest(NAME) == -1
@@ -106,7 +106,7 @@ def test_a_table_that_comes_goes_and_comes_elsewhere():
     assert newest(NAME) == 1
 
 
-def test_a_table_that_was_made_anew_where_it_was():
+def test_a_table_recreated_at_the_same_location():
     log, details = Log(), Details("/a")
     log.put("/a", *range(9))
     newest = NewestVersions(details, log)
@@ -141,7 +141,7 @@ def test_the_end_of_a_log_without_checkpoints_is_found_in_strides(newest):
     assert (log.listed, log.files.requested <= 24) == (0, True)
 
 
-def test_a_log_that_was_looked_at_costs_two_questions():
+def test_a_log_that_was_read_costs_two_requests():
     log = Log()
     log.put("/a", *range(20))
     assert log.newest("/a") == 19
@@ -151,7 +151,7 @@ def test_a_log_that_was_looked_at_costs_two_questions():
     assert (log.newest("/a"), log.newest("/b")) == (20, -1)
 
 
-def test_a_log_that_was_looked_at_may_be_gone_or_begin_again():
+def test_a_log_that_was_read_may_be_gone_or_begin_again():
     log = Log()
     log.put("/a", *range(9))
     assert log.newest("/a") == 8
@@ -168,7 +168,7 @@ def test_the_stamp_of_a_commit_that_is_there_or_not():
 
 
 @pytest.mark.parametrize("half", ["", '{"vers', '{"version":'])
-def test_a_checkpoint_that_is_just_being_told_is_done_without(half):
+def test_a_checkpoint_that_is_being_written_is_not_needed(half):
     log = Log()
     log.put("/a", *range(5))
     log.texts["/a/_delta_log/_last_checkpoint"] = half

@@ -48,7 +48,7 @@ def options(confs=None):
         return os.environ.get(SUBMIT_OPTIONS)
 
 
-def test_without_an_archive_nothing_is_said():
+def test_without_an_archive_nothing_is_logged():
     assert options() is None
 
 

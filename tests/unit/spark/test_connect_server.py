@@ -52,7 +52,7 @@ def test_plugins_of_the_user_stay(requested, plugins):
     assert serving_confs({"spark.plugins": requested}, Listening())["spark.plugins"] == plugins
 
 
-def test_no_token_stands_in_the_confs():
+def test_no_token_is_in_the_confs():
     confs = serving_confs({TOKEN_KEY: "s3cret"}, Listening(token="s3cret"))  # noqa: S106 - made up
     assert "s3cret" not in "".join(f"{key}{value}" for key, value in confs.items())
     assert "s3cret" not in repr(Listening(token="s3cret"))  # noqa: S106 - made up
@@ -73,7 +73,7 @@ def test_loopback(address):
     assert is_loopback(address)
 
 
-def test_one_that_runs_already_is_left_alone(tmp_path, monkeypatch):
+def test_a_running_workflow_is_left_unchanged(tmp_path, monkeypatch):
     running = SimpleNamespace(SparkContext=SimpleNamespace(_active_spark_context=object()))
     monkeypatch.setitem(sys.modules, "pyspark", running)
     assert is_running_here()

@@ -55,7 +55,7 @@ def test_no_metastore_yet(tmp_path):
 
 
 @pytest.fixture
-def left_alone(locked, monkeypatch):
+def abandoned(locked, monkeypatch):
     """A holder whose starter has ended."""
     process, metastore = locked
     parents = {process.pid: "1"}
@@ -63,8 +63,8 @@ def left_alone(locked, monkeypatch):
     return process, metastore
 
 
-def test_one_that_was_left_alone_is_waited_for(left_alone, monkeypatch):
-    process, metastore = left_alone
+def test_an_abandoned_metastore_is_waited_for(abandoned, monkeypatch):
+    process, metastore = abandoned
     slept = []
 
     def sleep(seconds):
@@ -76,8 +76,8 @@ def test_one_that_was_left_alone_is_waited_for(left_alone, monkeypatch):
     assert len(slept) == 1
 
 
-def test_one_that_was_left_alone_and_stays_is_named(left_alone, monkeypatch):
-    process, metastore = left_alone
+def test_an_abandoned_metastore_that_stays_is_named(abandoned, monkeypatch):
+    process, metastore = abandoned
     monkeypatch.setattr(derby, "_ENDING_S", 0.0)
     with pytest.raises(MetastoreInUseError) as raised:
         check_metastore_is_free(metastore)

@@ -114,7 +114,7 @@ def test_an_unknown_java_error_keeps_its_class() -> None:
 _WAITED = "Exception thrown in awaitResult: "
 
 
-def test_a_thread_that_was_waited_for_says_why() -> None:
+def test_a_joined_thread_raises_its_error() -> None:
     lost = FakeThrowable("IOException", "Connection from /10.0.0.1:7077 closed")
     failure = failure_of(FakeJavaError(FakeThrowable("SparkException", _WAITED, cause=lost)))
     assert (failure.condition, failure.message) == (
@@ -131,7 +131,9 @@ def test_a_thread_that_was_waited_for_says_why() -> None:
         ("java.io.IOException", "IOException", ""),
     ],
 )
-def test_over_connect_it_says_why(innermost: str, condition: str, message: str) -> None:
+def test_over_connect_it_is_refused_with_the_reason(
+    innermost: str, condition: str, message: str
+) -> None:
     error = SparkConnectGrpcException(
         _WAITED,
         reason="org.apache.spark.SparkException",
@@ -268,7 +270,7 @@ def test_a_syntax_error_has_line_and_column() -> None:
     assert failure.message == "Syntax error at or near ','."
 
 
-def test_what_is_not_sparks_is_told_apart() -> None:
+def test_errors_that_are_not_of_spark_are_recognized() -> None:
     assert is_spark_error(PySparkException("x"))
     assert is_spark_error(Py4JError("x"))
     assert not is_spark_error(ValueError("x"))
@@ -340,7 +342,7 @@ def test_an_error_of_ansi_mode_names_the_conf(condition, is_of_ansi_mode):
         "Too many open files",
     ],
 )
-def test_what_the_operating_system_said_is_named(said):
+def test_the_error_of_the_operating_system_is_named(said):
     """However many exceptions of Spark are around it, and whichever surface shows the error."""
     inner = FakeThrowable("IOException", f"write: {said}")
     middle = FakeThrowable("SparkException", "Task failed while writing rows.", cause=inner)
@@ -359,5 +361,5 @@ def test_what_the_operating_system_said_is_named(said):
     assert said in problem_of(connect)
 
 
-def test_what_is_said_already_is_not_repeated():
+def test_a_known_warning_is_not_repeated():
     assert problem_of(OSError(28, "No space left on device")).count("No space left") == 1

@@ -13,7 +13,7 @@ from dbt.adapters.spark_mt.spark.errors import unlogged
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
 
 
-class Kept(logging.Handler):
+class RecordingHandler(logging.Handler):
     """Keeps the messages that reach it."""
 
     def __init__(self) -> None:
@@ -37,54 +37,54 @@ def logger(request, monkeypatch):
 
 
 @pytest.fixture
-def kept(logger):
-    handler = Kept()
+def messages(logger):
+    handler = RecordingHandler()
     logger.addHandler(handler)
     return handler.messages
 
 
-def test_a_failure_within_the_block_is_not_logged(logger, kept):
+def test_a_failure_within_the_block_is_not_logged(logger, messages):
     with unlogged():
         logger.error("expected")
-    assert kept == []
+    assert messages == []
 
 
-def test_failures_after_the_block_are_logged(logger, kept):
+def test_failures_after_the_block_are_logged(logger, messages):
     with unlogged():
         pass
     logger.error("of the user")
-    assert kept == ["of the user"]
+    assert messages == ["of the user"]
 
 
-def test_failures_after_a_block_that_failed_are_logged(logger, kept):
+def test_failures_after_a_block_that_failed_are_logged(logger, messages):
     with pytest.raises(RuntimeError), unlogged():
         raise RuntimeError
     logger.error("of the user")
-    assert kept == ["of the user"]
+    assert messages == ["of the user"]
 
 
-def test_a_block_within_a_block_leaves_the_outer_one_in_force(logger, kept):
+def test_a_block_within_a_block_leaves_the_outer_one_in_force(logger, messages):
     with unlogged():
         with unlogged():
             pass
         logger.error("expected")
-    assert kept == []
+    assert messages == []
 
 
-def test_failures_of_other_threads_are_logged_meanwhile(logger, kept):
+def test_failures_of_other_threads_are_logged_meanwhile(logger, messages):
     with unlogged():
         user = Thread(target=logger.error, args=("of the user",))
         user.start()
         user.join()
         logger.error("expected")
-    assert kept == ["of the user"]
+    assert messages == ["of the user"]
 
 
-def test_what_the_connect_client_tells_below_errors_stays(logger, kept):
+def test_messages_of_the_connect_client_below_errors_stay(logger, messages):
     """A user who sets SPARK_CONNECT_LOG_LEVEL=debug wants to see all calls."""
     with unlogged():
         logger.debug("a call")
-    assert kept == ["a call"]
+    assert messages == ["a call"]
 
 
 def test_levels_and_handlers_stay(logger):

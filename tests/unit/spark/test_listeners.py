@@ -68,7 +68,7 @@ def test_sparks_page_is_on_loopback_where_executors_are_local():
     assert network_variables({"spark.master": "yarn"}, {}) == {}
 
 
-def test_what_is_open_is_said():
+def test_open_addresses_are_reported():
     near = Listener("a", "127.0.0.1", 1)
     asking = Listener("b", "0.0.0.0", 2, "a token")  # noqa: S104 - as below
     far = Listener("c", "0.0.0.0", 3)  # noqa: S104 - what is tested

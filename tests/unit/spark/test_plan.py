@@ -142,7 +142,7 @@ def test_names_as_spark_prints_them(name: str, parts: tuple[str, ...]) -> None:
     assert parts_of(name) == parts
 
 
-def test_the_tree_tells_inputs_from_plans_inside_expressions() -> None:
+def test_the_tree_distinguishes_inputs_from_plans_inside_expressions() -> None:
     plan = read_plan(
         plan_of(
             "   +- ~Filter exists#1 [id#2L]",

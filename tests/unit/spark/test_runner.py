@@ -108,7 +108,7 @@ def test_a_change_of_others_in_between_lets_it_publish_again():
     assert len(set(table.statements)) == 1
 
 
-def test_who_published_something_newer_meanwhile_is_not_overwritten():
+def test_a_newer_publication_is_not_overwritten():
     def newer(table):
         table.properties = properties_of(NEWER, FORMAT)
 
@@ -118,7 +118,7 @@ def test_who_published_something_newer_meanwhile_is_not_overwritten():
 
 
 @pytest.mark.parametrize("step", [Recluster(AFTER), RemoveProperties(AFTER.name)])
-def test_whatever_follows_a_commit_is_done_again(step):
+def test_steps_after_a_commit_are_retried(step):
     table = Table(AFTER, failures=1)
     run(table, step)
     assert len(table.statements) == 2
@@ -131,7 +131,7 @@ def test_what_comes_before_a_commit_lets_the_whole_statement_begin_again():
     assert len(table.statements) == 1
 
 
-def test_who_is_always_second_says_so():
+def test_a_publication_that_always_conflicts_fails():
     with pytest.raises(CommitConflictError):
         publish(Table(BEFORE, failures=100), AFTER, BEFORE)
 

@@ -40,7 +40,7 @@ class FailingRunner(SparkStepRunner):
     ("condition", "error"),
     [("UNAVAILABLE", OutcomeUnknownError), ("DIVIDE_BY_ZERO", ChangeFailedError)],
 )
-def test_nobody_says_that_nothing_was_changed_who_cannot_know(condition, error):
+def test_an_unknown_outcome_is_never_reported_as_unchanged(condition, error):
     step = DropTable(NAME, "id")
     assert step.phase is not Phase.AFTER
     with pytest.raises(error) as failed:
@@ -49,7 +49,7 @@ def test_nobody_says_that_nothing_was_changed_who_cannot_know(condition, error):
     assert failed.value.parameters["table"] == str(NAME)
 
 
-def test_one_that_is_gone_is_not_asked_who_came_first():
+def test_a_spark_that_ended_gets_no_query_about_the_winner():
     requested = []
 
     def of(name):

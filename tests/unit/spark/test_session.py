@@ -48,7 +48,7 @@ def test_without_java(start, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the false Java is a shell script")
-def test_a_java_that_ends_at_once_shows_its_last_words(start, tmp_path):
+def test_a_java_that_ends_at_once_shows_its_last_output(start, tmp_path):
     java = tmp_path / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text("#!/bin/sh\necho 'too little memory' >&2\nexit 1\n", encoding="utf-8")

@@ -207,7 +207,7 @@ def test_spark_reads_what_is_not_small_with_the_same_query():
     assert "`c`.materialized_table_system.registry" in spark.asked[0]
 
 
-def test_spark_looks_for_a_table_that_was_not_found():
+def test_spark_searches_a_table_that_was_not_found():
     spark = Spark()
     files = Files(a=[table_row("t", 1)])
     versions: Any = Versions()

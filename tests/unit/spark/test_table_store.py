@@ -147,7 +147,7 @@ def content(read, kind=CommitKind.CONTENT):
     return CommitMetadata("id", kind, read + 1, 1, positions=positions, refresh=refresh)
 
 
-def test_the_first_change_behind_a_position(states):
+def test_the_first_change_after_a_position(states):
     assert states.unread(ORDERS, at(0)).changed_at_ms == 1000
     assert states.unread(ORDERS, at(2)).changed_at_ms is None
     assert states.unread(ORDERS, BEFORE_ALL).changed_at_ms == 0

@@ -259,7 +259,7 @@ def test_every_condition_is_tried():
     assert every - tried == {"MATERIALIZED_TABLE_UNREADABLE_TEXT"}
 
 
-def test_conditions_are_told_apart():
+def test_conditions_are_distinguished():
     classes = StatementSyntaxError.__subclasses__()
     assert len({c.condition for c in classes}) == len(classes)
 
@@ -322,7 +322,7 @@ def test_facts_that_help(clause, fact, value):
         ("'other' = 'x'", "START_MODE"),
     ],
 )
-def test_a_hint_of_flink_has_a_twin(hint, twin):
+def test_a_hint_of_flink_has_a_counterpart(hint, twin):
     error = refused(f"ALTER MATERIALIZED TABLE t AS SELECT * FROM s /*+ OPTIONS({hint}) */")
     assert error.parameters["twin"] == twin
 

@@ -118,7 +118,7 @@ def test_a_distribution_is_dropped_with_the_clustering():
         "ALTER COLUMN a COMMENT 'x'",
     ],
 )
-def test_not_null_and_comments_of_columns_stand_in_the_column_list(form):
+def test_not_null_and_comments_of_columns_are_in_the_column_list(form):
     declared = followed(ALTER + form, "(a INT NOT NULL COMMENT 'x')")
     assert declared.columns == (ColumnSpec("a", "INT", not_null=True, comment="x"),)
     assert "REPLACE" not in refused(ALTER + form).parameters["instead"]

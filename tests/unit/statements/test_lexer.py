@@ -133,7 +133,7 @@ def test_blanks_and_comments_are_skipped(sql, rest):
     assert sql[skip_blank(sql, 0) :] == rest
 
 
-def test_hints_are_told_from_comments():
+def test_hints_are_distinguished_from_comments():
     gap = " /* /*+ no */ */ -- /*+ no */\n /*+ yes */ /*+ open"
     assert [text for _, text in hints(gap)] == ["/*+ yes */", "/*+ open"]
     assert all(gap[offset:].startswith(text) for offset, text in hints(gap))

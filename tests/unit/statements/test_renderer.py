@@ -72,7 +72,7 @@ def test_a_rendered_statement_stays_as_it_is(sql):
     assert render(parse(sql)) == sql
 
 
-def test_notes_stand_behind_a_clause_or_in_its_place():
+def test_comments_follow_a_clause_or_replace_it():
     statement = created(
         "CREATE OR ALTER MATERIALIZED TABLE filtered_high_value_orders "
         "START_MODE = FROM_NOW(INTERVAL '7' DAY) AS SELECT 1"

@@ -46,7 +46,7 @@ def test_every_node_survives(node):
 
 @GENERATED
 @given(statements, st.sampled_from(("", ";", " ;\n-- done\n;")))
-def test_comments_before_and_semicolons_behind_do_not_count(statement, tail):
+def test_comments_before_and_semicolons_after_do_not_count(statement, tail):
     text = '/* {"app": "dbt; it\'s"} */ -- one\n' + render(statement)
     tail = f"\n{tail}" if tail else tail
     assert parse_statement(text + tail) == statement
@@ -88,7 +88,7 @@ def test_random_text_raises_nothing_but_syntax_errors(text):
 
 @MANY
 @given(st.lists(st.sampled_from(VOCABULARY), max_size=25))
-def test_random_words_raise_nothing_but_syntax_errors(words):
+def test_random_tokens_raise_nothing_but_syntax_errors(words):
     text = " ".join(words)
     fails_only_by_syntax(text)
     fails_only_by_syntax(f"CREATE OR ALTER MATERIALIZED TABLE t {text}")
@@ -109,7 +109,7 @@ def test_mutated_statements_raise_nothing_but_syntax_errors(statement, data):
 
 @MANY
 @given(statements, st.data())
-def test_statements_without_a_word_raise_nothing_but_syntax_errors(statement, data):
+def test_statements_without_a_token_raise_nothing_but_syntax_errors(statement, data):
     words = render(statement).split(" ")
     del words[data.draw(st.integers(0, len(words) - 1))]
     fails_only_by_syntax(" ".join(words))

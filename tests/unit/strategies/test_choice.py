@@ -141,7 +141,7 @@ def test_sources_that_do_not_record_changes_are_read_as_a_whole():
     assert choose(*table(ROWS, JDBC), FRESH).strategy == "none"
 
 
-def test_a_stream_over_several_sources_would_tell_no_common_state():
+def test_a_stream_over_several_sources_has_no_common_state_to_record():
     other = replace(KAFKA, name=TableName("other", "sales", "spark_catalog"))
     query = "SELECT user_id, product_id, price FROM orders UNION ALL SELECT * FROM other"
     found = analyzed(query, QUERY_COLUMNS, KAFKA, other)
@@ -230,7 +230,7 @@ def test_where_no_row_changed_a_commit_without_rows_records_the_positions():
     )
 
 
-def test_a_window_stands_in_where_added_rows_are_not_enough():
+def test_a_window_is_chosen_where_added_rows_are_not_enough():
     by_version = {OLD: ChangeKind.REMOVED, BEFORE_ALL: ChangeKind.ADDED}
     start = replace(FRESH, positions=((ORDERS, BEFORE_ALL),))
     inputs = now(changes=lambda since: {name: by_version[at] for name, at in since})

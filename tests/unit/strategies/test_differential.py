@@ -72,7 +72,7 @@ def test_it_keeps_a_table_whose_query_has_rules():
     assert choice.reads_changes
 
 
-def test_switched_off_nothing_is_said_about_it():
+def test_when_switched_off_nothing_is_printed():
     choice = choose(*table(options=(("incremental", "off"),)))
     assert (choice.name, choice.possible) == ("incremental/recompute", ("recompute",))
     assert codes(choice) == ["SWITCHED_OFF"]
@@ -188,7 +188,7 @@ def test_a_query_whose_rows_depend_on_more_than_versions_is_refused(facts, code)
         ),
     ],
 )
-def test_every_obstacle_of_the_query_is_told_with_its_remedy(query, code):
+def test_every_obstacle_of_the_query_is_named_with_its_remedy(query, code):
     choice = choose(*table(query, options=()))
     assert (choice.strategy, codes(choice)) == ("recompute", [code])
     (reason,) = (r for strategy, r in choice.refusals if strategy == NAME)
@@ -239,7 +239,7 @@ def test_a_change_that_failed_is_the_reason_for_the_recompute():
     assert (choice.strategy, [r.code for r in choice.reasons]) == ("recompute", ["CHANGE_FAILED"])
 
 
-def test_two_columns_of_one_name_are_not_said_to_have_other_types():
+def test_two_columns_of_one_name_have_no_type_mismatch():
     query = "SELECT user_id, price, id AS user_id FROM orders ORDER BY price DESC, id LIMIT 3"
     found = analyzed(query, "user_id INT; price DECIMAL(10,2); user_id STRING", SOURCE)
     names = tuple(map(ColumnSpec, "abc"))

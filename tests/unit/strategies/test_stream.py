@@ -168,7 +168,7 @@ def test_the_key_goes_by_the_start_or_the_end_of_a_window():
         ({"nondeterministic": ("rand",)}, "NONDETERMINISTIC"),
     ],
 )
-def test_what_keeps_a_plain_query_from_being_a_stream(facts, code):
+def test_reasons_why_a_plain_query_is_no_stream(facts, code):
     engine = chosen("batch_file_window", log(), facts=facts)
     assert engine.name == "incremental/recompute"
     assert codes(engine)[0] == code
@@ -195,13 +195,13 @@ def test_a_query_that_says_stream_itself():
     assert chosen("agg_having", delta()).name == "incremental/recompute"
 
 
-def test_a_source_at_a_fixed_version_beside_itself_is_no_stream():
+def test_a_source_joined_with_a_fixed_version_of_itself_is_no_stream():
     query = "SELECT c, count(*) AS n FROM s.f JOIN s.f VERSION AS OF 1 USING (c) GROUP BY c"
     engine = chosen("batch_file_agg", log(), query=query)
     assert codes(engine) == ["VERSION", "READ_WHOLE"]
 
 
-def test_reasons_are_told_for_people_and_for_machines():
+def test_reasons_have_a_text_and_a_code():
     engine = chosen("batch_rows", delta())
     assert str(engine.reasons[0]).startswith("ROW_WISE: every row")
     assert engine.reason.count(";") == 1

@@ -90,7 +90,7 @@ def test_a_query_that_cannot_feed_it():
     assert "FULL" in problem(refresh_mode=LogicalRefreshMode.FULL)
 
 
-def test_another_function_needs_all_rows_anew():
+def test_another_function_computes_all_rows_again():
     before, after = resolved(), resolved("again")
     changes = diff(before.definition, after.definition)
     assert [change.effect for change in changes] == [Effect.CONTENT]

@@ -170,7 +170,7 @@ def test_a_lane_fails_unless_it_is_excluded_or_its_interpreter_is_absent():
     assert "NOT RUN: no Python 2.5" in str(absent)
 
 
-def test_an_interpreter_that_is_absent_is_said_to_be():
+def test_a_missing_interpreter_is_reported():
     lane = Lane("odd", "2.5", "1.11.2", "4.1.0", "io.delta:delta-spark_4.1_2.13:4.4.0", "a test")
     with pytest.raises(AbsentError, match=r"no Python 2\.5"):
         environments.Environments().of(lane, {})

@@ -71,7 +71,7 @@ def test_the_last_lines_name_each_suite_with_its_duration():
     assert line.split() == ["tests/unit", "61", "s", "3", "passed"]
 
 
-def test_the_exit_code_tells_of_a_failure(monkeypatch, tmp_path):
+def test_the_exit_code_reports_a_failure(monkeypatch, tmp_path):
     monkeypatch.setattr(run_suites, "PYTEST", (sys.executable, "-c", SUITE, str(tmp_path)))
     monkeypatch.setattr(run_suites, "OUTPUTS", tmp_path / "outputs")
     monkeypatch.setattr(signal, "signal", lambda *_: None)

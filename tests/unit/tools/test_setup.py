@@ -48,7 +48,7 @@ def set_up(checkout, **environment):
     )
 
 
-def test_missing_java_is_told_in_one_sentence(checkout):
+def test_missing_java_is_reported_in_one_sentence(checkout):
     run = set_up(checkout, JAVA_HOME="/nowhere")
     assert run.returncode == 1
     assert run.stderr.startswith("Spark needs Java 17 or newer and none was found")
@@ -60,14 +60,14 @@ def test_missing_java_is_told_in_one_sentence(checkout):
     ("banner", "major"),
     [('openjdk version "11.0.2" 2019-01-15', "11"), ('java version "1.8.0_391"', "1")],
 )
-def test_old_java_is_told_with_its_version(checkout, banner, major):
+def test_old_java_is_reported_with_its_version(checkout, banner, major):
     run = set_up(checkout, JAVA_HOME=java(checkout, banner))
     assert run.returncode == 1
     assert f"is version {major}: install one" in run.stderr
 
 
 @pytest.mark.parametrize("banner", ['openjdk version "17.0.1" 2021', 'openjdk version "21" 2023'])
-def test_missing_python_is_told_in_one_sentence(checkout, banner):
+def test_missing_python_is_reported_in_one_sentence(checkout, banner):
     run = set_up(checkout, JAVA_HOME=java(checkout, banner), PYTHON="/nowhere/python")
     assert run.returncode == 1
     assert run.stderr.startswith("Python 3.10 to 3.13 is needed and none was found")

@@ -36,7 +36,7 @@ def server(manager):
 
 
 @pytest.fixture
-def hasty(monkeypatch):
+def short_limits(monkeypatch):
     """The times and limits of connections, small enough for a test."""
     monkeypatch.setattr(BoundedProtocol, "header_seconds", 0.3)
     monkeypatch.setattr(BoundedProtocol, "most_connections", 8)
@@ -67,7 +67,7 @@ def test_it_answers_and_stops(server):
         httpx.get(f"{server.url}/livez")
 
 
-def test_what_is_under_way_is_answered_before_it_stops(server, manager):
+def test_running_requests_are_answered_before_the_server_stops(server, manager):
     begun, end = threading.Event(), threading.Event()
 
     def wait(_: str) -> None:
@@ -173,7 +173,7 @@ def test_a_port_in_use_is_known_before_anything_is_started(server):
 SLOW = (b"", b"GET", b"GET /livez HTTP/1.1\r\nhost: 127.0.0.1\r\n", b"POST /login HTTP/1.1\r\nx: ")
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("short_limits")
 @pytest.mark.parametrize("beginning", SLOW)
 def test_a_connection_without_whole_headers_is_closed(server, beginning):
     """Also one that sends a byte now and then."""
@@ -187,7 +187,7 @@ def test_a_connection_without_whole_headers_is_closed(server, beginning):
             assert time.monotonic() - began < 20
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("short_limits")
 def test_a_connection_in_use_has_a_time_for_each_request(server):
     with httpx.Client(base_url=server.url) as client:
         for _ in range(4):
@@ -204,7 +204,7 @@ def test_a_connection_in_use_has_a_time_for_each_request(server):
         assert time.monotonic() - began < 4, "uvicorn's own time for idle ones is five seconds"
 
 
-def test_silent_connections_shut_nobody_out(server, monkeypatch):
+def test_silent_connections_block_no_other_client(server, monkeypatch):
     monkeypatch.setattr(BoundedProtocol, "most_connections", 8)
     address = ("127.0.0.1", server.port)
     silent = [socket.create_connection(address, timeout=30) for _ in range(40)]

@@ -146,7 +146,7 @@ def test_of_many_violations_some_are_named():
     assert (len(found), found[-1]) == (MOST_NAMED + 1, "There are 951 more.")
 
 
-def test_a_body_in_chunks_that_does_not_say_so():
+def test_a_body_in_chunks_without_a_length_is_bounded():
     client = Client(limits=lambda _: 2_000)
     sent = []
 
@@ -200,7 +200,7 @@ def test_nothing_is_read_before_it_is_known_who_asks():
     assert messages[0]["status"] == 401
 
 
-def test_slow_calls_hold_up_nobody():
+def test_slow_calls_delay_no_other_request():
     """As many as may run are blocked; health, lists and metrics answer, another one is refused."""
     client = Client()
     begun, end = threading.Semaphore(0), threading.Event()

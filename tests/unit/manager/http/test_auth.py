@@ -76,7 +76,7 @@ def test_further_names_need_a_token():
 
 
 @pytest.mark.parametrize("others", [{"host": "::"}, {"host": "10.0.0.7"}, {"names": ("a.b",)}])
-def test_reads_are_open_where_nobody_else_reaches_them(others):
+def test_reads_are_open_on_loopback_only(others):
     assert not guarded(open_reads=True).reading_needs_token
     assert guarded(open_reads=True, **others).reading_needs_token
 
@@ -121,7 +121,7 @@ def test_a_session_stands_for_the_token():
     assert TOKEN not in cookie
 
 
-def test_the_cookie_is_for_nobody_else():
+def test_the_cookie_is_sent_to_no_other_site():
     response = Response()
     guarded().sign_in(request(**OWN_PAGE), response, TOKEN)
     attributes = {a.strip().lower() for a in response.headers["set-cookie"].split(";")[1:]}
@@ -153,7 +153,7 @@ def test_signing_out_ends_the_session_everywhere():
     assert access.is_signed_in(request(cookie=other))
 
 
-def test_sessions_outlive_the_process_but_not_the_token():
+def test_sessions_are_valid_after_a_restart_until_the_token_changes():
     cookie = session(guarded())
     assert guarded().is_signed_in(request(cookie=cookie))
     assert not guarded(token=TOKEN + "-2").is_signed_in(request(cookie=cookie))
@@ -176,12 +176,12 @@ def test_a_wrong_token_begins_no_session():
     assert "set-cookie" not in response.headers
 
 
-def test_nobody_signs_in_where_there_is_no_token():
+def test_without_a_token_there_is_no_sign_in():
     with pytest.raises(WrongTokenError):
         Access(AccessRules()).sign_in(request(**OWN_PAGE), Response(), "")
 
 
-def test_after_too_many_wrong_tokens_the_answer_says_so_and_the_right_one_is_taken():
+def test_after_too_many_wrong_tokens_sign_in_is_limited_and_the_right_one_is_accepted():
     clock = Clock()
     access = guarded(clock)
     for _ in range(WRONG_TOKENS):

@@ -107,7 +107,7 @@ def test_a_session_needs_its_csrf_token_too():
 
 
 @pytest.mark.parametrize("rules", [GUARDED, ELSEWHERE])
-def test_people_are_asked_to_sign_in(rules):
+def test_a_browser_is_redirected_to_sign_in(rules):
     client = Client(rules=rules)
     answer = client.get("/tables/x?tab=history", headers={"accept": "text/html,*/*"})
     assert answer.status_code == 303
@@ -122,7 +122,7 @@ def test_programs_are_not_sent_to_a_page():
     assert problem(answer) == (401, "UNAUTHENTICATED")
 
 
-def test_a_page_of_somebody_else_cannot_sign_in():
+def test_a_page_of_another_site_cannot_sign_in():
     client = Client(rules=GUARDED)
     answer = client.ask("POST", "/login", data={"token": TOKEN}, headers=FOREIGN)
     assert problem(answer) == (403, "CROSS_SITE_REQUEST")
@@ -151,7 +151,7 @@ def test_json_may_say_its_charset():
     assert Client().ask("POST", SUSPEND, content=b"{}", headers=headers).status_code == 200
 
 
-def test_every_route_is_behind_the_guard():
+def test_every_route_checks_access():
     """Whatever a client adds: without the token nothing answers but health and signing in."""
     client = Client(rules=ELSEWHERE)
     described = app.document(client.app)["paths"]
@@ -179,7 +179,7 @@ def test_no_answer_names_the_token():
     assert [text for text in texts if TOKEN in text] == []
 
 
-def test_answers_are_for_nobody_else():
+def test_answers_are_not_readable_by_other_sites():
     client = Client()
     for path in ("/livez", TABLES, "/metrics", "/v3/nothing"):
         headers = client.get(path).headers

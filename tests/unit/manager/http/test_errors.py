@@ -84,7 +84,7 @@ def test_a_query_is_checked(query, expected):
     assert found.startswith(expected)
 
 
-def test_nothing_there():
+def test_an_unknown_path_is_not_found():
     answer = Client().get("/v3/nothing")
     assert problem(answer) == (404, "NO_SUCH_ROUTE")
     assert answer.json()["parameters"] == {"path": "/v3/nothing"}
@@ -96,7 +96,7 @@ def test_a_method_that_a_path_does_not_take():
     assert answer.headers["allow"] == "GET"
 
 
-def test_what_nobody_foresaw_shows_no_stack():
+def test_unexpected_errors_show_no_stack():
     client = Client()
 
     def fail(_: str) -> None:

@@ -55,7 +55,7 @@ def test_tables():
     assert next_run == pytest.approx(NOW_MS / 1000 + 180)
 
 
-def test_what_nobody_knows_is_left_out():
+def test_unknown_figures_are_left_out():
     found = values(Client())
     assert ("spark_mt_table_lag_seconds", NEW) not in found
     assert ("spark_mt_table_own_lag_seconds", NEW) not in found
@@ -97,13 +97,13 @@ def test_health_is_a_metric_too():
     assert (found["spark_mt_alive",], found["spark_mt_ready",]) == (1, 0)
 
 
-def test_a_manager_that_has_not_looked_yet():
+def test_a_manager_before_its_first_check():
     client = Client(FakeManager(()))
     client.manager.become(last_tick_at_ms=0)
     assert families(client)["spark_mt_last_tick_timestamp_seconds"].samples == []
 
 
-def test_every_scrape_looks_again():
+def test_every_scrape_reads_again():
     client = Client()
     client.manager.change(DAILY_FULL, lag_seconds=5.0, freshness_status=FreshnessStatus.LATE)
     client.manager.drop(BUSIEST)
@@ -141,7 +141,7 @@ def test_metrics_have_the_form_that_prometheus_asks_for():
         assert "milliseconds" not in family.name
 
 
-def test_the_page_tells_of_every_metric():
+def test_the_page_documents_every_metric():
     rows = re.findall(r"^\| `(spark_mt_\w+)` \| (\w+) \|", PAGE.read_text("utf-8"), re.MULTILINE)
     exposed = families(Client(), open_metrics, **OPEN_METRICS).values()
     named = {(f"{f.name}_total" if f.type == "counter" else f.name, f.type) for f in exposed}

@@ -9,8 +9,14 @@ from dbt.adapters.spark_mt.execution.errors import TableNotFoundError
 from dbt.adapters.spark_mt.manager.http.pages import address_of
 from dbt.adapters.spark_mt.manager.views import Health, Role
 from tests.unit.manager.fake import FakeManager
-from tests.unit.manager.http.awkward import LONG, LOOP, QUOTES, SCRIPT, awkward_tables
 from tests.unit.manager.http.site import TOKEN, Site
+from tests.unit.manager.http.special_names import (
+    LONG,
+    LOOP,
+    QUOTES,
+    SCRIPT,
+    tables_with_special_names,
+)
 from tests.unit.manager.samples import (
     CATALOG,
     DAY,
@@ -22,7 +28,7 @@ from tests.unit.manager.samples import (
 )
 
 NAMES = [details.view.name for details in sample_tables()]
-AWKWARD = [details.view.name for details in awkward_tables()]
+SPECIAL = [details.view.name for details in tables_with_special_names()]
 
 
 @pytest.fixture
@@ -31,11 +37,11 @@ def site():
 
 
 @pytest.fixture
-def awkward():
-    return Site(FakeManager(awkward_tables()))
+def special():
+    return Site(FakeManager(tables_with_special_names()))
 
 
-def test_the_list_tells_of_every_table(site):
+def test_the_list_shows_every_table(site):
     page = site.get("/")
     assert "3 tables need attention: 2 late, 1 failing, 2 suspended" in page.text
     assert "4 of 9 meet their freshness" in page.text
@@ -43,7 +49,7 @@ def test_the_list_tells_of_every_table(site):
         assert page.attributes("a", href=f"/tables/{name}"), name
 
 
-def test_a_row_tells_all_that_is_asked_first(site):
+def test_a_row_shows_the_main_figures(site):
     text = site.get("/?q=busiest").text
     for part in (
         "▲ late 2 h 44 min of 40 min 5 s",
@@ -61,13 +67,13 @@ def test_a_row_tells_all_that_is_asked_first(site):
         assert part in text, part
 
 
-def test_words_stand_for_what_the_colours_say(site):
+def test_every_colour_has_a_text(site):
     text = site.get("/").text
     for words in ("✓ on time", "▲ late", "✕ failing", "? unknown", "‖ suspended"):
         assert words in text
 
 
-def test_nothing_to_complain_about_is_said_as_well():
+def test_a_healthy_catalog_is_shown_as_healthy():
     site = Site(FakeManager(sample_tables()[:2]))
     page = site.get("/")
     assert "Nothing needs attention. 2 of 2 tables meet their freshness." in page.text
@@ -140,7 +146,7 @@ def test_every_table_has_a_page(site, name):
         assert heading in page.text
 
 
-def test_the_page_of_a_table_tells_everything(site):
+def test_the_page_of_a_table_shows_everything(site):
     text = site.get(address_of(full_name("busiest_hours"))).text
     for part in (
         "INTERVAL '40' MINUTE",
@@ -214,30 +220,30 @@ def test_a_table_that_is_not_there(site):
         (Role.STOPPING, "This manager is stopping"),
     ],
 )
-def test_a_manager_that_does_not_lead_says_so(site, role, words):
+def test_a_manager_that_does_not_lead_answers_that(site, role, words):
     site.manager.become(role=role)
     assert words in site.get("/").text
 
 
-def test_trouble_of_the_manager_itself_stands_on_every_page(site):
+def test_problems_of_the_manager_are_on_every_page(site):
     site.manager.become(Health(is_alive=True, is_ready=False, problems=("The log is full.",)))
     for address in ("/", address_of(NAMES[0])):
         assert "The log is full." in site.get(address).text
 
 
-def test_the_manager_tells_about_itself(site):
+def test_the_manager_reports_its_own_state(site):
     text = site.get("/").text
     assert "active, process 4711 on node-1, started 3 h ago" in text
     assert "ana, process 4711 on node-1, term 7" in text
     assert "Spark 4.2.0 on local[2]" in text
 
 
-@pytest.mark.parametrize("address", ["/", *(address_of(name) for name in AWKWARD)])
+@pytest.mark.parametrize("address", ["/", *(address_of(name) for name in SPECIAL)])
 @pytest.mark.parametrize("signed_in", [False, True])
-def test_nothing_that_others_wrote_becomes_markup(awkward, address, signed_in):
+def test_nothing_that_others_wrote_becomes_markup(special, address, signed_in):
     if signed_in:
-        awkward.sign_in()
-    page = awkward.get(address)
+        special.sign_in()
+    page = special.get(address)
     assert page.attributes("script") == [{"type": "module", "src": "/static/status.js"}]
     assert SCRIPT not in page.html
     assert not [tag for tag, _ in page.elements if tag in {"style", "iframe", "object"}]
@@ -245,28 +251,28 @@ def test_nothing_that_others_wrote_becomes_markup(awkward, address, signed_in):
     assert inline == set()
 
 
-def test_awkward_names_are_shown_as_they_are(awkward):
-    text = awkward.get("/").text
+def test_names_with_special_characters_are_shown_unchanged(special):
+    text = special.get("/").text
     for name in (SCRIPT, QUOTES, LONG, "other_spark_catalog.s.t", *LOOP):
         assert name in text
 
 
-@pytest.mark.parametrize("name", AWKWARD)
-def test_awkward_names_lead_to_their_own_page(awkward, name):
-    page = awkward.get("/")
+@pytest.mark.parametrize("name", SPECIAL)
+def test_names_with_special_characters_link_to_their_own_page(special, name):
+    page = special.get("/")
     link = page.attributes("a", href=address_of(name))[0]
-    opened = awkward.get(link["href"])
+    opened = special.get(link["href"])
     assert '<h1 class="name">' in opened.html
-    assert awkward.manager.requested[-1][0] == "table"
+    assert special.manager.requested[-1][0] == "table"
     assert "The catalog cannot tell more" not in opened.text
 
 
-def test_ids_are_unique_and_ages_do_not_change_them(awkward):
-    for address in ("/", address_of(AWKWARD[0])):
-        before = [found["id"] for _, found in awkward.get(address).elements if "id" in found]
+def test_ids_are_unique_and_ages_do_not_change_them(special):
+    for address in ("/", address_of(SPECIAL[0])):
+        before = [found["id"] for _, found in special.get(address).elements if "id" in found]
         assert len(before) == len(set(before))
-        awkward.clock.ms += DAY
-        after = [found["id"] for _, found in awkward.get(address).elements if "id" in found]
+        special.clock.ms += DAY
+        after = [found["id"] for _, found in special.get(address).elements if "id" in found]
         assert before == after
 
 
@@ -286,7 +292,7 @@ def test_every_page_forbids_what_it_does_not_need(site, address):
     assert {name: headers[name] for name in HEADERS} == HEADERS
 
 
-def test_whoever_must_sign_in_sees_nothing_before():
+def test_nothing_is_shown_before_sign_in():
     site = Site(FakeManager(), open_reads=False)
     for address in ("/?q=a%26b", address_of(NAMES[0])):
         response = site.client.get(address)
@@ -312,7 +318,7 @@ def test_ages_count_from_now(site):
     assert "2 min ago every 40 minutes" in site.get("/?q=busiest").text
 
 
-def test_a_tables_page_says_where_on_the_way_the_time_was_lost(site):
+def test_the_page_of_a_table_shows_the_stage_with_the_largest_lag(site):
     text = site.get(address_of(full_name("hourly_departures"))).text
     assert "7 min 11 s to the base tables, 6 min 51 s to what it reads directly" in text
     assert "flights.flights_wide 20 s → flights.hourly_departures 6 min 51 s" in text

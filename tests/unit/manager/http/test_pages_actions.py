@@ -5,8 +5,8 @@ import pytest
 from dbt.adapters.spark_mt.manager.http.pages import address_of, local_path
 from dbt.adapters.spark_mt.manager.views import RefreshRequest
 from tests.unit.manager.fake import FakeManager
-from tests.unit.manager.http.awkward import QUOTES, SCRIPT, awkward_tables
 from tests.unit.manager.http.site import TOKEN, Page, Site
+from tests.unit.manager.http.special_names import QUOTES, SCRIPT, tables_with_special_names
 from tests.unit.manager.samples import full_name
 
 WIDE = full_name("flights_wide")
@@ -56,7 +56,7 @@ def test_suspend_resume_and_refresh(site):
     assert "job job-1" in said[2]
 
 
-def test_what_is_refused_is_told_in_full(site):
+def test_a_refusal_is_shown_in_full(site):
     response = site.press("resume", WIDE)
     assert response.status_code == 409
     text = Page(response.text).text
@@ -64,7 +64,7 @@ def test_what_is_refused_is_told_in_full(site):
     assert "Back to flights.flights_wide" in text
 
 
-def test_a_plan_changes_nothing_and_tells_all(site):
+def test_a_plan_changes_nothing_and_shows_everything(site):
     statement = f"CREATE OR ALTER MATERIALIZED TABLE {WIDE} AS SELECT dropped_column FROM t"
     data = {"csrf_token": site.csrf_token(), "statement": statement}
     text = Page(site.client.post("/plan", data=data).text).text
@@ -73,7 +73,7 @@ def test_a_plan_changes_nothing_and_tells_all(site):
     assert [name for name, _ in changes(site)] == ["plan"]
 
 
-def test_what_is_no_statement_is_told(site):
+def test_a_text_that_is_no_statement_is_reported(site):
     data = {"csrf_token": site.csrf_token(), "statement": "DROP"}
     response = site.client.post("/plan", data=data)
     assert response.status_code == 409
@@ -138,8 +138,8 @@ def test_a_button_for_no_table_is_refused(site, table):
     assert page.attributes("script") == [{"type": "module", "src": "/static/status.js"}]
 
 
-def test_buttons_reach_tables_with_awkward_names():
-    site = Site(FakeManager(awkward_tables()))
+def test_buttons_work_for_names_with_special_characters():
+    site = Site(FakeManager(tables_with_special_names()))
     site.sign_in()
     for name in (full_name(SCRIPT), full_name(QUOTES)):
         assert site.press("suspend", name).status_code == 200
@@ -163,7 +163,7 @@ def test_signing_in_leads_to_the_page_that_was_asked_for():
     assert response.headers["location"] == "/?q=a%20b"
 
 
-def test_without_a_token_the_sign_in_page_says_why_it_is_useless():
+def test_without_a_token_the_sign_in_page_says_that_there_is_none():
     page = Site(FakeManager(), token=None).get("/login")
     assert "started without a token" in page.text
     assert page.attributes("form") == []
@@ -175,7 +175,7 @@ def test_signing_out_takes_the_buttons_away(site):
     assert buttons(site.get(address_of(WIDE))) == set()
 
 
-def test_another_site_cannot_sign_anybody_out(site):
+def test_another_site_cannot_sign_a_user_out(site):
     assert site.client.post("/logout", data={"csrf_token": "0"}).status_code == 303
     assert buttons(site.get(address_of(WIDE))) != set()
 
@@ -197,5 +197,5 @@ def test_another_site_cannot_sign_anybody_out(site):
         ("http://[", "/"),
     ],
 )
-def test_signing_in_leads_nowhere_else(wanted, path):
+def test_signing_in_redirects_to_no_other_site(wanted, path):
     assert local_path(wanted) == path

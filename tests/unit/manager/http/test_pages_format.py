@@ -78,7 +78,7 @@ def test_the_gist_leaves_out_condition_and_table():
     assert text.gist("[not a condition] text", "c.s.t") == "[not a condition] text"
 
 
-def test_a_chart_tells_the_same_in_words():
+def test_a_chart_has_a_text_alternative():
     points = (
         RefreshPoint(0, 1_000, "FINISHED"),
         RefreshPoint(1, 4_000, "FINISHED"),
@@ -94,7 +94,7 @@ def test_a_chart_tells_the_same_in_words():
     )
 
 
-def test_the_longest_refresh_fills_the_height_and_the_newest_stands_at_the_right():
+def test_the_longest_refresh_fills_the_height_and_the_newest_is_on_the_right():
     drawn = dict(
         sparkline((RefreshPoint(0, 2_000, "FINISHED"), RefreshPoint(1, 0, "FINISHED"))).paths
     )
@@ -109,6 +109,6 @@ def test_only_the_newest_refreshes_are_drawn():
 
 
 @pytest.mark.parametrize("points", [(), (RefreshPoint(0, None, "RUNNING"),)])
-def test_few_refreshes_are_no_trouble(points):
+def test_few_refreshes_are_drawn(points):
     drawn = sparkline(points)
     assert drawn.label == ("Last 1 refresh: 1 running" if points else "No refresh yet")

@@ -43,7 +43,7 @@ def test_what_needs_attention_comes_first_the_most_overdue_before_the_rest():
         ("refreshed", "flights_wide", "weather_hourly"),
     ],
 )
-def test_sorts_and_their_other_way_round(sort, first, last):
+def test_sorts_in_both_directions(sort, first, last):
     found = names(choose(ROWS, Choice(sort=sort)).rows)
     assert (found[0], found[-1]) == (first, last)
     back = choose(ROWS, Choice(sort=sort, backwards=True)).rows
@@ -51,7 +51,7 @@ def test_sorts_and_their_other_way_round(sort, first, last):
     assert back[0].view.name != choose(ROWS, Choice(sort=sort)).rows[0].view.name
 
 
-def test_equal_rows_stand_by_name_in_both_directions():
+def test_equal_rows_are_sorted_by_name_in_both_directions():
     for backwards in (False, True):
         found = choose(ROWS, Choice(sort="engine", backwards=backwards)).rows
         wide_like = [n for n in names(found) if n in {"flights_wide", "carrier_scores"}]
@@ -117,7 +117,7 @@ def test_an_address_says_all_of_a_choice(choice):
         {"page": "1.5"},
     ],
 )
-def test_nonsense_in_an_address_counts_as_left_out(query):
+def test_invalid_parameters_of_an_address_are_ignored(query):
     assert Choice.of(query) == Choice()
 
 

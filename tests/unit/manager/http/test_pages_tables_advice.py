@@ -15,7 +15,7 @@ def advice_of(table, **changes):
     return advise(Row(replace(row.view, **changes), NOW_MS), ROWS)
 
 
-def test_nothing_is_said_of_a_table_that_needs_no_attention():
+def test_a_table_without_problems_has_no_advice():
     assert advice_of("flights_wide") == Advice()
     assert advice_of("carrier_scores") == Advice(), "the user suspended it"
 
@@ -33,7 +33,7 @@ def test_failures_say_how_often_and_since_when():
     )
 
 
-def test_the_start_of_failures_is_not_told_when_nobody_remembers_it():
+def test_an_unknown_start_of_failures_is_not_shown():
     failures = tuple(RefreshPoint(NOW_MS - n * MINUTE, 10, "FAILED", error="no") for n in (3, 2, 1))
     facts = advice_of("busiest_hours", recent=failures, failures=50).facts
     assert facts[1] == "Its refresh failed 50 times in a row."
@@ -47,7 +47,7 @@ def test_what_runs_now_does_not_hide_the_failures_before():
     assert "since 12:49 UTC" in advice_of("busiest_hours", recent=recent).facts[1]
 
 
-def test_troubled_sources_are_named_as_the_cause():
+def test_late_or_failing_sources_are_named_as_the_cause():
     found = advice_of("daily_report", freshness_status=FreshnessStatus.LATE, lag_seconds=100_000.0)
     assert found.causes == (full_name("hourly_departures"),)
     assert "once what it reads has" in found.remedy

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbt.adapters.spark_mt.manager.http.pages_tables import MOST, Row, lineage_around, lineage_of
-from tests.unit.manager.http.awkward import LOOP, awkward_tables
+from tests.unit.manager.http.special_names import LOOP, tables_with_special_names
 from tests.unit.manager.samples import NOW_MS, full_name, many_tables, sample_tables
 
 
@@ -34,7 +34,7 @@ def test_lineage_of_many_tables_says_what_it_leaves_out():
     assert found.left_out == len(wanted) - MOST
 
 
-def test_around_a_table_stands_what_it_comes_from_and_what_comes_from_it():
+def test_the_lineage_of_a_table_has_its_sources_and_its_readers():
     found = lineage_around(ROWS[full_name("hourly_departures")], ROWS)
     assert {node.name.rpartition(".")[2] for node in found.nodes} == {
         *("airlines", "flights", "planes", "weather", "flights_wide"),
@@ -42,7 +42,7 @@ def test_around_a_table_stands_what_it_comes_from_and_what_comes_from_it():
     }
 
 
-def test_around_a_table_the_nearest_are_kept():
+def test_of_a_large_lineage_the_nearest_tables_are_shown():
     rows = rows_of(many_tables(1_000))
     middle = full_name("report_0503")
     found = lineage_around(rows[middle], rows)
@@ -51,7 +51,7 @@ def test_around_a_table_the_nearest_are_kept():
 
 
 def test_a_ring_of_names_ends():
-    rows = rows_of(awkward_tables())
+    rows = rows_of(tables_with_special_names())
     found = lineage_around(rows[full_name(LOOP[0])], rows)
     assert {node.name for node in found.nodes} == {full_name(name) for name in LOOP}
 

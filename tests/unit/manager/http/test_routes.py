@@ -275,7 +275,7 @@ def test_a_table_that_is_being_created_cannot_be_refreshed():
     assert problem(answer) == (409, "INITIALIZING")
 
 
-def test_the_manager_tells_about_itself():
+def test_the_manager_reports_its_own_state():
     answer = Client().get("/v3/manager").json()
     assert (answer["role"], answer["term"], answer["pid"]) == ("ACTIVE", 7, 4711)
 

@@ -38,12 +38,12 @@ def requested(body, route=ROUTE):
     return request
 
 
-def test_as_a_schedule_asks():
+def test_a_request_of_a_schedule():
     time = "2026-11-21 00:00:00"
     assert requested(SCHEDULED) == RefreshRequest(DAILY, is_periodic=True, schedule_time=time)
 
 
-def test_as_somebody_asks_for_a_partition():
+def test_a_request_for_a_partition():
     assert requested(ONE_TIME) == RefreshRequest(
         DAILY,
         run_options=(("maxFilesPerTrigger", "5"), ("spark.sql.shuffle.partitions", "8")),
@@ -51,7 +51,7 @@ def test_as_somebody_asks_for_a_partition():
     )
 
 
-def test_both_bodies_ask_for_the_same():
+def test_both_bodies_are_the_same_request():
     draft = {
         "materializedTable": DAILY,
         "isPeriodic": True,

@@ -42,14 +42,14 @@ def test_a_file_that_only_moved_rows_brings_none():
     assert (found.added, found.removes_rows) == ({}, False)
 
 
-def test_rows_deleted_within_a_file_are_told():
+def test_rows_deleted_within_a_file_are_found():
     found = file_changes([remove(1, A), add(1, A)], 1)
     assert found.removing == (1,)
     assert found.removes_rows
     assert found.touched == (A,)
 
 
-def test_names_that_do_not_tell_files_apart_are_not_used():
+def test_ambiguous_names_of_files_are_not_used():
     assert not file_changes([add(1, "day=1/data.parquet")], 1).named
     assert file_changes([add(1, f"a%20b/{A}")], 1).named
     assert not file_changes([add(1, name(n)) for n in range(MOST_FILES + 1)], 1).named

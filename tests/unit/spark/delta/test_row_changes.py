@@ -223,7 +223,7 @@ def test_rows_that_are_unique_by_a_part_of_the_key_keep_it(unique_by, keeps):
     assert change.keeps_key(None)
 
 
-def test_keys_that_the_table_would_have_twice_are_looked_for():
+def test_keys_that_the_table_would_have_twice_are_searched():
     resolved = DEFINITION.resolved
     text = changed_duplicates_query("SELECT 1", "SELECT 2", resolved, "t")
     assert kind(text) == "select"

@@ -20,7 +20,7 @@ def offset(version, index=-1, *, starting=False):
     return {"reservoirVersion": version, "index": index, "isStartingVersion": starting}
 
 
-def test_a_batch_ends_behind_the_commit_before_the_one_that_is_next():
+def test_a_batch_ends_after_the_commit_before_the_next_one():
     assert version_read("s", offset(5)) == 4
 
 

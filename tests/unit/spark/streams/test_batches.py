@@ -62,7 +62,7 @@ def at(table, version):
     return VersionedPosition(version, f"/{table}@{version}")
 
 
-def test_tables_are_told_by_their_identities_whatever_their_order():
+def test_tables_are_recognized_by_their_identities_in_any_order():
     requested = []
     ends = BatchEnds({"a": delta("a", requested), "b": delta("b", requested)})
     assert requested == ["a", "b"], (
@@ -108,7 +108,7 @@ def test_positions_of_a_table_that_had_the_place_are_not_its_own(position, is_of
 @pytest.mark.parametrize(
     ("changes", "columns"), [(("a was INT and is BIGINT",), ("a",)), ((), None)]
 )
-def test_a_batch_after_which_columns_have_other_types_is_told(changes, columns):
+def test_a_batch_after_which_columns_have_other_types_is_reported(changes, columns):
     spans = []
     source = delta("a")
     source._reader.changed_types = lambda span: spans.append(span) or changes

@@ -30,7 +30,7 @@ def test_equal_offsets_are_equal_positions():
     assert render(parse(spark)) == canonical
 
 
-def test_a_pattern_without_topics_stands_nowhere():
+def test_a_pattern_without_topics_has_no_position():
     assert kafka_position("null") == kafka_position("{}") == OffsetPosition("kafka", "{}")
 
 
@@ -76,7 +76,7 @@ def test_what_happened_between_two_positions(after, upto, oldest, expected):
         ({}, True),
     ],
 )
-def test_a_position_holds_as_long_as_no_record_behind_it_is_gone(position, expected):
+def test_a_position_is_valid_while_all_records_after_it_exist(position, expected):
     assert holds(position, {ONE: 3}, {ONE: 9}) is expected
 
 

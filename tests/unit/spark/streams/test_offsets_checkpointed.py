@@ -12,7 +12,7 @@ FILES = FilesSource(None, LANDED, "json")
 RATE = RateSource(None, LANDED, "rate")
 
 
-def test_nobody_can_tell_where_they_stand():
+def test_the_newest_position_is_unknown():
     assert (FILES.latest(), FILES.earliest()) == (UnknownPosition(), UnknownPosition())
 
 
@@ -23,7 +23,7 @@ def test_nothing_starts_at_an_instant_of_them(source):
     assert caught.value.parameters["source"] == str(LANDED)
 
 
-def test_rows_that_are_made_are_never_at_rest():
+def test_a_source_of_generated_rows_is_only_streamed():
     with pytest.raises(SourceOnlyStreamsError) as caught:
         RATE.batch(None, RATE.latest())
     assert caught.value.parameters == {"source": str(LANDED), "format": "rate"}

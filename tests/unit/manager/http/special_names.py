@@ -22,7 +22,7 @@ def _like_the_first(name: str, **changes: object) -> TableDetails:
     return replace(first, view=view, statement=f"-- {SCRIPT}\n{first.statement}")
 
 
-def awkward_tables() -> tuple[TableDetails, ...]:
+def tables_with_special_names() -> tuple[TableDetails, ...]:
     """Markup, quotes, dots, length and a ring of names; failures of 2,000 characters."""
     failing = {"failures": 2, "problem": f"{SCRIPT} {QUOTES} " + "x" * 2_000}
     ring = zip(LOOP, (*LOOP[1:], LOOP[0]), strict=True)

@@ -64,7 +64,7 @@ SLOW = (
     "count(*) OVER (PARTITION BY k) AS n FROM orders CROSS JOIN range(300000)) "
     "WHERE n > 0 GROUP BY k"
 )
-MEDDLING = {
+CHANGES = {
     "dropped": ("DROP TABLE {schema}.orders",),
     "made anew": (
         "DROP TABLE {schema}.orders",
@@ -90,7 +90,7 @@ def tables(session, schema, server) -> Iterator[MaterializedTables]:
     assert_nothing_is_left(tables, schema, server.warehouse / f"{schema}.db")
 
 
-class Meddler:
+class SourceChange:
     """Changes the source once a refresh is at the point of its commit.
 
     Args:
@@ -126,20 +126,20 @@ class Meddler:
 
 
 @pytest.mark.parametrize("while_spark_reads", [False, True], ids=["before", "while Spark reads"])
-@pytest.mark.parametrize("meddling", MEDDLING)
-def test_a_source_changes_under_a_refresh(server, tables, schema, meddling, while_spark_reads):
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_source_changes_during_a_refresh(server, tables, schema, change, while_spark_reads):
     """The rows are those of the old source, or the refresh fails by name and changes nothing."""
     session = tables._spark
     old, new = rows_now(session), sorted(tuple(row) for row in session.sql(SLOW).collect())
-    statements = [statement.format(schema=schema) for statement in MEDDLING[meddling]]
-    meddler = Meddler(server.session(), statements, while_spark_reads=while_spark_reads)
+    statements = [statement.format(schema=schema) for statement in CHANGES[change]]
+    changing = SourceChange(server.session(), statements, while_spark_reads=while_spark_reads)
     condition = ""
-    with watched(session, meddler.reached) as watched_tables:
+    with watched(session, changing.reached) as watched_tables:
         try:
             watched_tables.execute("ALTER MATERIALIZED TABLE t REFRESH")
         except MaterializedTableError as error:
             condition = error.condition
-    meddler.join()
+    changing.join()
     again = [(7, 7 * 300000)]
     assert rows_now(session) in ((old,) if condition else (new, again)), condition
     tables.sql("CREATE OR REPLACE TABLE orders USING delta AS SELECT 9 AS k, 1 AS amount")
