@@ -1,6 +1,6 @@
 # Every target sets up what it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format types test package site changelog release unit incremental functional conformance corpus airflow lake matrix browser faults soak demo serve bench docs clean
+.PHONY: help setup lint format types test package site changelog release unit durations incremental functional conformance corpus airflow lake matrix browser faults soak demo serve bench docs clean
 
 python := .venv/bin/python
 # Suites of tests/functional; each runs in a process (and a JVM) of its own. The longest come first,
@@ -30,6 +30,9 @@ test: setup ## all tests that CI runs
 
 unit: setup ## the fast tests, no JVM
 	@$(python) tools/run_suites.py -- tests/unit
+
+durations: ## where the time of the last runs went: the slowest files and tests
+	@$(python) tools/run_suites.py --durations
 
 incremental: setup ## changes of query results against a recompute, in DuckDB and on Spark; INCREMENTAL_CASES, INCREMENTAL_SHAPES, INCREMENTAL_SEED=…
 	@$(python) tools/run_suites.py -- $(sort $(wildcard tests/incremental/test_*.py)) tests/incremental/spark/

@@ -56,6 +56,44 @@ def test_suites_of_one_lane_run_one_after_another(lanes):
     assert [each.code for each in lanes(1).run(["alone", "alone"])] == [0, 0]
 
 
+@pytest.fixture
+def reports(tmp_path):
+    """Reports of two suites, as pytest writes them; a third suite was killed."""
+    for name, cases in {
+        "a": [("t.a", "x", 0.5), ("t.a", "y", 2.0)],
+        "b": [("t.b", "z", 1)],
+    }.items():
+        of = (f'<testcase classname="{c}" name="{n}" time="{s}"/>' for c, n, s in cases)
+        report = f"<testsuites><testsuite>{''.join(of)}</testsuite></testsuites>"
+        (tmp_path / f"{name}.xml").write_text(report, encoding="utf-8")
+    return [tmp_path / f"{name}.xml" for name in ("a", "b", "killed")]
+
+
+def test_durations_are_those_of_tests_and_of_their_files(reports):
+    assert run_suites.durations(reports, most=2).split("\n") == [
+        "    3.5 s  3 tests",
+        "",
+        "    2.5 s  t.a",
+        "    1.0 s  t.b",
+        "",
+        "    2.0 s  t.a::y",
+        "    1.0 s  t.b::z",
+        "",
+    ]
+
+
+def test_a_suite_leaves_its_durations(tmp_path, monkeypatch, capfdbinary):
+    suite = tmp_path / "test_one.py"
+    suite.write_text("def test_nothing(): pass\n", encoding="utf-8")
+    monkeypatch.setattr(run_suites, "PYTEST", (sys.executable, "-m", "pytest", "-q"))
+    monkeypatch.setattr(run_suites, "OUTPUTS", tmp_path / "outputs")
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    assert run_suites.main(["--lanes", "2", "--", str(suite)]) == 0
+    assert b"test_one::test_nothing" in capfdbinary.readouterr().out
+    assert run_suites.main(["--durations"]) == 0
+    assert b"test_one::test_nothing" in capfdbinary.readouterr().out
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_failure_ends_no_other_suite(lanes, count, capfdbinary):
     fails, passes, empty = lanes(count).run(["fails", "passes", "empty"])
