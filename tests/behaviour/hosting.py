@@ -23,6 +23,7 @@ from dbt.adapters.spark_mt.planning.steps import HOSTED
 
 if TYPE_CHECKING:
     from tests.behaviour.harness import Tables
+    from tests.behaviour.hosting_world import Hosted, World
 
 EVENTS = "id INT; k INT; v INT"
 FIRST = [(1, 1, 10), (2, 1, 20), (3, 2, 30)]
@@ -80,6 +81,20 @@ def create(tables: Tables, query: str = ROWS, columns: str = "", clauses: str = 
     tables.execute(f"CREATE MATERIALIZED TABLE t {columns} {clauses} AS {query}")
 
 
+def new_host(world: World, query: str = ROWS, columns: str = "", clauses: str = LIVE) -> Hosted:
+    """Create the table `t` and return a host of it, which has done nothing yet."""
+    create(world.tables, query, columns, clauses)
+    return world.host()
+
+
+def fresh_host(world: World, query: str = ROWS, columns: str = "", clauses: str = LIVE) -> Hosted:
+    """Create the table `t` with a host that has refreshed it with one more row."""
+    host = new_host(world, query, columns, clauses)
+    world.tables.append("events", [(4, 4, 4)])
+    host.fresh()
+    return host
+
+
 def assert_each_row_once(tables: Tables, name: str = "t") -> None:
     """Assert that each row of the source is in the table as often as in the source."""
     found = Counter(row[:3] for row in tables.rows(name))
@@ -102,8 +117,7 @@ class Hosting:
 
     def test_every_row_arrives_once(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
+        host = new_host(world)
         host.fresh()
         for rows in [(4, 4, 4), (4, 4, 4)], [(5, 5, 5)]:
             tables.append("events", rows)
@@ -117,10 +131,7 @@ class Hosting:
     def test_columns_of_the_source_that_move(self, world):
         tables = world.tables
         tables.learn_star("SELECT * FROM events", lambda r: r["events"])
-        create(tables, "SELECT * FROM events")
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world, "SELECT * FROM events")
         tables.move_column("events", "v", None)
         tables.append("events", [(50, 5, 6)])
         host.fresh()
@@ -142,10 +153,7 @@ class Hosting:
     @pytest.mark.parametrize("change", CHANGES)
     def test_a_source_that_no_stream_can_follow(self, world, change):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         CHANGES[change](world)
         host.fresh()
         assert_each_row_once(tables)
@@ -157,10 +165,7 @@ class Hosting:
     @pytest.mark.parametrize("change", CHANGES)
     def test_a_source_that_changed_between_two_checks(self, world, change):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         host.table.end()
         CHANGES[change](world)
         for number in range(3):
@@ -174,10 +179,7 @@ class Hosting:
 
     def test_files_that_are_rewritten_are_no_change(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         world.rewrite("events")
         tables.append("events", [(5, 5, 5)])
         host.fresh()
@@ -186,10 +188,7 @@ class Hosting:
 
     def test_a_source_with_a_new_column(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         world.add_column("events", "note", "STRING")
         tables.append("events", [(5, 5, 5, "x")])
         host.fresh()
@@ -199,10 +198,7 @@ class Hosting:
 
     def test_suspending_and_resuming(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         tables.execute("ALTER MATERIALIZED TABLE t SUSPEND")
         tables.append("events", [(5, 5, 5)])
         assert host.reaches(HostPhase.SUSPENDED).problem
@@ -218,8 +214,8 @@ class Hosting:
     @pytest.mark.parametrize("statement", STATEMENTS)
     def test_statements_in_parallel_with_the_host(self, world, statement):
         tables = world.tables
-        create(tables, clauses=f"PARTITIONED BY (k) {LIVE}" if statement != "replace" else LIVE)
-        host = world.host()
+        clauses = LIVE if statement == "replace" else f"PARTITIONED BY (k) {LIVE}"
+        host = new_host(world, clauses=clauses)
         tables.append("events", [(4, 1, 4)])
         host.fresh()
         tables.append("events", [(5, 1, 5)])
@@ -233,10 +229,7 @@ class Hosting:
 
     def test_a_table_that_is_renamed(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         world.rename("t", "u")
         tables.append("events", [(5, 5, 5)])
         assert TableNotFoundError.condition in host.reaches(HostPhase.ENDED).problem
@@ -246,20 +239,14 @@ class Hosting:
 
     def test_a_table_that_is_dropped(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         tables.execute("DROP MATERIALIZED TABLE t")
         assert TableNotFoundError.condition in host.reaches(HostPhase.ENDED).problem
         assert host.tick() == -1
 
     def test_a_recreated_table(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         tables.execute("DROP MATERIALIZED TABLE t")
         create(tables, BIG)
         tables.append("events", [(5, 5, 5), (50, 5, 50)])
@@ -271,10 +258,7 @@ class Hosting:
 
     def test_rows_that_break_a_rule(self, world):
         tables = world.tables
-        create(tables, columns="(CHECK (v < 1000))")
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world, columns="(CHECK (v < 1000))")
         before = tables.rows("t")
         tables.append("events", [(9, 9, 5000)])
         host.reaches(HostPhase.FAILING)
@@ -291,10 +275,7 @@ class Hosting:
 
     def test_a_source_that_is_dropped_and_comes_back(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         before = tables.rows("t")
         tables.drop("events")
         assert host.reaches(HostPhase.FAILING).problem
@@ -318,10 +299,7 @@ class Hosting:
 
     def test_a_host_that_has_ended_commits_nothing(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world)
         host.table.end()
         tables.append("events", [(5, 5, 5)])
         world.wait()
@@ -331,10 +309,7 @@ class Hosting:
 
     def test_a_baseline_without_a_key(self, world):
         tables = world.tables
-        create(tables, clauses=f"{LIVE} START_MODE = FROM_NOW")
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world, clauses=f"{LIVE} START_MODE = FROM_NOW")
         assert tables.rows("t") == [(4, 4, 4)]
         tables.delete("events", "id", 1)
         problem = host.reaches(HostPhase.SUSPENDED).problem
@@ -345,8 +320,7 @@ class Hosting:
 
     def test_what_no_stream_can_compute_is_refreshed(self, world):
         tables = world.tables
-        create(tables, SUMS)
-        host = world.host()
+        host = new_host(world, SUMS)
         host.tick()
         seq = tables.stored("t").seq
         host.tick()
@@ -359,8 +333,7 @@ class Hosting:
     def test_tables_that_are_looked_up(self, world):
         tables = world.tables
         tables.source("names", "k INT; name STRING", [(1, "one"), (2, "two")])
-        create(tables, NAMED)
-        host = world.host()
+        host = new_host(world, NAMED)
         tables.append("events", [(4, 2, 4)])
         host.fresh()
         tables.delete("names", "k", 2)
@@ -372,8 +345,7 @@ class Hosting:
 
     def test_a_stream_is_one_job(self, world):
         tables = world.tables
-        create(tables)
-        host = world.host()
+        host = new_host(world)
         for number in range(2):
             tables.append("events", [(4 + number, 4, 4)])
             host.fresh()
@@ -384,10 +356,7 @@ class Hosting:
 
     def test_a_batch_that_fails_is_a_job_that_failed(self, world):
         tables = world.tables
-        create(tables, columns="(CHECK (v < 1000))")
-        host = world.host()
-        tables.append("events", [(4, 4, 4)])
-        host.fresh()
+        host = fresh_host(world, columns="(CHECK (v < 1000))")
         tables.append("events", [(9, 9, 5000)])
         host.reaches(HostPhase.FAILING)
         recorded, errors = _jobs(tables)
@@ -397,8 +366,7 @@ class Hosting:
     @pytest.mark.parametrize("later", [False, True])
     def test_nothing_follows_a_table_in_mode_full(self, world, later):
         tables = world.tables
-        create(tables, clauses=LIVE if later else f"{LIVE} REFRESH_MODE = FULL")
-        host = world.host()
+        host = new_host(world, clauses=LIVE if later else f"{LIVE} REFRESH_MODE = FULL")
         if later:
             tables.append("events", [(4, 4, 4)])
             host.fresh()

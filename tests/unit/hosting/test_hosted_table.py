@@ -23,6 +23,8 @@ from tests.behaviour.hosting import (
     assert_each_row_once,
     assert_equals_query,
     create,
+    fresh_host,
+    new_host,
     prepare,
 )
 from tests.behaviour.hosting_memory import MemoryWorld
@@ -49,8 +51,8 @@ def test_a_statement_between_the_rows_of_a_batch_and_its_commit(world, statement
     """The batch loses; the statement, or the next batch, has its rows."""
     tables = world.tables
     prepare(tables)
-    create(tables, clauses=f"PARTITIONED BY (k) {LIVE}" if statement != "replace" else LIVE)
-    host = world.host()
+    clauses = LIVE if statement == "replace" else f"PARTITIONED BY (k) {LIVE}"
+    host = new_host(world, clauses=clauses)
     host.fresh()
     tables.append("events", [(4, 1, 4)])
     lost = []
@@ -82,10 +84,7 @@ def test_a_table_recreated_between_the_rows_of_a_batch_and_its_commit(world):
     """The new table's fence knows nothing of the old one's numbers."""
     tables = world.tables
     prepare(tables)
-    create(tables)
-    host = world.host()
-    tables.append("events", [(4, 4, 4)])
-    host.fresh()
+    host = fresh_host(world)
     tables.append("events", [(5, 5, 5)])
 
     def write_meanwhile():
@@ -151,8 +150,7 @@ def test_a_batch_and_its_table_are_registered_in_one_commit_and_then_once_a_minu
     """Without a manager a stream has a row a minute, so that others see that it runs."""
     tables = world.tables
     prepare(tables)
-    create(tables)
-    host = world.host()
+    host = new_host(world)
     log = tables.memory.log
     tables.append("events", [(4, 1, 4)])
     before = log.version("")
@@ -180,8 +178,7 @@ def status_of_stream(tables):
 def test_a_stream_without_heartbeats_of_its_driver_has_failed(world):
     tables = world.tables
     prepare(tables)
-    create(tables)
-    host = world.host()
+    host = new_host(world)
     tables.append("events", [(4, 1, 4)])
     host.fresh()
     host.tick()
@@ -194,8 +191,7 @@ def test_a_stream_without_heartbeats_of_its_driver_has_failed(world):
 def test_a_stream_whose_process_is_gone_has_failed_at_once(world):
     tables = world.tables
     prepare(tables)
-    create(tables)
-    host = world.host()
+    host = new_host(world)
     tables.append("events", [(4, 1, 4)])
     host.fresh()
     host.tick()
@@ -206,8 +202,7 @@ def test_a_stream_whose_process_is_gone_has_failed_at_once(world):
 def test_a_late_row_of_a_batch_does_not_hide_what_a_statement_did_since(world):
     tables = world.tables
     prepare(tables)
-    create(tables)
-    host = world.host()
+    host = new_host(world)
     tables.append("events", [(4, 1, 4)])
     host.fresh()
     host.tick()
