@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+__all__ = [
+    "chance",
+    "kills",
+    "pytest_report_header",
+    "pytest_terminal_summary",
+    "schema",
+    "server",
+    "session",
+]
+
 SEED = "FAULTS_SEED"
 _WARM_UP = (
     "CREATE SCHEMA warm_up",
