@@ -15,9 +15,12 @@ from tests.faults.victims import Kill, record, run_and_die
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from random import Random
 
     from tests.faults.boundaries import Boundary
+    from tests.faults.scene import Leads
+    from tests.faults.server import Server
 
 LOGGER = logging.getLogger(__name__)
 WHILE_AT_WORK = 1
@@ -26,13 +29,8 @@ WHILE_AT_WORK = 1
 
 @pytest.mark.parametrize("name", PLANS)
 def test_a_client_is_killed(name, server, tmp_path, chance, kills):
-    case = PLANS[name]
-    scene = Scene(server.session(), server.warehouse, case)
-    moments = []
-    report = tmp_path / "report"
-    leads = scene.undisturbed(
-        lambda schema: moments.extend(record(server.url, schema, case.statement, report))
-    )
+    scene, leads, moments = recorded(name, server, tmp_path)
+    case = scene.case
     for number, (kill, label) in enumerate(kills_of(moments, chance)):
         LOGGER.info("%s: %s", name, label)
         schema = scene.set()
@@ -40,6 +38,20 @@ def test_a_client_is_killed(name, server, tmp_path, chance, kills):
             kills[name, label] += 1
         other = case.others[number // 2 % len(case.others)] if number % 2 else ""
         scene.settle(schema, leads, f"{name}: {label}, {kill.delay_s:.3f} s, then {other!r}", other)
+
+
+def recorded(
+    name: str, server: Server, folder: Path
+) -> tuple[Scene, Leads, list[tuple[Boundary, float]]]:
+    """Carry the statement of a plan out, and return what it leads to and when its effects come."""
+    case = PLANS[name]
+    scene = Scene(server.session(), server.warehouse, case)
+    moments: list[tuple[Boundary, float]] = []
+    report = folder / "report"
+    leads = scene.undisturbed(
+        lambda schema: moments.extend(record(server.url, schema, case.statement, report))
+    )
+    return scene, leads, moments
 
 
 def kills_of(moments: list[tuple[Boundary, float]], chance: Random) -> Iterator[tuple[Kill, str]]:
