@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 
 import pytest
@@ -16,12 +15,11 @@ from dbt.adapters.spark_mt.definition.columns import (
 from dbt.adapters.spark_mt.query.analyzer import ViewQuery
 from dbt.adapters.spark_mt.query.expressions import SubqueryKind
 from dbt.adapters.spark_mt.query.operator_builder import operator_tree
-from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError, render, render_query
+from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError, render_query
 from dbt.adapters.spark_mt.query.operators import (
     Aggregate,
     Apply,
     Distinct,
-    Filter,
     Generate,
     Join,
     JoinKind,
@@ -31,15 +29,11 @@ from dbt.adapters.spark_mt.query.operators import (
     Sort,
     Union,
     Window,
-    is_deterministic,
     opaque_parts,
     scans,
-    transform,
     walk,
 )
-from dbt.adapters.spark_mt.query.syntax import Fidelity, read_query, sql
 from tests.support.query_corpus import NEXMARK, NEXMARK_TABLES, TPCH, TPCH_TABLES
-from tests.support.random_queries import TABLES, RandomQueries
 from tests.unit.resolution.spark_plans import PLANS
 
 CONTEXT = QueryContext("c", "s", ())
@@ -393,29 +387,6 @@ def test_operators_around_an_opaque_part_are_known():
     assert {scan.relation.name for scan in scans(tree.root)} == {"t", "u"}
 
 
-@pytest.mark.parametrize(
-    ("query", "code"),
-    [
-        ("SELECT missing FROM t", "UNRESOLVED_COLUMN"),
-        ("SELECT a FROM elsewhere", "UNKNOWN_COLUMNS"),
-        ("SELECT a, b FROM t GROUP BY a", "UNBOUND"),
-        ("SELECT explode(ys) FROM t", "GENERATOR"),
-        ("SELECT arrays_zip(ys, ys) AS z FROM t", "ARGUMENT_NAMES"),
-        ("SELECT s.* FROM t", "STAR"),
-        ("SELECT a, _metadata.file_name AS f FROM t", "METADATA"),
-        ("SELECT a FROM t x WHERE x._METADATA.row_index > 1", "METADATA"),
-        ("SELECT s.w._metadata AS m FROM w", "METADATA"),
-        ("FROM t |> WHERE a > 1", "SYNTAX"),
-    ],
-)
-def test_what_cannot_be_rendered_is_a_gap(query, code):
-    tree = tree_of(query)
-    assert code in codes(tree)
-    assert not opaque_parts(tree.root)
-    with pytest.raises(NotRenderedError):
-        render_query(tree)
-
-
 def test_a_column_named_metadata_is_a_column():
     sources = columns_of({"t": "a INT, _metadata INT"})
     assert codes(tree_of("SELECT a, _metadata AS m FROM t", sources=sources)) == []
@@ -427,53 +398,6 @@ def test_the_result_must_have_the_columns_that_spark_says():
 
 
 @pytest.mark.parametrize(
-    ("query", "same"),
-    [
-        ("SELECT sum(a) AS n FROM t", True),
-        ("SELECT rand() AS n FROM t", False),
-        ("SELECT a FROM t LIMIT 1", False),
-        ("SELECT collect_list(a) AS n FROM t", False),
-        ("SELECT sort_array(collect_list(a)) AS n FROM t", True),
-        ("SELECT listagg(c, ',') WITHIN GROUP (ORDER BY a) AS n FROM t", True),
-    ],
-)
-def test_determinism(query, same):
-    assert is_deterministic(tree_of(query).root) is same
-
-
-def test_literals_are_written_as_they_are():
-    query = (
-        "SELECT date '2020-01-01' + interval '1' day, interval 1 day 2 hours, 10L, 1.50BD, "
-        "r'a\\n', 'it''s', 'a' 'b', \"x\", x'1f', array('a', 'array(')[0], a <=> b, 1e3 FROM t"
-    )
-    tree, fidelity = read_query(query)
-    assert fidelity is Fidelity.FAITHFUL
-    written = sql(tree)
-    for literal in ("date '2020-01-01'", "interval 1 day 2 hours", "10L", "1.50BD", "r'a\\n'"):
-        assert literal in written
-    for literal in ("'a' 'b'", '"x"', "x'1f'", "array('a', 'array(')[0]", "<=>"):
-        assert literal in written
-
-
-def test_a_letter_that_could_stand_for_a_literal_stays_a_name():
-    tree, fidelity = read_query("SELECT \u4e00, 'a' AS x FROM t WHERE \u4e01 = 3L")
-    assert fidelity is Fidelity.FAITHFUL
-    assert sql(tree) == "SELECT \u4e00, 'a' AS x FROM t WHERE \u4e01 = 3L"
-
-
-def test_a_tree_can_be_changed():
-    tree = tree_of("SELECT a FROM t WHERE b > 1")
-
-    def without_filters(node):
-        return node.input if isinstance(node, Filter) else node
-
-    changed = transform(tree.root, without_filters)
-    assert shape(changed) == ["Project", "t"]
-    assert "WHERE" not in render(changed)
-    assert "WHERE" in render(tree.root)
-
-
-@pytest.mark.parametrize(
     ("tables", "queries"), [(TPCH_TABLES, TPCH), (NEXMARK_TABLES, NEXMARK)], ids=["tpch", "nexmark"]
 )
 def test_queries_of_benchmarks_have_no_gaps(tables, queries):
@@ -482,16 +406,6 @@ def test_queries_of_benchmarks_have_no_gaps(tables, queries):
         assert tree.gaps == (), name
         assert not any(isinstance(node, Limit) and node.count is None for node in walk(tree.root))
         assert isinstance(first(tree, Project), Project)
-
-
-def test_random_queries_have_no_gaps():
-    """Each form is rendered; `tests/functional/engine/test_operator_trees.py` runs the SQL."""
-    queries = RandomQueries(random.Random(3))  # noqa: S311 - the same queries each time
-    for _ in range(300):
-        query = queries.query()
-        tree = tree_of(query, sources=columns_of(TABLES))
-        assert tree.gaps == (), query
-        assert render_query(tree)
 
 
 RECORDED = QueryContext("spark_catalog", "s", ())

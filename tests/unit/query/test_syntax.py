@@ -1,8 +1,17 @@
+from __future__ import annotations
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.spark_mt.query.syntax import missing_comma, same_tokens, token_key
+from dbt.adapters.spark_mt.query.syntax import (
+    Fidelity,
+    missing_comma,
+    read_query,
+    same_tokens,
+    sql,
+    token_key,
+)
 
 SAME = [
     ("SELECT a FROM t", "SELECT  a\r\n\tFROM t"),
@@ -122,3 +131,23 @@ def test_a_token_more_is_another_query(parts, data):
 def test_a_column_that_names_the_next(query, found):
     expected = f" A comma may be missing in the query: {found}." if found else ""
     assert missing_comma(query, "ds") == expected
+
+
+def test_literals_are_written_as_they_are():
+    query = (
+        "SELECT date '2020-01-01' + interval '1' day, interval 1 day 2 hours, 10L, 1.50BD, "
+        "r'a\\n', 'it''s', 'a' 'b', \"x\", x'1f', array('a', 'array(')[0], a <=> b, 1e3 FROM t"
+    )
+    tree, fidelity = read_query(query)
+    assert fidelity is Fidelity.FAITHFUL
+    written = sql(tree)
+    for literal in ("date '2020-01-01'", "interval 1 day 2 hours", "10L", "1.50BD", "r'a\\n'"):
+        assert literal in written
+    for literal in ("'a' 'b'", '"x"', "x'1f'", "array('a', 'array(')[0]", "<=>"):
+        assert literal in written
+
+
+def test_a_letter_that_could_stand_for_a_literal_stays_a_name():
+    tree, fidelity = read_query("SELECT \u4e00, 'a' AS x FROM t WHERE \u4e01 = 3L")
+    assert fidelity is Fidelity.FAITHFUL
+    assert sql(tree) == "SELECT \u4e00, 'a' AS x FROM t WHERE \u4e01 = 3L"
