@@ -335,7 +335,7 @@ class Adoption:
         assert tables.stored("u").seq == stored.seq + 1
 
     @pytest.mark.usefixtures("table")
-    def test_who_adopts_second_finds_it_done(self, tables):
+    def test_a_second_adoption_does_nothing(self, tables):
         late = ConflictingRunner(tables.environment.runner, CommitDefinition, lambda: adopt(tables))
         assert adopt(tables, runner=late).action is Action.UNCHANGED
         assert tables.rows("t") == OLD_ROWS

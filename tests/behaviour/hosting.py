@@ -318,7 +318,7 @@ class Hosting:
         assert problem == definition.status_reason != ""
         assert tables.rows("t") == [(4, 4, 4)]
 
-    def test_what_no_stream_can_compute_is_refreshed(self, world):
+    def test_a_query_that_no_stream_can_compute_is_refreshed(self, world):
         tables = world.tables
         host = new_host(world, SUMS)
         host.tick()

@@ -549,7 +549,7 @@ class Behaviour:
         tables.execute(f"EXPLAIN CREATE OR ALTER MATERIALIZED TABLE t AS {WIDER}")
         assert tables.stored("t") == before
 
-    def test_what_show_create_prints_is_the_same_definition(self, tables):
+    def test_the_output_of_show_create_is_the_same_definition(self, tables):
         create(tables, DAILY, "PARTITIONED BY (day) WITH ('a' = '1') FRESHNESS = INTERVAL '1' DAY")
         ((text,),) = tables.execute("SHOW CREATE OR ALTER MATERIALIZED TABLE t").rows
         assert tables.execute(text).outcome.action is Action.UNCHANGED

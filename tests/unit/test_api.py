@@ -89,7 +89,7 @@ def raised() -> set[str]:
     return {name for name in found if not hasattr(builtins, name)}
 
 
-def test_what_is_exported_is_there_and_needed():
+def test_every_exported_name_exists_and_is_needed():
     wanted = {"MaterializedTables"} | {kind.__name__ for kind in needed()} | raised()
     assert set(api.__all__) == wanted
     assert list(api.__all__) == sorted(api.__all__)

@@ -30,7 +30,7 @@ def answers(monkeypatch, given):
     ("method", "expected"),
     [(1, ("auto", None)), (2, ("session", None)), (3, ("connect", "localhost"))],
 )
-def test_what_init_writes_is_a_valid_target(monkeypatch, method, expected):
+def test_the_profile_of_dbt_init_is_valid(monkeypatch, method, expected):
     target = answers(monkeypatch, {"[1] auto": method, "schema": "dev"})
     assert target.pop("type") == "spark_mt"
     assert target.pop("threads") == 4

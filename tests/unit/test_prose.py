@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from tools.prose import (
     TERMS,
     TERMS_OF_NAMES,
     TESTS,
+    Finding,
     Text,
     findings,
     long_sentences,
@@ -67,6 +69,11 @@ def packages() -> dict[str, list[Path]]:
     return found
 
 
+@cache
+def found_outside_of_the_wheel() -> tuple[Finding, ...]:
+    return tuple(findings(checked()))
+
+
 def checked() -> Iterator[Text]:
     """Every text outside of the wheel. Tests quote its messages, so theirs are left out."""
     for path in (*pages(), *sources(*CODE)):
@@ -81,14 +88,14 @@ def named(found: list[str]) -> str:
 
 
 def test_texts_outside_of_the_wheel_use_the_terms_of_the_field() -> None:
-    found = [str(finding) for finding in findings(checked()) if finding.kind != "name"]
+    found = [str(each) for each in found_outside_of_the_wheel() if each.kind != "name"]
 
     assert not found, named(found)
 
 
 def test_names_of_tests_use_the_terms_of_the_field() -> None:
-    names = [finding for finding in findings(checked()) if finding.kind == "name"]
-    found = {finding.context.replace(" ", "_"): str(finding) for finding in names}
+    names = [each for each in found_outside_of_the_wheel() if each.kind == "name"]
+    found = {each.context.replace(" ", "_"): str(each) for each in names}
 
     assert found.keys() == RENAMED_WITH_THE_PORT, named(list(found.values()))
 

@@ -332,7 +332,7 @@ def test_pyspark_stays_in_its_packages():
     assert [str(found) for found in engine if found.when is When.LOADED] == []
 
 
-def test_what_runs_in_airflow_needs_neither_spark_nor_dbt():
+def test_code_for_airflow_needs_neither_spark_nor_dbt():
     """Nor anything else: there the package is installed without what it depends on."""
     seen: set[str] = set()
     waiting = [name for name in FOUND.modules if name.startswith(f"{PACKAGE}.integrations")]

@@ -88,7 +88,7 @@ class TestFrames:
         rows = project.run_sql(f"describe extended {project.test_schema}.typed", fetch="all")
         assert ("# Partition Information", "", "") in rows
 
-    def test_what_it_prints_is_in_the_log(self, project, log):
+    def test_printed_lines_are_in_the_log(self, project, log):
         assert "typed: hello from the model\n" in log
         assert f"typed: spark_catalog.{project.test_schema}.typed False\n" in log
 

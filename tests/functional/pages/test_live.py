@@ -40,7 +40,7 @@ def test_the_list_follows_the_manager(server, visit):
     expect(page.locator(".node.failing")).to_have_count(2)
 
 
-def test_what_is_new_is_announced_politely(server, visit):
+def test_changes_of_the_page_are_announced_politely(server, visit):
     page = visit(server)
     expect(page.get_by_role("status").first).to_contain_text("3 tables need attention")
     page.evaluate("window.kept = document.getElementById('summary')")

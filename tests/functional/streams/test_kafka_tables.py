@@ -41,7 +41,7 @@ def once(*values: object) -> Counter[str]:
     return Counter(str(value) for value in values)
 
 
-def test_what_was_added_to_the_topic_is_added(tables, topics, schema):
+def test_records_added_to_the_topic_are_added(tables, topics, schema):
     topics.write(schema, range(3))
     create(tables, "FRESHNESS = INTERVAL '1' MINUTE")
     assert (arrived(tables), tables.refresh("t").status) == (

@@ -12,7 +12,7 @@ from tests.lake.second_driver import second_driver
 HELD_S = 30.0
 
 
-def test_what_two_drivers_do_to_each_others_commits(session, store):
+def test_two_drivers_overwrite_each_others_commits(session, store):
     """Why such a warehouse is refused: when this fails, Delta has a safe log store for S3."""
     table = f"delta.`s3a://{BUCKET}/plain`"
     session.sql(f"CREATE TABLE {table} (v INT) USING delta")

@@ -162,13 +162,13 @@ def test_partitioning_and_clustering():
     )
 
 
-def test_what_is_inherited_only_warns():
+def test_an_inherited_violation_is_only_a_warning():
     found = validate_config("m", {"sql_header": "x", "of_our_own": 1, "freshness": "1 day"}, set())
     assert [warning.partition(":")[0] for warning in found.warnings] == ["sql_header", "of_our_own"]
     assert found.clauses == (("FRESHNESS", "INTERVAL '1' DAY"),)
 
 
-def test_what_has_no_effect_warns():
+def test_an_option_without_effect_is_a_warning():
     found = settings(grants={"select": ["a"]}, location_root="/x")
     assert [warning.partition(":")[0] for warning in found.warnings] == ["grants", "location_root"]
 

@@ -47,7 +47,7 @@ def test_everything_that_fits_nothing_is_listed():
 
 
 @pytest.mark.parametrize("select", ["", [], 3, {"name": "daily"}, [1]])
-def test_what_selects_nothing_is_no_selection_of_all(select):
+def test_an_empty_selection_does_not_select_all(select):
     with pytest.raises(UnknownModelError):
         select_models(MODELS, select)
 

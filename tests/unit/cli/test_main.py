@@ -77,7 +77,7 @@ def test_a_correct_registry_is_left_unchanged(run, shop):
     assert (done.exit_code, done.stdout) == (0, "0 rows corrected, 0 failed\n")
 
 
-def test_what_was_corrected_is_named(run, shop):
+def test_corrected_rows_are_named(run, shop):
     shop.all()
     log, name = shop.tables.memory.log, shop.tables.name
     log.remove(name("daily"))

@@ -38,7 +38,7 @@ def test_statements_from_a_file_and_from_standard_input(run, shop, nowhere):
     assert shop.requested == ["SELECT 1", "SELECT 2", "SELECT 3"]
 
 
-def test_what_is_no_usage_opens_nothing(run, shop, nowhere):
+def test_a_usage_error_opens_no_session(run, shop, nowhere):
     (nowhere / "s.sql").write_text("-- nothing")
     for arguments in (["-f", "s.sql"], ["SELECT 1", "-f", "s.sql"], ["  "]):
         assert run("sql", *arguments).exit_code == 2

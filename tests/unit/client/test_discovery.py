@@ -33,7 +33,7 @@ def reason(path):
     return found.reason
 
 
-def test_what_was_written_is_read(path):
+def test_written_rows_are_read(path):
     discovery.write(path, MANAGER)
     assert discovery.read(path) == MANAGER
     assert (path.name, path.parent.name) == ("materialized-table-manager.json", "home")
@@ -66,14 +66,14 @@ def test_there_is_none(path):
 
 @posix
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o602])
-def test_what_others_may_read_or_write_is_refused(path, mode):
+def test_a_file_that_others_may_read_or_write_is_refused(path, mode):
     discovery.write(path, MANAGER)
     path.chmod(mode)
     assert f"{mode:04o} instead of 0600" in reason(path)
 
 
 @posix
-def test_what_belongs_to_another_user_is_refused(path, monkeypatch):
+def test_a_file_of_another_user_is_refused(path, monkeypatch):
     discovery.write(path, MANAGER)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     assert "another user" in reason(path)

@@ -56,7 +56,7 @@ def test_facts_come_back_as_they_were(found):
 
 
 @given(st.none() | st.text() | st.from_type(bool).map(json.dumps))
-def test_what_others_write_is_not_ours(text):
+def test_texts_of_other_writers_are_no_commit_metadata(text):
     assert decode_commit(text) is None
 
 

@@ -34,7 +34,7 @@ def test_each_spark_has_its_java():
     assert list(JAVA) == [pair.spark for pair in PAIRS]
 
 
-def test_what_is_supported_is_not_refused():
+def test_a_supported_release_is_not_refused():
     for version in PYTHON:
         check_python(tuple(map(int, version.split("."))))
     for version in DBT:

@@ -96,7 +96,7 @@ def test_the_manager_has_the_time_to_stop(given):
     assert SERVICE["KillMode"] == "mixed"
 
 
-def test_what_the_manager_writes_is_writable():
+def test_paths_that_the_manager_writes_are_writable():
     """The project, below which are warehouse, metastore and logs; and jars below HOME."""
     assert SERVICE["ProtectSystem"] == "strict"
     writable = SERVICE["ReadWritePaths"].split()

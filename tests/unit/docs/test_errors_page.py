@@ -45,7 +45,7 @@ def test_every_group_has_conditions():
     assert {each.group.title for each in CONDITIONS} == {group.title for group in GROUPS}
 
 
-def test_what_two_places_say_is_one_condition():
+def test_a_condition_of_two_places_has_one_class():
     (freshness,) = [each for each in CONDITIONS if each.kind is InvalidFreshnessError]
     assert freshness.variants == (FreshnessSyntaxError,)
     assert freshness.group.title == "A definition"

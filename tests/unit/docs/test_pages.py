@@ -48,7 +48,7 @@ def test_a_block_that_nothing_generates_is_an_error():
         generate_docs.rendered("<!-- generated: nothing -->\n<!-- end of nothing -->")
 
 
-def test_what_is_not_generated_is_kept():
+def test_text_outside_of_generated_blocks_is_kept():
     page = "before\n<!-- generated: settings -->\nold\n<!-- end of settings -->\nafter\n"
     rendered = generate_docs.rendered(page)
     assert rendered.startswith("before\n<!-- generated: settings -->\n| setting |")

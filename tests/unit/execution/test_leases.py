@@ -128,7 +128,7 @@ def test_clock_skew_does_not_end_a_lease(world):
     assert not world.second.is_held
 
 
-def test_of_two_that_claim_a_term_at_once_one_gets_it(world):
+def test_of_two_managers_that_claim_a_term_at_once_one_gets_it(world):
     newest = world.log.newest
     world.log.newest = lambda _: None
     assert world.first.tick()

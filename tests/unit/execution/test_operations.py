@@ -212,7 +212,7 @@ def test_what_changes_or_refreshes_a_table_is_carried_out_in_the_driver(tables):
     ]
 
 
-def test_what_only_reads_is_not_sent(tables):
+def test_a_statement_that_only_reads_is_not_sent(tables):
     driver = Driver(operations(tables))
     ours = operations(tables, driver)
     ours.execute("SHOW MATERIALIZED TABLES")

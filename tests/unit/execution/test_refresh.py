@@ -103,7 +103,7 @@ def test_forced(tables):
     "query",
     ["SELECT k, current_date() AS d FROM orders", "SELECT k, now() AS d FROM orders"],
 )
-def test_what_depends_on_the_time_is_never_skipped(tables, query):
+def test_a_time_dependent_query_is_never_skipped(tables, query):
     tables.learn(query, "k INT; d DATE", lambda rows: [(row[0], None) for row in rows["orders"]])
     create(tables, query)
     assert refresh(tables).status is RefreshResult.REFRESHED

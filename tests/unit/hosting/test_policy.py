@@ -112,7 +112,7 @@ def test_an_error_ends_a_turn():
         assert turns.waiting == 0
 
 
-def test_what_waits_does_not_begin_when_its_host_stops(world):
+def test_a_waiting_refresh_does_not_begin_when_its_host_stops(world):
     world = world(1)
     world.refresh("a", 0)
     world.begins("a")

@@ -55,7 +55,7 @@ def test_an_event_is_a_line_of_json(log):
     }
 
 
-def test_what_libraries_log_goes_the_same_way(log):
+def test_logs_of_libraries_have_the_same_format(log):
     lines = log()
     logging.getLogger("uvicorn.error").warning("Cancel %s tasks", 2)
     (event,) = map(json.loads, lines())

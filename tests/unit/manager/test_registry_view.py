@@ -226,7 +226,7 @@ def test_nothing_is_lost_when_the_log_cannot_be_written(buffered, log, fails_at)
     assert max(len(call) for call in log.calls) == MOST_ROWS
 
 
-def test_what_waits_is_read_as_if_it_were_written(buffered):
+def test_buffered_rows_are_read_as_if_they_were_written(buffered):
     buffered.append(skipped(1), skipped(2))
     assert buffered.job("c", "2") == skipped(2)
     assert buffered.job("c", "3") is None

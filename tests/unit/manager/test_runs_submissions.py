@@ -67,7 +67,7 @@ def ended(life, manager, job_id: str):
     return written
 
 
-def test_it_is_known_before_it_begins(life, manager):
+def test_a_refresh_is_listed_before_it_begins(life, manager):
     manager.threads.at_once = False
     life.append((4, 4, 4))
     submitted = manager.manager.refresh(RefreshRequest("`default`.t"))
@@ -97,7 +97,7 @@ def test_a_scheduled_refresh_with_nothing_to_do_is_skipped(life, manager):
 
 @pytest.mark.parametrize("request_", [RefreshRequest("t"), ON_TIME])
 @pytest.mark.parametrize("step", ["analysis", "commit"])
-def test_what_fails_has_failed_and_is_not_tried_again(life, manager, request_, step):
+def test_a_failed_request_is_not_retried(life, manager, request_, step):
     life.append((4, 4, 4))
     job_id = ask(manager, request_)
     if step == "analysis":
@@ -283,7 +283,7 @@ def test_an_end_that_could_not_be_written_is_written_later(life, manager):
     assert life.tables.memory.log.job(CATALOG, job_id).status is JobStatus.FAILED
 
 
-def test_one_whose_ports_cannot_be_made_has_failed(life, manager):
+def test_a_refresh_without_ports_has_failed(life, manager):
     job_id = ask(manager, RefreshRequest("t"))
 
     def broken():
@@ -333,7 +333,7 @@ def test_run_options_hold_for_this_refresh_only(life, manager):
     assert seen == [options, ()]
 
 
-def test_one_of_a_continuous_table_catches_up_and_doubles_nothing(life):
+def test_a_refresh_of_a_continuous_table_catches_up_without_duplicates(life):
     life.create("t", LIVE)
     manager = life.manager()
     life.live(10)

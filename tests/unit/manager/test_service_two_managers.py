@@ -89,7 +89,7 @@ def test_a_paused_manager_goes_to_standby(life):
     assert life.scheduled("f") == ["03-02 11:00"]
 
 
-def test_both_at_once_change_nothing_wrong(life):
+def test_two_leaders_at_once_cause_no_wrong_change(life):
     """Neither sees the other: every row is there once all the same."""
     first, second = life.manager(1), life.manager(2)
     second.leadership._log = MemoryLeases()

@@ -65,7 +65,7 @@ def test_each_job_counts_once_however_often_it_is_read(statistics):
     assert statuses(statistics) == ["FINISHED", "SKIPPED", "FAILED", "CANCELED"]
 
 
-def test_what_ended_before_is_shown_and_not_counted(statistics):
+def test_jobs_that_ended_before_are_shown_and_not_counted(statistics):
     statistics.note([job("a", began=SINCE - 500, rows=3)])
     assert (counts(statistics), statuses(statistics)) == ({}, ["FINISHED"])
     assert statistics.table(T).rows == 3
@@ -91,7 +91,7 @@ def test_a_refresh_after_a_conflict_counts_by_its_end(statistics):
     assert (counts(statistics), statuses(statistics)) == ({"FINISHED": 1}, ["FINISHED"])
 
 
-def test_one_whose_owner_is_gone_is_shown_as_failed_also_later(statistics):
+def test_a_job_whose_owner_ended_is_shown_as_failed_also_later(statistics):
     """The log has nothing new of it: its effective status is computed each time."""
     is_gone = False
 

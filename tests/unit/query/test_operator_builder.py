@@ -179,7 +179,7 @@ def test_using_hides_only_the_columns_that_it_compares(query, columns):
         ("SELECT 1 AS x FROM t NATURAL JOIN range(3)", "NATURAL"),
     ],
 )
-def test_what_using_does_not_know_is_a_reason(query, code):
+def test_an_unknown_column_of_using_is_a_reason(query, code):
     assert code in codes(tree_of(query))
 
 
@@ -299,7 +299,7 @@ def test_names_compare_as_the_conf_says():
         ("SELECT t.a FROM t JOIN u ON t.a = u.a AND EXISTS (SELECT 1 FROM w)", "SUBQUERY"),
     ],
 )
-def test_what_is_not_understood_is_opaque(query, code):
+def test_a_construct_that_is_not_understood_is_opaque(query, code):
     tree = tree_of(query)
     assert [part.reason for part in opaque_parts(tree.root)] == [code]
     assert code in codes(tree)

@@ -27,7 +27,7 @@ from tests.unit.query.test_operator_builder import codes, columns_of, tree_of
         ("FROM t |> WHERE a > 1", "SYNTAX"),
     ],
 )
-def test_what_cannot_be_rendered_is_a_gap(query, code):
+def test_a_construct_that_cannot_be_rendered_is_a_gap(query, code):
     tree = tree_of(query)
     assert code in codes(tree)
     assert not opaque_parts(tree.root)

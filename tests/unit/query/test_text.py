@@ -126,7 +126,7 @@ def test_what_cannot_be_read_is_no_error(query: str) -> None:
         ("select `window`(a), 'window(' from t", ["t"]),
     ],
 )
-def test_what_only_spark_reads_hides_no_relation(query: str, relations: list[str]) -> None:
+def test_syntax_that_only_spark_parses_hides_no_relation(query: str, relations: list[str]) -> None:
     found = shape_of(query)
     assert [".".join(r.parts) for r in found.relations] == relations
     assert [query[r.start : r.end] for r in found.relations] == relations

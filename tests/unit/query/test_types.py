@@ -59,7 +59,7 @@ def test_each_type_has_one_spelling(text, canonical):
         "struct<a: int not>",
     ],
 )
-def test_what_is_no_type_is_refused(text):
+def test_an_invalid_type_is_refused(text):
     with pytest.raises(InvalidTypeError) as caught:
         canonical_type(text)
     assert caught.value.parameters == {"type": text}

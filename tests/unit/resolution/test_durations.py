@@ -145,7 +145,7 @@ def test_missing_parts_of_a_date_are_the_first(literal):
     "literal",
     ["", "yesterday", "2025-13-01", "2025-02-30", "25-01-01", "12345-01-01", "2025-01-01 25:00"],
 )
-def test_what_is_no_timestamp_is_refused(literal):
+def test_an_invalid_timestamp_is_refused(literal):
     with pytest.raises(InvalidTimestampError):
         parse_timestamp(literal, UTC)
 
@@ -173,7 +173,7 @@ def test_zones_are_read_as_spark_writes_them(text, hours):
 
 
 @pytest.mark.parametrize("text", ["", "+19:00", "Europe/Atlantis", "../etc/passwd", "2"])
-def test_what_is_no_zone_is_refused(text):
+def test_an_invalid_zone_is_refused(text):
     with pytest.raises(InvalidTimeZoneError):
         parse_zone(text)
 

@@ -232,7 +232,7 @@ def test_run_options_that_say_how():
         ("spark.executor.memory", "1g"),
     ],
 )
-def test_what_is_no_run_option(option):
+def test_other_options_are_no_run_options(option):
     with pytest.raises(InvalidRunOptionsError) as error:
         check_run_options("s.t", (option,))
     assert (len(error.value.violations), error.value.parameters["table"]) == (1, "s.t")

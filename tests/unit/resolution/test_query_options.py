@@ -66,7 +66,7 @@ def test_forms_of_a_watermark(text, marks):
         "sum(ts) DELAY OF 1 s",
     ],
 )
-def test_what_is_no_watermark(text):
+def test_an_invalid_watermark_is_refused(text):
     with pytest.raises(InvalidValueError):
         parse_watermarks(text)
 

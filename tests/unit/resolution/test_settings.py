@@ -79,7 +79,7 @@ def test_durations_are_read_as_spark_and_flink_write_them(text, seconds):
         "5 min x",
     ],
 )
-def test_what_is_no_duration_is_refused_with_its_text(text):
+def test_an_invalid_duration_is_refused_with_its_text(text):
     with pytest.raises(InvalidDurationError) as caught:
         parse_duration(text)
     assert caught.value.parameters == {"value": text}

@@ -49,7 +49,7 @@ STREAMS = sorted(name for name, plan in PLANS.items() if "modes" in plan)
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_what_is_taken_for_a_stream_is_one_for_spark(name):
+def test_a_query_accepted_as_a_stream_is_a_stream_for_spark(name):
     try:
         found = shape_of(name)
     except NotAStreamError:

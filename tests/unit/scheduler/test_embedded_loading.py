@@ -83,7 +83,7 @@ def test_found_by_name_and_by_place(spec, kind, context):
         (":", ""),
     ],
 )
-def test_what_cannot_be_loaded_is_named_with_all_there_are(spec, named, context):
+def test_an_unloadable_scheduler_is_named_with_all_available_ones(spec, named, context):
     with pytest.raises(UnknownSchedulerError) as caught:
         load_scheduler(spec, context)
     assert caught.value.parameters["scheduler"] == spec

@@ -193,7 +193,7 @@ def test_a_log_without_the_commit_of_its_newest_checkpoint_is_listed():
     assert Log().newest("/nowhere") == -1
 
 
-def test_what_a_commit_says_need_not_be_its_first_line():
+def test_the_metadata_of_a_commit_need_not_be_its_first_line():
     log = Log()
     log.texts[commit_file("/a", 0)] = '{"protocol":{}}\n{"commitInfo":{"timestamp":5}}'
     assert log.commit("/a", 0).timestamp_ms == 5

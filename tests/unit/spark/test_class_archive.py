@@ -91,7 +91,7 @@ open(name.partition("=")[2], "w").write("made")
 """
 
 
-def test_what_the_jvm_wrote_is_kept(archive, tmp_path, monkeypatch):
+def test_the_output_of_the_jvm_is_kept(archive, tmp_path, monkeypatch):
     monkeypatch.setenv(SUBMIT_OPTIONS, "-XX:SharedArchiveFile=old -Dhttps.proxyHost=proxy")
     assert make_archive(jvm(WRITES), tmp_path / "spark.log") == archive
     assert archive.read_text() == "made"

@@ -116,7 +116,7 @@ def test_a_session_that_cannot_be_released_fails_no_statement():
     assert user.client.closed == 1
 
 
-def test_what_a_statement_raised_is_not_lost_with_it():
+def test_the_error_of_a_statement_is_kept():
     user = Session()
     user.client = Client()
     with pytest.raises(LookupError, match="of the statement"), PrivateSessions(user).open():

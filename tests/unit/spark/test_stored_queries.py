@@ -241,7 +241,7 @@ def test_a_statement_that_is_repeated_is_not_analysed_a_third_time(world):
         lambda w: w.stamps.update({3: "another table's commit"}),
     ],
 )
-def test_it_is_analysed_where_something_else_holds(world, change):
+def test_a_query_is_analysed_again_where_its_context_differs(world, change):
     for _ in range(3):
         world.declare()
     change(world)

@@ -108,7 +108,7 @@ def test_offsets_count_characters_whatever_they_are():
         ("a x'zz'", 1, 3, "hexadecimal"),
     ],
 )
-def test_what_is_never_closed_is_shown_where_it_begins(sql, line, column, problem):
+def test_an_unclosed_token_is_reported_at_its_start(sql, line, column, problem):
     with pytest.raises(UnreadableTextError) as caught:
         tokenize(sql)
     assert (caught.value.parameters["line"], caught.value.parameters["column"]) == (

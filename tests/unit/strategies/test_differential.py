@@ -134,7 +134,7 @@ def test_the_logs_of_sources_are_not_read_where_a_recompute_is_short():
     assert codes(choose(*table(options=()), None, inputs)) == ["SHORT_RECOMPUTE"]
 
 
-def test_it_comes_after_the_strategies_that_need_less():
+def test_differential_comes_after_cheaper_strategies():
     choice = choose(*table(ROWS))
     assert choice.possible == ("stream", "append", NAME, "recompute")
     assert choose(*table(ROWS), None, now()).strategy == NAME

@@ -118,7 +118,7 @@ def test_unexpected_errors_show_no_stack():
     assert "hidden" not in str(logged)
 
 
-def test_what_fails_on_the_event_loop_is_answered_too(monkeypatch):
+def test_an_error_on_the_event_loop_is_answered(monkeypatch):
     client = Client()
     monkeypatch.setattr(client.manager, "_health", None)
     with capture_logs() as logged:

@@ -123,7 +123,7 @@ def test_names_that_need_escaping():
     assert info.labels["strategy"] == 'a "b"\\\n{c}'
 
 
-def test_both_formats_say_the_same():
+def test_both_formats_have_the_same_content():
     client = Client()
     assert client.get("/metrics").headers["content-type"].startswith("text/plain; version=0.0.4")
     answer = client.get("/metrics", headers=OPEN_METRICS)

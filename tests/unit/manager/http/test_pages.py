@@ -106,7 +106,7 @@ def test_the_list_of_many_tables_comes_in_pages():
     assert "951\u20131,000 of 1,000" in last.text
 
 
-def test_what_was_chosen_stays_in_every_link_of_the_list():
+def test_the_selection_stays_in_every_link_of_the_list():
     site = Site(FakeManager(many_tables(1_000)))
     page = site.get("/?q=report&state=met&sort=rows")
     links = [a["href"] for a in page.attributes("a") if a["href"].startswith("/?")]
@@ -178,7 +178,7 @@ def test_the_catalog_is_not_asked_by_every_open_page_every_few_seconds(site):
     assert len(requested) == 2, "once, and once more when it was a minute old"
 
 
-def test_what_happened_shows_within_ten_seconds(site):
+def test_a_change_is_shown_within_ten_seconds(site):
     address = address_of(full_name("flights_wide"))
     site.get(address)
     site.manager.change(full_name("flights_wide"), last_refresh_at_ms=site.clock.ms)
@@ -188,7 +188,7 @@ def test_what_happened_shows_within_ten_seconds(site):
     assert len(site.manager.requested) == 2
 
 
-def test_what_was_done_to_a_table_shows_at_once(site):
+def test_a_statement_on_a_table_is_shown_at_once(site):
     site.sign_in()
     site.get(address_of(full_name("flights_wide")))
     site.press("suspend", full_name("flights_wide"))

@@ -27,7 +27,7 @@ def names(rows):
 ROWS = rows_of(sample_tables())
 
 
-def test_what_needs_attention_comes_first_the_most_overdue_before_the_rest():
+def test_tables_that_need_attention_come_first_by_their_overdue_time():
     found = names(choose(ROWS, Choice()).rows)
     assert found[:4] == ["busiest_hours", "hourly_departures", "delays_by_plane", "weather_hourly"]
     assert found[-1] == "carrier_scores", "what the user suspended comes last"

@@ -39,7 +39,7 @@ def test_an_unknown_start_of_failures_is_not_shown():
     assert facts[1] == "Its refresh failed 50 times in a row."
 
 
-def test_what_runs_now_does_not_hide_the_failures_before():
+def test_a_running_refresh_does_not_hide_earlier_failures():
     recent = (
         *ROWS[full_name("busiest_hours")].view.recent,
         RefreshPoint(NOW_MS - 1_000, None, "RUNNING"),

@@ -55,7 +55,7 @@ def test_every_field_of_a_refresh_reaches_the_manager():
     assert client.manager.requested == [("refresh", request)]
 
 
-def test_what_a_refresh_leaves_out_has_defaults():
+def test_omitted_options_of_a_refresh_have_defaults():
     client = Client()
     client.post(f"{TABLES}/refresh", {"materializedTable": DAILY, "scheduleTimeFormat": None})
     assert client.manager.requested == [("refresh", RefreshRequest(DAILY))]

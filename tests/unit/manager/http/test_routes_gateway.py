@@ -78,7 +78,7 @@ def test_as_in_flink_a_schedule_names_no_partition():
         },
     ],
 )
-def test_what_is_left_out_has_defaults(body):
+def test_omitted_parameters_have_defaults(body):
     assert requested(body) == RefreshRequest(DAILY)
 
 
@@ -109,7 +109,7 @@ def test_a_periodic_refresh_needs_its_time(time):
         {"config": {}},
     ],
 )
-def test_what_contradicts_itself_or_is_not_known_is_refused(body):
+def test_contradicting_and_unknown_parameters_are_refused(body):
     client = Client()
     answer = client.post(ROUTE, body)
     assert answer.status_code == 400
