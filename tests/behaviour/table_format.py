@@ -263,7 +263,7 @@ class TableFormatContract:
         assert world.commit(5, tables.append, t, world.made([(3, "c")])) is None
         assert world.rows(t) == TWO
 
-    def test_a_writer_that_is_overtaken_gets_a_conflict(self, world):
+    def test_a_writer_after_another_one_gets_a_conflict(self, world):
         t = world.table()
         error = world.conflict(t, number=1, by=2)
         assert world.condition_of(error) in world.tables.format.conditions.conflict
@@ -438,7 +438,7 @@ class TableFormatContract:
         world.commit(2, world.tables.overwrite, t, world.made([(1, "a"), (1, "a")]))
         assert world.changes(t, start) == ([(1, "a")], [(2, "b")])
 
-    def test_a_change_is_told_with_weights(self, world):
+    def test_a_change_is_read_with_weights(self, world):
         t = world.table([*TWO, (2, "b"), (3, "c")])
         start = world.position(t)
         world.commit(1, world.tables.append, t, world.made([(4, "d"), (4, "d")]))
@@ -622,7 +622,7 @@ class TableFormatContract:
             world.run(tables.add_not_null, t, CONSTRAINT, "v")
         assert world.condition_of(failed.value) in tables.format.conditions.rows_break_constraint
 
-    def test_what_the_format_sets_by_itself_is_told_from_what_users_set(self, world):
+    def test_properties_of_the_format_are_separate_from_those_of_users(self, world):
         t, format_ = world.table(), world.tables.format
         world.run(world.tables.set_properties, t, {"note": "x", **format_.name_mapping})
         assert all(map(format_.is_maintained, format_.name_mapping))

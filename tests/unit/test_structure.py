@@ -186,7 +186,6 @@ TESTED_BY = {
     # Values and protocols: what computes with them has the tests.
     "changes.changes": "unit/changes/test_differ.py",
     "definition.definition": "unit/definition/test_codec.py",
-    "definition.table_format": "unit/spark/delta/test_commits.py",
     "definition.watermark": "unit/resolution/test_query_options.py",
     "execution.ports": "unit/execution/test_memory.py",
     "execution.workflows": "unit/scheduler/test_embedded.py",
@@ -232,6 +231,7 @@ TESTED_BY = {
     "spark.delta.small_tables": "functional/engine/test_small_tables.py",
     "spark.driver_files": "functional/engine/test_driver_files.py",
     "spark.environment": "functional/engine/test_behaviour.py",
+    "spark.formats": "unit/spark/test_system_table.py",
     "spark.observer": "functional/engine/test_behaviour.py",
     "spark.query_rows": "functional/engine/test_pinning.py",
     "spark.sources": "functional/streams/test_sources.py",
