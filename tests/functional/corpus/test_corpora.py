@@ -12,19 +12,16 @@ KNOWN: dict[str, str] = {}
 """Queries with a fault that is known, each with the reason: removed with the fault."""
 
 
-@pytest.mark.conformance
 def test_each_table_equals_its_query(results):
     faults = {r.query: r.faults for r in results if r.faults and r.query not in KNOWN}
     assert not faults
 
 
-@pytest.mark.conformance
 def test_each_known_fault_is_still_there(results):
     mended = {r.query for r in results if not r.faults} & KNOWN.keys()
     assert not mended
 
 
-@pytest.mark.conformance
 @pytest.mark.parametrize("corpus", ["tpcds", "sql-tests"])
 def test_tables_are_refreshed_by_changes(results, corpus):
     """A share in which nothing is created, or everything recomputed, would show no fault."""
