@@ -26,17 +26,9 @@ from dbt.adapters.spark_mt.definition.positions import (
     VersionedPosition,
 )
 from dbt.adapters.spark_mt.definition.watermark import Watermark
+from dbt.adapters.spark_mt.execution import checks
 from dbt.adapters.spark_mt.execution.alter import Alterations, Derivation
-from dbt.adapters.spark_mt.execution.checks import (
-    Difference,
-    Lag,
-    difference,
-    drift_of,
-    health_problems,
-    lag_if_known,
-    lag_of,
-    loaded_at,
-)
+from dbt.adapters.spark_mt.execution.checks import Difference, Lag
 from dbt.adapters.spark_mt.execution.errors import (
     HostingOverConnectError,
     NotFreshError,
@@ -216,7 +208,7 @@ class MaterializedTables(TableOperations):
         Args:
             name: The table's name, in backticks where it needs them.
         """
-        return drift_of(self._current(), parse_name(name))
+        return checks.drift_of(self._current(), parse_name(name))
 
     def health(self, name: str) -> tuple[str, ...]:
         """Return why a table is not healthy, one sentence each; nothing for a healthy one.
@@ -224,7 +216,7 @@ class MaterializedTables(TableOperations):
         Args:
             name: As for `drift`.
         """
-        return health_problems(self._current(), parse_name(name))
+        return checks.health_problems(self._current(), parse_name(name))
 
     def lag(self, name: str) -> Lag:
         """Measure the lag of a table to its base tables now.
@@ -235,7 +227,7 @@ class MaterializedTables(TableOperations):
         Raises:
             MaterializedTableError: There is no such table, or a source cannot be looked at.
         """
-        return lag_of(self._current(), parse_name(name))
+        return checks.lag_of(self._current(), parse_name(name))
 
     def loaded_at(self, name: str) -> datetime | None:
         """Return up to when a table has what was loaded, from its commits; no rows are read.
@@ -252,7 +244,7 @@ class MaterializedTables(TableOperations):
         Raises:
             MaterializedTableError: The relation has no commits, or is not there.
         """
-        at_ms = loaded_at(self._current(), parse_name(name))
+        at_ms = checks.loaded_at(self._current(), parse_name(name))
         return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, tz=timezone.utc)
 
     def difference(self, name: str, *, limit: int = 100) -> Difference:
@@ -267,7 +259,7 @@ class MaterializedTables(TableOperations):
         Raises:
             MaterializedTableError: There is no such table, or its query is refused now.
         """
-        return difference(self._current(), parse_name(name), limit)
+        return checks.difference(self._current(), parse_name(name), limit)
 
     def names(self, schema: str, catalog: str | None = None) -> frozenset[str]:
         """Return the names of a schema's materialized tables, as the registry has them."""
@@ -313,7 +305,7 @@ class MaterializedTables(TableOperations):
                 continue
             found = environment.store.find(entry.name)
             if isinstance(found, StoredTable):
-                lag = lag_if_known(environment, found)
+                lag = checks.lag_if_known(environment, found)
                 shown[entry.name.name.lower()] = figures_of(found, lag, confs)
         return shown
 

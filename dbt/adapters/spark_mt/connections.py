@@ -26,7 +26,6 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.spark_mt.adapter.config import build_after, is_freshness_of_dbt
 from dbt.adapters.spark_mt.adapter.materialization import response_of
 from dbt.adapters.spark_mt.client import discovery
-from dbt.adapters.spark_mt.client.discovery import Discovered
 from dbt.adapters.spark_mt.client.target import SparkTarget, automatic_target, server_url
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.handle import (
@@ -329,7 +328,7 @@ def _own_spark(requested: Mapping[str, str], target: SparkTarget) -> SparkSessio
     except MetastoreInUseError as error:
         reasons = [f"dbt was to run a Spark of its own: {target.why}."]
         manager = discovery.read(discovery.place(Path(error.parameters["metastore"])))
-        if target.is_fixed and isinstance(manager, Discovered):
+        if target.is_fixed and isinstance(manager, discovery.Discovered):
             who = f"The refresh manager ({manager.owner}) serves this metastore"
             reasons.append(f"{who}: with `method: auto` instead, dbt would work in its Spark.")
         raise MetastoreInUseError(violations=reasons, **error.parameters) from None

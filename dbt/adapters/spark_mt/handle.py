@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt.adapters.spark_mt.client.rest import (
-    ManagerRefusedError,
-    ManagerUnreachableError,
-    relay_to,
-)
+from dbt.adapters.spark_mt.client import rest
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.execution.leases import NO_MANAGER
 from dbt.adapters.spark_mt.execution.results import StatementResult
@@ -47,7 +43,7 @@ STAGED = "__dbt_staged"
 """Suffix of a table that takes its name when it has its rows. Messages have the name without it."""
 _OWN_CATALOG = "spark_catalog"
 _INTERRUPT_EVERY_S = 0.2
-_OF_A_MANAGER = (ManagerRefusedError, ManagerUnreachableError)
+_OF_A_MANAGER = (rest.ManagerRefusedError, rest.ManagerUnreachableError)
 
 
 class SparkDatabaseError(DbtDatabaseError):
@@ -165,7 +161,7 @@ class SparkHandle:
 
         if self._tables is None:
             manager = self.target.manager if self.target else None
-            relay = relay_to(self.spark, manager, self._owner, logger.warning)
+            relay = rest.relay_to(self.spark, manager, self._owner, logger.warning)
             self._tables = MaterializedTables(self.spark, owner=self._owner, relay=relay)
             self._tables.environment.managers.seen = self.seen_leases
         return self._tables

@@ -24,22 +24,11 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.adapter import catalog as listing
-from dbt.adapters.spark_mt.adapter import data_tests, plain_tables, seeds
+from dbt.adapters.spark_mt.adapter import data_tests, materialization, plain_tables, seeds
 from dbt.adapters.spark_mt.adapter import run_operations as operations
 from dbt.adapters.spark_mt.adapter.config import ModelSettings, settings_of
 from dbt.adapters.spark_mt.adapter.debug import facts
-from dbt.adapters.spark_mt.adapter.materialization import (
-    Decision,
-    Items,
-    MaterializedTableResponse,
-    column_items,
-    decide,
-    name_of,
-    run_decision,
-)
 from dbt.adapters.spark_mt.adapter.python_models import ModelCode, require_sql, submit
-from dbt.adapters.spark_mt.adapter.run_operations import OperationResult, PlanReport
-from dbt.adapters.spark_mt.adapter.seeds import Seed, SeedResult
 from dbt.adapters.spark_mt.adapter.sql_header import SessionState, statements_of_header
 from dbt.adapters.spark_mt.connections import SparkMTConnectionManager
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
@@ -253,12 +242,14 @@ class SparkMTAdapter(SparkAdapter):
                 if relation.is_function:
                     continue
                 known = figures.get(str(relation.identifier).lower(), ())
-                rows += listing.catalog_rows(relation, self._describe(name_of(relation)), known)
+                rows += listing.catalog_rows(
+                    relation, self._describe(materialization.name_of(relation)), known
+                )
         return agate.Table.from_object(rows, column_types=DEFAULT_TYPE_TESTER)
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
         """What the docs catalog has of one relation; None where there is none."""
-        name = name_of(relation)
+        name = materialization.name_of(relation)
         try:
             description = self._describe(name)
         except SparkDatabaseError as error:
@@ -316,7 +307,7 @@ class SparkMTAdapter(SparkAdapter):
 
     def _freshness(self, source: BaseRelation) -> FreshnessResponse:
         with self.working(f"freshness of {source}", with_metadata=True) as tables:
-            loaded_at = tables.loaded_at(name_of(source).sql)
+            loaded_at = tables.loaded_at(materialization.name_of(source).sql)
         return self._create_freshness_response(loaded_at, datetime.now(timezone.utc))
 
     # Seeds
@@ -347,7 +338,7 @@ class SparkMTAdapter(SparkAdapter):
         statement: tuple[str, str | None],
         *,
         full_refresh: bool,
-    ) -> SeedResult:
+    ) -> seeds.SeedResult:
         """Bring a seed's table in line with its file, in one commit or none.
 
         Args:
@@ -358,9 +349,9 @@ class SparkMTAdapter(SparkAdapter):
             statement: The statement that creates the table, up to its AS, and the comment in it.
             full_refresh: Whether the table is replaced in any case.
         """
-        name, (create, comment) = name_of(relation), statement
+        name, (create, comment) = materialization.name_of(relation), statement
         quoting = config.get("quote_columns")
-        seed = Seed(
+        seed = seeds.Seed(
             name.sql,
             create,
             [
@@ -387,7 +378,7 @@ class SparkMTAdapter(SparkAdapter):
             action = seeds.write_seed(
                 spark, seed, found, full_refresh=full_refresh, make_way=make_way
             )
-        return SeedResult(action, len(agate_table.rows))
+        return seeds.SeedResult(action, len(agate_table.rows))
 
     def _seed_columns(
         self, agate_table: agate.Table, config: Mapping[str, Any]
@@ -472,7 +463,7 @@ class SparkMTAdapter(SparkAdapter):
     def constraint_statements(self, relation: BaseRelation, model: dict[str, Any]) -> list[str]:
         """The statements that add the constraints of a contract to a plain table."""
         constraints = plain_tables.constraints_of(model)
-        return list(constraints.statements(name_of(relation).sql))
+        return list(constraints.statements(materialization.name_of(relation).sql))
 
     @available
     def constraint_warnings(self, model: dict[str, Any]) -> list[str]:
@@ -502,19 +493,23 @@ class SparkMTAdapter(SparkAdapter):
         *,
         full_refresh: bool,
         validates: bool,
-    ) -> Decision:
+    ) -> materialization.Decision:
         """What this run does for a model; the statement is rendered for the decision's target."""
         if existing is not None and existing.is_table and self.is_materialized_table(existing):
             existing = existing.as_table()
         with translated(f"decision for {relation}"):
-            return decide(
+            return materialization.decide(
                 relation, existing, settings, full_refresh=full_refresh, validates=validates
             )
 
     @available.parse_none
     def materialize(
-        self, decision: Decision, statement: str, settings: ModelSettings, query: str
-    ) -> MaterializedTableResponse:
+        self,
+        decision: materialization.Decision,
+        statement: str,
+        settings: ModelSettings,
+        query: str,
+    ) -> materialization.MaterializedTableResponse:
         """Carry a decision out, and bring the rows up to date as the model's config asks.
 
         Args:
@@ -527,7 +522,7 @@ class SparkMTAdapter(SparkAdapter):
             FailFastError: The configuration changed, and `on_configuration_change` is `fail`.
             DbtDatabaseError: The statement is not valid or failed.
         """
-        return run_decision(self, decision, statement, settings, query)
+        return materialization.run_decision(self, decision, statement, settings, query)
 
     @available
     def query_text(self, sql: str) -> str:
@@ -550,21 +545,21 @@ class SparkMTAdapter(SparkAdapter):
     @available
     def column_items(
         self, model: dict[str, Any], settings: ModelSettings, columns: list[tuple[str, str]] | None
-    ) -> Items:
+    ) -> materialization.Items:
         """The items of a model's column list; `columns` where descriptions become comments."""
-        return column_items(model, settings.primary_key, columns)
+        return materialization.column_items(model, settings.primary_key, columns)
 
     @available.parse_none
     def release_materialized_table(self, relation: BaseRelation) -> None:
         """Make a plain table of a materialized one, which keeps rows, files and history."""
         with self.working(f"release of {relation}") as tables:
-            tables.release(name_of(relation).sql)
+            tables.release(materialization.name_of(relation).sql)
         self.cache_dropped(relation)  # the next check finds it as a plain table
 
     @available.parse(lambda *_, **__: False)
     def is_materialized_table(self, relation: BaseRelation) -> bool:
         """Look at the table itself, and correct the registry, by which listings go."""
-        return self._registered(name_of(relation))
+        return self._registered(materialization.name_of(relation))
 
     def _registered(self, name: TableName) -> bool:
         with self.working(f"looking at {name}") as tables:
@@ -577,8 +572,8 @@ class SparkMTAdapter(SparkAdapter):
     def registry_follows(self, from_relation: BaseRelation, to_relation: BaseRelation) -> None:
         """Register a renamed table by its new name."""
         with self.working(f"rename of {from_relation}") as tables:
-            tables.register(name_of(to_relation))
-            tables.forget(name_of(from_relation))
+            tables.register(materialization.name_of(to_relation))
+            tables.forget(materialization.name_of(from_relation))
 
     @available
     def is_materialized_table_statement(self, sql: str) -> bool:
@@ -589,7 +584,7 @@ class SparkMTAdapter(SparkAdapter):
     @available
     def full_name(self, relation: BaseRelation) -> str:
         """A relation's name with every part in backticks."""
-        return name_of(relation).sql
+        return materialization.name_of(relation).sql
 
     @available
     def quote_text(self, text: str) -> str:
@@ -603,7 +598,9 @@ class SparkMTAdapter(SparkAdapter):
         return self._handle().tables()
 
     @available.parse_none
-    def plan_materialized_tables(self, select: object, *, full_refresh: bool) -> PlanReport:
+    def plan_materialized_tables(
+        self, select: object, *, full_refresh: bool
+    ) -> operations.PlanReport:
         """What a run would do for the selected models; nothing is changed."""
         manifest = self._manifest()
         with translated("plan"):
@@ -611,33 +608,37 @@ class SparkMTAdapter(SparkAdapter):
             return operations.plan_models(self, manifest, models, full_refresh=full_refresh)
 
     @available.parse_none
-    def failures_of_plan(self, report: PlanReport, fail_on: str | None) -> tuple[str, ...]:
+    def failures_of_plan(
+        self, report: operations.PlanReport, fail_on: str | None
+    ) -> tuple[str, ...]:
         """The tables for whose plan the operation fails."""
         with translated("fail_on"):
             return report.failures(fail_on)
 
     @available.parse_none
-    def suspend_models(self, select: object) -> Iterator[OperationResult]:
+    def suspend_models(self, select: object) -> Iterator[operations.OperationResult]:
         """Suspend the tables of the selected models, one by one."""
         return self._each(select, operations.suspend)
 
     @available.parse_none
     def resume_models(
         self, select: object, run_options: Mapping[str, object] | None
-    ) -> Iterator[OperationResult]:
+    ) -> Iterator[operations.OperationResult]:
         """Resume the tables of the selected models, one by one, each with the run options."""
         options = {str(key): str(value) for key, value in (run_options or {}).items()}
         return self._each(select, partial(operations.resume, run_options=options))
 
     @available.parse_none
-    def refresh_models(self, select: object, *, force: bool) -> Iterator[OperationResult]:
+    def refresh_models(
+        self, select: object, *, force: bool
+    ) -> Iterator[operations.OperationResult]:
         """Refresh the tables of the selected models, one by one."""
         return self._each(select, partial(operations.refresh, force=force))
 
     @available.parse_none
     def drop_orphans(
         self, schemas: list[str] | None, *, dry_run: bool
-    ) -> Iterator[OperationResult]:
+    ) -> Iterator[operations.OperationResult]:
         """Drop the tables whose model is gone, one by one, or list them."""
         nodes = operations.nodes_in_order(self._manifest())
         places = operations.schemas_of(nodes, schemas, self.config.credentials.database)
@@ -646,7 +647,7 @@ class SparkMTAdapter(SparkAdapter):
         for orphan in operations.orphaned_tables(self.config.project_name, found, nodes):
             what = f"{orphan.reason} ({orphan.owner})"
             if dry_run:
-                yield OperationResult(str(orphan.name), f"would be dropped, {what}")
+                yield operations.OperationResult(str(orphan.name), f"would be dropped, {what}")
             else:
                 yield self._attempt(orphan.name, partial(operations.drop, what=what))
 
@@ -689,17 +690,17 @@ class SparkMTAdapter(SparkAdapter):
             raise DbtRuntimeError("dbt has not given the adapter its project.")  # noqa: EM101, TRY003 - dbt's error class takes a text
         return manifest
 
-    def _each(self, select: object, act: Act) -> Iterator[OperationResult]:
+    def _each(self, select: object, act: Act) -> Iterator[operations.OperationResult]:
         with translated("select"):
             models = operations.select_models(operations.nodes_in_order(self._manifest()), select)
         return (self._attempt(model.relation, act) for model in models)
 
-    def _attempt(self, name: TableName, act: Act) -> OperationResult:
+    def _attempt(self, name: TableName, act: Act) -> operations.OperationResult:
         """Do it; a failure becomes a result, a cancellation ends the operation."""
         try:
             with self.working(f"operation on {name}") as tables:
-                return OperationResult(str(name), act(tables, name))
+                return operations.OperationResult(str(name), act(tables, name))
         except DbtRuntimeError as error:
             if self._handle().is_cancelled:
                 raise
-            return OperationResult(str(name), str(error.msg), failed=True)
+            return operations.OperationResult(str(name), str(error.msg), failed=True)

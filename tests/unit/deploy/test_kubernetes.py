@@ -17,8 +17,8 @@ from dbt.adapters.spark_mt.manager.http.auth import (
     HEALTH,
     Access,
     AccessRules,
-    WeakTokenError,
 )
+from dbt.adapters.spark_mt.manager.http.errors import WeakTokenError
 from dbt.adapters.spark_mt.manager.views import Health
 from dbt.adapters.spark_mt.spark.session import embedded_metastore
 from tests.unit.deploy.files import (

@@ -42,7 +42,9 @@ def given():
     for path, tree in TREES.items():
         for node in ast.walk(tree):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            name = next((n for n in PLACES if called == n or called.endswith(f"_{n}")), "")
+            name = next(
+                (n for n in PLACES if called == n or called.endswith((f"_{n}", f".{n}"))), ""
+            )
             name = name or ("gaps.add" if called.endswith("gaps.add") else "")
             if not name:
                 continue

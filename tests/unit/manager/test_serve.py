@@ -18,6 +18,7 @@ from dbt.adapters.spark_mt.execution.context import LocalProcesses
 from dbt.adapters.spark_mt.manager import serve as serving
 from dbt.adapters.spark_mt.manager.http.errors import AddressTakenError
 from dbt.adapters.spark_mt.manager.serve import ServeOptions
+from dbt.adapters.spark_mt.spark import connect_server
 from dbt.adapters.spark_mt.spark.launch import UnusableFolderError
 
 OURS = LocalProcesses().owner()
@@ -41,7 +42,7 @@ def start(tmp_path, monkeypatch):
         seen.append(discovery.read(tmp_path / discovery.FILE))
         raise StartFailedError
 
-    monkeypatch.setattr(serving, "start_serving", fails)
+    monkeypatch.setattr(connect_server, "start_serving", fails)
     monkeypatch.setattr(serving, "classic_spark", fails)
     monkeypatch.setattr(serving.logs, "configure", lambda *_, **__: None)
 
@@ -86,7 +87,7 @@ def refused(tmp_path, monkeypatch):
     def started(*_):
         pytest.fail("Spark was started")
 
-    monkeypatch.setattr(serving, "start_serving", started)
+    monkeypatch.setattr(connect_server, "start_serving", started)
     monkeypatch.setattr(serving, "classic_spark", started)
     monkeypatch.setattr(serving.logs, "configure", lambda *_, **__: None)
 

@@ -14,14 +14,8 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark_mt.definition.columns import TableName, quote, quote_text
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
+from dbt.adapters.spark_mt.execution import results
 from dbt.adapters.spark_mt.execution.errors import NotMaterializedError
-from dbt.adapters.spark_mt.execution.results import (
-    Action,
-    KeptConfiguration,
-    RefreshResult,
-    StatementOutcome,
-    rows_stay,
-)
 from dbt.adapters.spark_mt.handle import STAGED, Materialize, logger, unstaged
 from dbt.adapters.spark_mt.planning.explain import PlanSummary, Verdict
 from dbt.adapters.spark_mt.resolution.validation import SelfReferenceError
@@ -223,7 +217,7 @@ class ConfigurationChangedError(MaterializedTableError):
 
 def settled(
     tables: MaterializedTables, decision: Decision, statement: str, settings: ModelSettings
-) -> KeptConfiguration:
+) -> results.KeptConfiguration:
     """Apply `on_configuration_change`, which governs everything but the query.
 
     Raises:
@@ -231,7 +225,7 @@ def settled(
     """
     policy = settings.on_configuration_change
     if policy == "apply" or decision.method is not Method.ALTER or decision.existing is None:
-        return KeptConfiguration(statement)
+        return results.KeptConfiguration(statement)
     kept = tables.keep_configuration(statement)
     if kept.left and policy == "fail":
         raise ConfigurationChangedError(table=name_of(decision.relation), violations=kept.left)
@@ -320,7 +314,7 @@ def run_decision(
         logger.debug(f"Applying {decision.method.value.upper()} to: {relation}")
     how = Materialize(refresh=settings.refresh_on_run, **adoption)
     response: MaterializedTableResponse = adapter.connections.materialize(kept.statement, how)
-    if response.action == Action.ALTERED.value:
+    if response.action == results.Action.ALTERED.value:
         logger.debug(f"Applying ALTER to: {relation}")
     if decision.method is Method.SWAP and decision.existing is not None:
         swap(adapter, decision.existing, decision.target, relation)
@@ -393,10 +387,10 @@ class MaterializedTableResponse(AdapterResponse):
     @property
     def is_settled(self) -> bool:
         """Whether the run leaves the rows as they are: of a suspended or just adopted table."""
-        return rows_stay(self.status, Action(self.action) if self.action else None)
+        return results.rows_stay(self.status, results.Action(self.action) if self.action else None)
 
 
-def response_of(outcome: StatementOutcome) -> MaterializedTableResponse:
+def response_of(outcome: results.StatementOutcome) -> MaterializedTableResponse:
     """The response to a statement about materialized tables."""
     response = MaterializedTableResponse(
         _message=_message(outcome),
@@ -418,7 +412,7 @@ def response_of(outcome: StatementOutcome) -> MaterializedTableResponse:
     return response
 
 
-def validated(outcome: StatementOutcome) -> MaterializedTableResponse:
+def validated(outcome: results.StatementOutcome) -> MaterializedTableResponse:
     """The response to a statement that was only checked."""
     return MaterializedTableResponse(
         _message="VALIDATED",
@@ -428,20 +422,20 @@ def validated(outcome: StatementOutcome) -> MaterializedTableResponse:
     )
 
 
-def _message(outcome: StatementOutcome) -> str:
+def _message(outcome: results.StatementOutcome) -> str:
     refresh, action = outcome.refresh, outcome.action
     if outcome.status == RefreshStatus.SUSPENDED.value:
-        changed = f", {_altered(outcome)}" if action is Action.ALTERED else ""
-        return f"{Action.SUSPENDED.value}{changed}"
-    if refresh is None or action not in {None, Action.UNCHANGED, Action.ALTERED}:
-        done = _altered(outcome) if action is Action.ALTERED else action and action.value
+        changed = f", {_altered(outcome)}" if action is results.Action.ALTERED else ""
+        return f"{results.Action.SUSPENDED.value}{changed}"
+    if refresh is None or action not in {None, results.Action.UNCHANGED, results.Action.ALTERED}:
+        done = _altered(outcome) if action is results.Action.ALTERED else action and action.value
         return done or "OK"
     refreshed = "UP TO DATE"
-    if refresh.status is not RefreshResult.UP_TO_DATE:
+    if refresh.status is not results.RefreshResult.UP_TO_DATE:
         refreshed = "REFRESHED" if refresh.rows is None else f"REFRESHED {refresh.rows} rows"
-    return f"{_altered(outcome)}, {refreshed}" if action is Action.ALTERED else refreshed
+    return f"{_altered(outcome)}, {refreshed}" if action is results.Action.ALTERED else refreshed
 
 
-def _altered(outcome: StatementOutcome) -> str:
+def _altered(outcome: results.StatementOutcome) -> str:
     count = len(outcome.changes)
     return f"ALTERED {count} change{'' if count == 1 else 's'}"

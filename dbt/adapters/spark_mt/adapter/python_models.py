@@ -23,14 +23,8 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.handle import logger, one_line
+from dbt.adapters.spark_mt.spark import python_frames
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error
-from dbt.adapters.spark_mt.spark.python_frames import (
-    UnsupportedFrameError,
-    activate,
-    create_view,
-    known_module,
-    spark_frame,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -191,18 +185,18 @@ def submit(spark: SparkSession, code: ModelCode) -> None:
 def _run(spark: SparkSession, code: ModelCode) -> None:
 
     def to_temp_view(returned: object, view: str) -> None:
-        create_view(spark, spark_frame(returned, code.model), view)
+        python_frames.create_view(spark, python_frames.spark_frame(returned, code.model), view)
 
     module = ModuleType(code.unique_id)
     vars(module).update(spark=spark, to_temp_view=to_temp_view, __file__=code.path)
     try:
         with (
             printed_to(lambda line: fire_event(Note(msg=f"{code.model}: {line}"))),
-            known_module(module),
+            python_frames.known_module(module),
         ):
-            activate(spark)
+            python_frames.activate(spark)
             exec(code.compiled(), vars(module))  # noqa: S102 - a Python model is code to run
-    except UnsupportedFrameError:
+    except python_frames.UnsupportedFrameError:
         raise
     except (Exception, SystemExit) as error:
         logger.debug("".join(traceback.format_exception(error)))

@@ -12,20 +12,9 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, raise_violations
-from dbt.adapters.spark_mt.resolution.columns import (
-    Names,
-    canonical_columns,
-    listed,
-    query_positions,
-    quoted_names,
-)
+from dbt.adapters.spark_mt.resolution import columns as table_columns
+from dbt.adapters.spark_mt.statements import nodes
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
-from dbt.adapters.spark_mt.statements.nodes import (
-    AlterQuery,
-    ResetOptions,
-    SetClause,
-    SetOptions,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +23,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.query.analyzer import AnalyzedQuery
 
 
-ClauseAlteration = SetClause | SetOptions | ResetOptions
+ClauseAlteration = nodes.SetClause | nodes.SetOptions | nodes.ResetOptions
 """The statements that leave the query alone."""
 
 
@@ -50,12 +39,12 @@ def altered(statement: object, declared: DeclaredDefinition) -> DeclaredDefiniti
 
 
 @altered.register
-def _(statement: SetClause, declared: DeclaredDefinition) -> DeclaredDefinition:
+def _(statement: nodes.SetClause, declared: DeclaredDefinition) -> DeclaredDefinition:
     return replace(declared, **{statement.field: statement.value})
 
 
 @altered.register
-def _(statement: SetOptions, declared: DeclaredDefinition) -> DeclaredDefinition:
+def _(statement: nodes.SetOptions, declared: DeclaredDefinition) -> DeclaredDefinition:
     """A key that is there keeps its place."""
     wanted = dict(statement.options)
     kept = tuple((key, wanted.get(key, value)) for key, value in declared.options)
@@ -66,13 +55,13 @@ def _(statement: SetOptions, declared: DeclaredDefinition) -> DeclaredDefinition
 
 
 @altered.register
-def _(statement: ResetOptions, declared: DeclaredDefinition) -> DeclaredDefinition:
+def _(statement: nodes.ResetOptions, declared: DeclaredDefinition) -> DeclaredDefinition:
     kept = tuple((key, value) for key, value in declared.options if key not in statement.keys)
     return replace(declared, options=kept)
 
 
 @altered.register
-def _(statement: AlterQuery, declared: DeclaredDefinition) -> DeclaredDefinition:
+def _(statement: nodes.AlterQuery, declared: DeclaredDefinition) -> DeclaredDefinition:
     """A clause that is left out stays as it was."""
     given: dict[str, Any] = {
         clause.field: clause.declared(statement.declared) for clause in CLAUSES
@@ -138,8 +127,8 @@ class _Merge:
     added: AnalyzedQuery
 
     @property
-    def names(self) -> Names:
-        return Names.of(self.stored.resolved.context)
+    def names(self) -> table_columns.Names:
+        return table_columns.Names.of(self.stored.resolved.context)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -152,7 +141,7 @@ class _Merge:
     @property
     def new(self) -> tuple[Column, ...]:
         """The columns that the table gets."""
-        columns = canonical_columns(self.added.columns)
+        columns = table_columns.canonical_columns(self.added.columns)
         return tuple(c for c in columns if not self.is_key(c.name))
 
     def violations(self) -> Iterator[MaterializedTableError]:
@@ -162,7 +151,7 @@ class _Merge:
             return
         for part in self.key:
             if self.names.find(part, self.added.columns) is None:
-                available = listed(self.added.columns)
+                available = table_columns.listed(self.added.columns)
                 yield AddedKeyMissingError(table=table, column=part, columns=available)
         for column in self.new:
             if self.names.find(column.name, self.stored.resolved.columns) is not None:
@@ -185,7 +174,7 @@ class _Merge:
         on = [f"{first}.{quote(n)} <=> {second}.{quote(k)}" for n, k in added_key.items()]
         return (
             f"SELECT {', '.join(columns)}\n"
-            f"FROM (\n{self._existing_text()}\n) AS {first}({quoted_names(names)})\n"
+            f"FROM (\n{self._existing_text()}\n) AS {first}({table_columns.quoted_names(names)})\n"
             f"FULL OUTER JOIN (\n{self.added.query}\n) AS {second}\n"
             f"ON {' AND '.join(on)}"
         )
@@ -200,7 +189,7 @@ class _Merge:
     def _existing_names(self) -> tuple[str, ...]:
         """The table's names for the first query's columns, in that query's order."""
         resolved = self.stored.resolved
-        pairs = zip(query_positions(resolved), resolved.columns, strict=True)
+        pairs = zip(table_columns.query_positions(resolved), resolved.columns, strict=True)
         return tuple(column.name for _, column in sorted(pairs, key=lambda pair: pair[0]))
 
     def _in_added(self, key: str) -> str:

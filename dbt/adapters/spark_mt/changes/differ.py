@@ -9,24 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.changes.changes import (
-    CheckAdded,
-    CheckDropped,
-    ClauseChanged,
-    ColumnCommentChanged,
-    ColumnListChanged,
-    ColumnMismatch,
-    ColumnNullabilityChanged,
-    ColumnsAppended,
-    ColumnsMismatched,
-    ColumnTypeWidened,
-    ConfChanged,
-    OptionReset,
-    OptionSet,
-    PrimaryKeyChanged,
-    QueryChanged,
-    SourceColumnsChanged,
-)
+from dbt.adapters.spark_mt.changes import changes
 from dbt.adapters.spark_mt.definition.columns import Check, Column
 from dbt.adapters.spark_mt.query.syntax import parse, same_tokens, token_key
 from dbt.adapters.spark_mt.query.types import InvalidTypeError, parse_type, widens
@@ -50,25 +33,25 @@ def _table_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> It
     mismatches = tuple(_mismatches(old, new, names))
     widening = dict(wanted.declared.options).get(TYPE_WIDENING, "false").lower() == "true"
     if len(new) < len(old) or not all(m.widens and widening for m in mismatches):
-        yield ColumnsMismatched(old, new, mismatches)
+        yield changes.ColumnsMismatched(old, new, mismatches)
         return
     for mismatch in mismatches:
-        yield ColumnTypeWidened(mismatch.new.name, mismatch.old.type, mismatch.new.type)
+        yield changes.ColumnTypeWidened(mismatch.new.name, mismatch.old.type, mismatch.new.type)
     if len(new) > len(old):
-        yield ColumnsAppended(new[len(old) :])
+        yield changes.ColumnsAppended(new[len(old) :])
     for before, after in zip(old, new, strict=False):
         if before.nullable != after.nullable:
-            yield ColumnNullabilityChanged(after.name, nullable=after.nullable)
+            yield changes.ColumnNullabilityChanged(after.name, nullable=after.nullable)
 
 
 def _mismatches(
     old: tuple[Column, ...], new: tuple[Column, ...], names: Names
-) -> Iterator[ColumnMismatch]:
+) -> Iterator[changes.ColumnMismatch]:
     for position, (before, after) in enumerate(zip(old, new, strict=False)):
         same_name = names.fold(before.name) == names.fold(after.name)
         if not same_name or before.type != after.type:
             possible = same_name and _widens(before.type, after.type)
-            yield ColumnMismatch(position, before, after, widens=possible)
+            yield changes.ColumnMismatch(position, before, after, widens=possible)
 
 
 def _widens(old: str, new: str) -> bool:
@@ -85,7 +68,7 @@ def _column_list(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iter
     if before and len(wanted.columns) > len(stored.columns):
         after = after[: len(before)]
     if not same_content or before != after:
-        yield ColumnListChanged(same_content=same_content)
+        yield changes.ColumnListChanged(same_content=same_content)
 
 
 def _written(specs: tuple[ColumnSpec, ...]) -> tuple[object, ...]:
@@ -120,7 +103,7 @@ def _clauses(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator
         if not same or clause.origin(stored) != clause.origin(wanted):
             effect = Effect.TEXT if same else clause.effect(wanted)
             before, after = clause.described(stored), clause.described(wanted)
-            yield ClauseChanged(clause.field, before, after, effect)
+            yield changes.ClauseChanged(clause.field, before, after, effect)
 
 
 def diff(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> tuple[Change, ...]:
@@ -138,9 +121,9 @@ def _query(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[C
     same = same_tokens(stored.declared.query, wanted.declared.query)
     same = same and same_tokens(stored.expanded_query, wanted.expanded_query)
     if not (same and _same_place(stored, wanted)):
-        yield QueryChanged(text_only=False)
+        yield changes.QueryChanged(text_only=False)
     elif stored.declared.query != wanted.declared.query:
-        yield QueryChanged(text_only=True)
+        yield changes.QueryChanged(text_only=True)
 
 
 def _source_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
@@ -149,7 +132,7 @@ def _source_columns(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> I
     for now in wanted.source_columns:
         before = known.get(now.source.lower(), now.columns)
         for what in changed_columns(now.source, before, now.columns, names):
-            yield SourceColumnsChanged(what)
+            yield changes.SourceColumnsChanged(what)
 
 
 def _same_place(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> bool:
@@ -169,7 +152,7 @@ def _confs(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[C
     old, new = dict(stored.context.confs), dict(wanted.context.confs)
     for key in sorted(old.keys() | new.keys()):
         if old.get(key) != new.get(key):
-            yield ConfChanged(key, old.get(key), new.get(key))
+            yield changes.ConfChanged(key, old.get(key), new.get(key))
 
 
 def _column_comments(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
@@ -177,7 +160,9 @@ def _column_comments(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> 
     for column in stored.columns:
         now = names.find(column.name, wanted.columns)
         if now is not None and (column.comment or None) != (now.comment or None):
-            yield ColumnCommentChanged(now.name, column.comment or None, now.comment or None)
+            yield changes.ColumnCommentChanged(
+                now.name, column.comment or None, now.comment or None
+            )
 
 
 def _constraints(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator[Change]:
@@ -186,10 +171,10 @@ def _constraints(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iter
     ours, theirs = _key(old, names), _key(new, names)
     if ours != theirs:
         same = old is not None and new is not None and {*ours[1:]} == {*theirs[1:]}
-        yield PrimaryKeyChanged(old, new, same_columns=same)
+        yield changes.PrimaryKeyChanged(old, new, same_columns=same)
     before, after = _checks(stored), _checks(wanted)
-    yield from (CheckDropped(check) for key, check in before.items() if key not in after)
-    yield from (CheckAdded(check) for key, check in after.items() if key not in before)
+    yield from (changes.CheckDropped(check) for key, check in before.items() if key not in after)
+    yield from (changes.CheckAdded(check) for key, check in after.items() if key not in before)
 
 
 def _key(key: PrimaryKey | None, names: Names) -> tuple[object, ...]:
@@ -205,9 +190,9 @@ def _options(stored: ResolvedDefinition, wanted: ResolvedDefinition) -> Iterator
     old, new = dict(stored.declared.options), dict(wanted.declared.options)
     for key in sorted(new):
         if old.get(key) != new[key]:
-            yield OptionSet(key, old.get(key), new[key])
+            yield changes.OptionSet(key, old.get(key), new[key])
     for key in sorted(old.keys() - new.keys()):
-        yield OptionReset(key, old[key])
+        yield changes.OptionReset(key, old[key])
 
 
 _ASPECTS = (
@@ -223,9 +208,9 @@ _ASPECTS = (
 )
 
 
-def configuration_changes(changes: Iterable[Change]) -> tuple[Change, ...]:
+def configuration_changes(found: Iterable[Change]) -> tuple[Change, ...]:
     """Return the changes that are not of the query."""
-    return tuple(change for change in changes if not change.of_query)
+    return tuple(change for change in found if not change.of_query)
 
 
 def keep_configuration(statement: CreateTable, stored: StoredDefinition) -> CreateTable:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbt.adapters.spark_mt.__version__ import version
+from dbt.adapters.spark_mt.cli import output
 from dbt.adapters.spark_mt.cli.options import json_option, place_of, spark_options
-from dbt.adapters.spark_mt.cli.output import end_with_failures, plain, print_error, print_json
 from dbt.adapters.spark_mt.cli.refresh import refresh
 from dbt.adapters.spark_mt.cli.serve import serve, token
 from dbt.adapters.spark_mt.cli.sql import plan, sql
@@ -44,12 +44,12 @@ def repair(spark: SparkChoice, as_json: bool) -> None:  # noqa: FBT001 - click g
     failed = [(table, problem) for table, action, problem in done if action == _FAILED]
     if as_json:
         keys = ("table", "action", "problem")
-        print_json([dict(zip(keys, each, strict=True)) for each in done])
+        output.print_json([dict(zip(keys, each, strict=True)) for each in done])
     else:
         for table, action, _ in done:
-            click.echo(plain(f"{action:<13} {table}"))
+            click.echo(output.plain(f"{action:<13} {table}"))
         click.echo(f"{len(done) - len(failed)} rows corrected, {len(failed)} failed")
-    end_with_failures(failed)
+    output.end_with_failures(failed)
 
 
 @click.command(short_help="Let Spark start faster.")
@@ -94,7 +94,7 @@ class _Commands(click.Group):
 def _print_failure(error: Exception) -> None:
     """Print an error without its stack."""
     if isinstance(error, MaterializedTableError):
-        print_error(error)
+        output.print_error(error)
         return
     if "pyspark" in sys.modules:
         from dbt.adapters.spark_mt.spark.errors import failure_of, is_spark_error  # noqa: PLC0415
@@ -106,7 +106,7 @@ def _print_failure(error: Exception) -> None:
             condition = click.style(f"[{failure.condition}]", fg="red", bold=True)
             click.echo(f"{condition} {failure.message}{where}", err=True)
             return
-    click.echo(f"{type(error).__name__}: {plain(error)}", err=True)
+    click.echo(f"{type(error).__name__}: {output.plain(error)}", err=True)
     click.echo("This is unexpected; --debug before the command shows where.", err=True)
 
 

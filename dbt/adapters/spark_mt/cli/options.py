@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbt.adapters.spark_mt.client import discovery
-from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 if TYPE_CHECKING:
@@ -339,7 +338,7 @@ def manager_of(manager: ManagerChoice, spark: SparkChoice) -> ManagerClient | No
     if manager.url is not None:
         return rest.ManagerClient(manager.url, token_of(manager.token_file))
     found = _discovered(place_of(spark))
-    if isinstance(found, NotFound) or not found.rest_url:
+    if isinstance(found, discovery.NotFound) or not found.rest_url:
         return None
     token = token_of(manager.token_file) or found.rest_token
     client = rest.ManagerClient(found.rest_url, token)
@@ -358,16 +357,16 @@ def token_of_manager(spark: SparkChoice) -> str:
         NoManagerError: There is none whose file this user may read.
     """
     found = _discovered(place_of(spark))
-    if isinstance(found, NotFound):
+    if isinstance(found, discovery.NotFound):
         raise NoManagerError(reason=found.reason)
     return found.rest_token
 
 
-def _discovered(place: Place) -> Discovered | NotFound:
+def _discovered(place: Place) -> discovery.Discovered | discovery.NotFound:
     """Return the manager that holds the embedded metastore of a place, if its process lives."""
     from dbt.adapters.spark_mt.spark.session import embedded_metastore  # noqa: PLC0415 - as above
 
     metastore = embedded_metastore(place.confs, place.home)
     if metastore is None:
-        return NotFound("there is no embedded metastore, next to which its file would be")
+        return discovery.NotFound("there is no embedded metastore, next to which its file would be")
     return discovery.read(discovery.place(metastore))

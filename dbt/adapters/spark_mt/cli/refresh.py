@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbt.adapters.spark_mt.cli.options import (
-    grouped,
-    json_option,
-    manager_of,
-    manager_options,
-    place_of,
-    spark_options,
-)
-from dbt.adapters.spark_mt.cli.output import end_with_failures, plain, print_json, shown, span
+from dbt.adapters.spark_mt.cli import options, output
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.definition import StoredTable
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
@@ -103,7 +95,7 @@ def _instant(ctx: click.Context, param: click.Parameter, value: str | None) -> d
         raise click.BadParameter(message, ctx, param) from error
 
 
-_choice_options = grouped(
+_choice_options = options.grouped(
     "choice",
     RefreshChoice,
     click.argument("names", nargs=-1),
@@ -123,9 +115,9 @@ _choice_options = grouped(
 
 @click.command(short_help="Bring tables up to date.")
 @_choice_options
-@spark_options
-@manager_options
-@json_option
+@options.spark_options
+@options.manager_options
+@options.json_option
 def refresh(
     choice: RefreshChoice,
     spark: SparkChoice,
@@ -141,7 +133,7 @@ def refresh(
         spark-mt refresh --once --all
     """
     choice.check(manager.url)
-    client = None if choice.is_here else manager_of(manager, spark)
+    client = None if choice.is_here else options.manager_of(manager, spark)
     if client is not None:
         _report(through_manager(client, choice), as_json=as_json)
         return
@@ -149,7 +141,7 @@ def refresh(
         raise click.UsageError("--no-wait needs a manager, and none was found")  # noqa: EM101, TRY003 - click's error class takes a text
     from dbt.adapters.spark_mt.cli.session import open_session  # noqa: PLC0415 - loads PySpark
 
-    with open_session(place_of(spark)) as session:
+    with open_session(options.place_of(spark)) as session:
         _report(in_session(session, choice), as_json=as_json)
 
 
@@ -158,16 +150,16 @@ def _report(refreshes: Iterable[Refreshed], *, as_json: bool) -> None:
     done = []
     for each in refreshes:
         if not as_json:
-            click.echo(plain(each.line))
+            click.echo(output.plain(each.line))
         for warning in each.warnings:
-            click.echo(plain(f"{each.table}: {warning}"), err=True)
+            click.echo(output.plain(f"{each.table}: {warning}"), err=True)
         done.append(each)
     if as_json:
-        print_json([asdict(each) for each in done])
+        output.print_json([asdict(each) for each in done])
     failed = [(each.table, each.error) for each in done if each.error]
     if not as_json:
         click.echo(f"{len(done)} table{'' if len(done) == 1 else 's'}, {len(failed)} failed")
-    end_with_failures(failed)
+    output.end_with_failures(failed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +191,7 @@ class Refreshed:
         took = ""
         if self.duration_ms is not None:
             seconds = self.duration_ms / 1000
-            text = span(seconds) if seconds >= _PRECISE_BELOW_S else f"{seconds:.1f} s"
+            text = output.span(seconds) if seconds >= _PRECISE_BELOW_S else f"{seconds:.1f} s"
             took = f" ({text})"
         return f"{self.table}: {self.status}{rows}{parts}{took}"
 
@@ -225,7 +217,7 @@ def in_session(session: Session, choice: RefreshChoice) -> Iterator[Refreshed]:
     names = tuple(name.sql for name in _active_of(session)) if choice.every else choice.names
     for number, name in enumerate(names, 1):
         title = name.replace("`", "") if choice.every else name
-        with shown(f"{number}/{len(names)} {title}", session.progress):
+        with output.shown(f"{number}/{len(names)} {title}", session.progress):
             done = _in_session(session.tables, name, title, choice)
         yield done
 
@@ -281,7 +273,7 @@ def through_manager(client: ManagerClient, choice: RefreshChoice) -> Iterator[Re
         names = tuple(TableName.of(*name.split(".")).sql for name in active)
     for number, name in enumerate(names, 1):
         title = name.replace("`", "") if choice.every else name
-        with shown(f"{number}/{len(names)} {title}", lambda: None):
+        with output.shown(f"{number}/{len(names)} {title}", lambda: None):
             try:
                 done = _through_manager(client, name, title, choice)
             except MaterializedTableError as error:
@@ -317,7 +309,8 @@ def _ended_job(
                 said = clock()
                 click.echo(
                     f"Waiting for the manager at {client.url}, which has not answered for "
-                    f"{span(said - since)}. Ctrl-C ends the wait, and not the refresh {job_id}.",
+                    f"{output.span(said - since)}. Ctrl-C ends the wait, and not the refresh "
+                    f"{job_id}.",
                     err=True,
                 )
             continue

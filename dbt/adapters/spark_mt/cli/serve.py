@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dbt.adapters.spark_mt.cli.options import (
-    place_of,
-    spark_options,
-    token_file_option,
-    token_of,
-    token_of_manager,
-    with_options,
-)
+from dbt.adapters.spark_mt.cli import options
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 
 if TYPE_CHECKING:
@@ -42,7 +35,7 @@ _PORT = click.IntRange(0, 65_535)
 _SECONDS = click.FloatRange(min=0, min_open=True)
 
 
-_address_options = with_options(
+_address_options = options.with_options(
     click.option("--host", default=_LOOPBACK, help="The address to listen at.", show_default=True),
     click.option(
         "--port",
@@ -70,7 +63,7 @@ _address_options = with_options(
 )
 
 
-_work_options = with_options(
+_work_options = options.with_options(
     click.option(
         "--log-format",
         type=click.Choice(["console", "json"]),
@@ -123,8 +116,8 @@ _work_options = with_options(
 
 @click.command(short_help="Keep every table fresh: the refresh manager.")
 @_address_options
-@token_file_option
-@spark_options
+@options.token_file_option
+@options.spark_options
 @_work_options
 def serve(token_file: Path | None, spark: SparkChoice, **choices: Any) -> None:  # noqa: ANN401 - those of click
     """Keep every table fresh, until SIGTERM or Ctrl-C.
@@ -134,8 +127,8 @@ def serve(token_file: Path | None, spark: SparkChoice, **choices: Any) -> None: 
     there is a token (--token-file, or the environment variable SPARK_MT_TOKEN). A second manager of
     the same catalog is a standby.
     """
-    secret = token_of(token_file)
-    place = place_of(spark)
+    secret = options.token_of(token_file)
+    place = options.place_of(spark)
     for module in _PACKAGES:
         if find_spec(module) is None:
             raise ServeMissingError(module=module)
@@ -146,7 +139,7 @@ def serve(token_file: Path | None, spark: SparkChoice, **choices: Any) -> None: 
         # Libraries of dbt add a handler of theirs, which would print lines of the log twice.
         if type(handler) is logging.StreamHandler:
             root.removeHandler(handler)
-    options = serving.ServeOptions(
+    serve_options = serving.ServeOptions(
         home=place.home,
         log_folder=place.log_folder,
         confs=place.confs,
@@ -154,23 +147,25 @@ def serve(token_file: Path | None, spark: SparkChoice, **choices: Any) -> None: 
         token=secret,
         **choices,
     )
-    click.get_current_context().exit(serving.serve(options, ready=partial(_print_address, options)))
+    click.get_current_context().exit(
+        serving.serve(serve_options, ready=partial(_print_address, serve_options))
+    )
 
 
-def _print_address(options: ServeOptions, ready: Serving) -> None:
+def _print_address(serve_options: ServeOptions, ready: Serving) -> None:
     """Print where the manager is; a log in JSON has it in a record."""
-    if options.log_format == "json":
+    if serve_options.log_format == "json":
         return
     click.echo(f"Keeping tables fresh; the status page is {ready.url}, Ctrl-C stops.", err=True)
-    if not options.token:
+    if not serve_options.token:
         click.echo("The token that its buttons ask for: spark-mt token", err=True)
 
 
 @click.command(short_help="Print the token of the manager.")
-@spark_options
+@options.spark_options
 def token(spark: SparkChoice) -> None:
     """Print the token of the manager that serves the same warehouse on this machine.
 
     The status page asks for it before it changes anything.
     """
-    click.echo(token_of_manager(spark))
+    click.echo(options.token_of_manager(spark))

@@ -27,16 +27,10 @@ from dbt.adapters.spark_mt.execution.checks import lag_of
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, with_effective_status
 from dbt.adapters.spark_mt.manager.table_views import unmeasured, with_lag
 from dbt.adapters.spark_mt.manager.views import RefreshPoint, TableView
+from dbt.adapters.spark_mt.spark import session
 from dbt.adapters.spark_mt.spark.class_archive import make_archive
 from dbt.adapters.spark_mt.spark.connect_server import start_serving
 from dbt.adapters.spark_mt.spark.derby import MetastoreInUseError
-from dbt.adapters.spark_mt.spark.session import (
-    classic_spark,
-    connect_spark,
-    end_spark,
-    separate_confs,
-    stage_progress,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -142,7 +136,7 @@ def open_session(place: Place) -> Iterator[Session]:
     tables = MaterializedTables(spark, relay=relay)
     try:
         _enter(spark, place)
-        yield Session(tables, partial(_run, spark), partial(stage_progress, spark))
+        yield Session(tables, partial(_run, spark), partial(session.stage_progress, spark))
     except KeyboardInterrupt:
         spark.interruptAll()
         tables.cancel()
@@ -176,30 +170,30 @@ def archive_classes(place: Place) -> Path:
 
 
 def _load_classes(confs: Mapping[str, str], home: Path, log: Path) -> Popen[bytes]:
-    spark = start_serving(separate_confs(confs, home), home, log).spark
+    spark = start_serving(session.separate_confs(confs, home), home, log).spark
     try:
         tables = MaterializedTables(spark)
         for statement in _LOADED_BY:
             tables.execute(statement)
     except BaseException:
-        end_spark(spark).wait()  # before its folders are removed
+        session.end_spark(spark).wait()  # before its folders are removed
         raise
-    return end_spark(spark)
+    return session.end_spark(spark)
 
 
 def open_spark(place: Place) -> tuple[SparkSession, Discovered | None]:
     """Open a session as the method of a profile says, and return the manager whose Spark it is."""
     if place.method == "connect":
-        return connect_spark(_server_url(place), place.confs), None
+        return session.connect_spark(_server_url(place), place.confs), None
     why = f"the profile says `method: {place.method}`"
     if place.method == "auto":
         target = automatic_target(place.confs, place.home, _print_note)
         if target.is_connect:
-            return connect_spark(target.url, place.confs, is_near=True), target.manager
+            return session.connect_spark(target.url, place.confs, is_near=True), target.manager
         why = target.why
     log = place.log_folder / LOG
     try:
-        return classic_spark(place.confs, place.home, log, _print_note), None
+        return session.classic_spark(place.confs, place.home, log, _print_note), None
     except MetastoreInUseError as error:
         reasons = [f"The command was to run a Spark of its own: {why}."]
         raise MetastoreInUseError(violations=reasons, **error.parameters) from None

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbt.adapters.spark_mt.cli.options import (
-    grouped,
-    json_option,
-    manager_options,
-    place_of,
-    spark_options,
-    token_of,
-)
+from dbt.adapters.spark_mt.cli import options
 from dbt.adapters.spark_mt.cli.output import print_json, print_rows
 
 if TYPE_CHECKING:
@@ -59,7 +52,7 @@ class TextChoice:
         return found
 
 
-_text_options = grouped(
+_text_options = options.grouped(
     "text",
     TextChoice,
     click.argument("statement", required=False),
@@ -75,8 +68,8 @@ _text_options = grouped(
 @click.command(short_help="Run statements, of materialized tables and of Spark.")
 @_text_options
 @click.option("--limit", type=click.IntRange(min=1), default=1000, help="The most rows to print.")
-@spark_options
-@json_option
+@options.spark_options
+@options.json_option
 def sql(text: TextChoice, limit: int, spark: SparkChoice, as_json: bool) -> None:  # noqa: FBT001 - click gives flags by name
     """Run statements, those about materialized tables and any other of Spark.
 
@@ -87,16 +80,16 @@ def sql(text: TextChoice, limit: int, spark: SparkChoice, as_json: bool) -> None
     statements = text.statements()
     from dbt.adapters.spark_mt.cli.session import open_session  # noqa: PLC0415 - loads PySpark
 
-    with open_session(place_of(spark)) as session:
+    with open_session(options.place_of(spark)) as session:
         for statement in statements:
             _print(session.execute(statement, limit), as_json=as_json)
 
 
 @click.command(short_help="Show what statements would change.")
 @_text_options
-@spark_options
-@manager_options
-@json_option
+@options.spark_options
+@options.manager_options
+@options.json_option
 def plan(text: TextChoice, spark: SparkChoice, manager: ManagerChoice, as_json: bool) -> None:  # noqa: FBT001 - click gives flags by name
     """Show what CREATE or ALTER statements would do; nothing is changed.
 
@@ -109,7 +102,7 @@ def plan(text: TextChoice, spark: SparkChoice, manager: ManagerChoice, as_json: 
     if manager.url is not None:
         from dbt.adapters.spark_mt.client.rest import ManagerClient  # noqa: PLC0415 - late
 
-        client = ManagerClient(manager.url, token_of(manager.token_file))
+        client = ManagerClient(manager.url, options.token_of(manager.token_file))
         answers = [client.plan(statement) for statement in statements]
         _print_plans(answers, as_json=as_json)
         return
@@ -118,7 +111,7 @@ def plan(text: TextChoice, spark: SparkChoice, manager: ManagerChoice, as_json: 
 
     for statement in statements:
         plannable(statement)  # an error is raised before Spark starts
-    with open_session(place_of(spark)) as session:
+    with open_session(options.place_of(spark)) as session:
         for statement in statements:
             _print(rows_of(session.tables.explain(statement)), as_json=as_json)
 

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbt.adapters.spark_mt.cli.options import (
-    grouped,
-    json_option,
-    manager_of,
-    manager_options,
-    place_of,
-    spark_options,
-)
-from dbt.adapters.spark_mt.cli.output import console, plain, print_json, span
+from dbt.adapters.spark_mt.cli import options, output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -88,7 +80,7 @@ class Status:
     tables: Sequence[Json]
 
 
-_choice_options = grouped(
+_choice_options = options.grouped(
     "choice",
     StatusChoice,
     click.argument("names", nargs=-1),
@@ -108,9 +100,9 @@ _choice_options = grouped(
 
 @click.command(short_help="Show how fresh every table is.")
 @_choice_options
-@spark_options
-@manager_options
-@json_option
+@options.spark_options
+@options.manager_options
+@options.json_option
 def status(
     choice: StatusChoice,
     spark: SparkChoice,
@@ -122,14 +114,14 @@ def status(
     Asks the manager; on a terminal it looks again until Ctrl-C. Without a manager it reads the
     registry in a Spark session and measures the lag of each table, which takes longer.
     """
-    client = manager_of(manager, spark)
+    client = options.manager_of(manager, spark)
     if client is not None:
         _follow(choice, lambda: _of_manager(client, choice), as_json=as_json, by_default=True)
         return
     click.echo("No manager found; reading the registry through Spark …", err=True)
     from dbt.adapters.spark_mt.cli.session import open_session  # noqa: PLC0415 - loads PySpark
 
-    with open_session(place_of(spark)) as session:
+    with open_session(options.place_of(spark)) as session:
         _follow(choice, lambda: _of_session(session, choice), as_json=as_json, by_default=False)
 
 
@@ -165,9 +157,9 @@ def _follow(
 
 def _print(found: Status, *, as_json: bool) -> None:
     if as_json:
-        print_json({"manager": found.manager, "tables": found.tables})
+        output.print_json({"manager": found.manager, "tables": found.tables})
         return
-    console().print(status_table(found.manager, found.tables, _now_ms()))
+    output.console().print(status_table(found.manager, found.tables, _now_ms()))
 
 
 def _live(look: Callable[[], Status], every: float) -> None:
@@ -176,7 +168,7 @@ def _live(look: Callable[[], Status], every: float) -> None:
 
     from dbt.adapters.spark_mt.client.rest import ManagerUnreachableError  # noqa: PLC0415
 
-    screen = console()
+    screen = output.console()
     last = look()
     with Live(_drawn(last, screen), console=screen, auto_refresh=False) as live:
         while True:
@@ -235,10 +227,10 @@ def status_table(
     if len(shown) < len(tables):
         parts.append(Text(f"… and {len(tables) - len(shown)} more, none of them worse", "dim"))
     for table in shown:
-        if problem := plain(table["problem"] or table["status_reason"]):
+        if problem := output.plain(table["problem"] or table["status_reason"]):
             fits = len(problem) <= _LONGEST_PROBLEM
             text = problem if fits else f"{problem[: _LONGEST_PROBLEM - 1]}…"
-            name = plain(table["name"].removeprefix(prefix))
+            name = output.plain(table["name"].removeprefix(prefix))
             style = "red" if table["failures"] else "yellow"
             parts.append(Text.assemble("\n", (name, "bold"), ": ", (text, style)))
     return Group(*parts)
@@ -252,7 +244,7 @@ def headline(manager: Json | None, tables: Sequence[Json], now_ms: int) -> str:
     who = "no manager"
     if manager is not None:
         role = str(manager["role"]).lower()
-        since = span((now_ms - manager["started_at_ms"]) / 1000)
+        since = output.span((now_ms - manager["started_at_ms"]) / 1000)
         leader = f", led by {manager['leader']}" if manager["role"] == "STANDBY" else ""
         who = f"process {manager['pid']} on {manager['host']}, {role} for {since}{leader}"
         who = f"manager: {who}, tick {manager['tick_seconds']:.2g} s"
@@ -283,17 +275,17 @@ def _cells(table: Json, prefix: str, now_ms: int) -> Iterator[tuple[str, str]]:
     """Yield text and style of each cell of a table's row."""
     lag, rows, failures = table["lag_seconds"], table["rows"], table["failures"]
     last, following = table["last_refresh_at_ms"], table["next_run_at_ms"]
-    yield plain(table["name"].removeprefix(prefix)), "bold"
+    yield output.plain(table["name"].removeprefix(prefix)), "bold"
     yield _STATUSES.get(table["freshness_status"], (table["freshness_status"], ""))
-    yield "" if lag is None else span(lag), ""
-    yield span(table["allowed_lag_seconds"] or table["freshness_seconds"]), ""
+    yield "" if lag is None else output.span(lag), ""
+    yield output.span(table["allowed_lag_seconds"] or table["freshness_seconds"]), ""
     yield table["refresh_mode"].lower(), ""
     yield "/".join(part for part in (table["engine"], table["strategy"]) if part), ""
-    yield plain(table["activity"]), ""
-    yield "never" if last is None else f"{span((now_ms - last) / 1000)} ago", ""
+    yield output.plain(table["activity"]), ""
+    yield "never" if last is None else f"{output.span((now_ms - last) / 1000)} ago", ""
     if following is None:
         yield "", ""
     else:
-        yield "now" if following <= now_ms else f"in {span((following - now_ms) / 1000)}", ""
+        yield "now" if following <= now_ms else f"in {output.span((following - now_ms) / 1000)}", ""
     yield "" if rows is None else f"{rows:,}", ""
     yield str(failures) if failures else "", "bold red"

@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 from dbt.adapters.spark_mt.__version__ import version
 from dbt.adapters.spark_mt.client import discovery
-from dbt.adapters.spark_mt.client.discovery import Discovered, NotFound
 from dbt.adapters.spark_mt.client.liveness import Silence, silent_servers
 from dbt.adapters.spark_mt.spark.session import embedded_metastore, is_running_here
 
@@ -40,7 +39,7 @@ class SparkTarget:
 
     why: str
     url: str = field(default="", repr=False)
-    manager: Discovered | None = None
+    manager: discovery.Discovered | None = None
     is_fixed: bool = False
 
     @property
@@ -70,7 +69,7 @@ def automatic_target(
         return SparkTarget("there is no embedded metastore, and so no file of a manager")
     path = discovery.place(metastore)
     found = _started(path, say, wait_s)
-    if isinstance(found, NotFound):
+    if isinstance(found, discovery.NotFound):
         return SparkTarget(found.reason)
     return _manager_target(found, path, say, min(wait_s, _SILENCE_S))
 
@@ -95,7 +94,7 @@ def server_url(host: str, port: int, token: str | None, *, use_ssl: bool) -> str
 
 
 def _manager_target(
-    manager: Discovered, path: Path, say: Callable[[str], None], wait_s: float
+    manager: discovery.Discovered, path: Path, say: Callable[[str], None], wait_s: float
 ) -> SparkTarget:
     who = f"the refresh manager of this warehouse ({manager.owner})"
     if manager.is_starting:
@@ -106,7 +105,7 @@ def _manager_target(
         now = time.monotonic()
         message = silence.note(silent, now)
         gone = discovery.read(path)
-        if isinstance(gone, NotFound):
+        if isinstance(gone, discovery.NotFound):
             return SparkTarget(gone.reason)
         if now >= deadline:
             return SparkTarget(f"it does not wait any longer for {silence.described(silent)[:-1]}")
@@ -122,13 +121,19 @@ def _manager_target(
     return SparkTarget(f"{who} serves Spark Connect at {manager.connect_url}", url, manager)
 
 
-def _started(path: Path, say: Callable[[str], None], wait_s: float) -> Discovered | NotFound:
+def _started(
+    path: Path, say: Callable[[str], None], wait_s: float
+) -> discovery.Discovered | discovery.NotFound:
     """Read a manager's file, until what starts has started or is gone."""
     deadline = time.monotonic() + wait_s
     found = discovery.read(path)
-    if isinstance(found, Discovered) and found.is_starting:
+    if isinstance(found, discovery.Discovered) and found.is_starting:
         say(f"Waiting for the refresh manager to start ({found.owner}) …")
-    while isinstance(found, Discovered) and found.is_starting and time.monotonic() < deadline:
+    while (
+        isinstance(found, discovery.Discovered)
+        and found.is_starting
+        and time.monotonic() < deadline
+    ):
         time.sleep(_POLL_EVERY_S)
         found = discovery.read(path)
     return found

@@ -20,6 +20,7 @@ import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition import modes
 from dbt.adapters.spark_mt.definition.columns import (
     Check,
     Column,
@@ -39,18 +40,6 @@ from dbt.adapters.spark_mt.definition.definition import (
 )
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.freshness import Freshness, TimeUnit
-from dbt.adapters.spark_mt.definition.modes import (
-    IntervalUnit,
-    LogicalRefreshMode,
-    RefreshMode,
-    RefreshStatus,
-    ResolvedStartMode,
-    StartInterval,
-    StartMode,
-    StartModeType,
-    StateRetention,
-    StateRetentionType,
-)
 from dbt.adapters.spark_mt.definition.positions import (
     Baseline,
     decode_source_positions,
@@ -106,7 +95,7 @@ def definition_of(doc: Document) -> StoredDefinition:
         name=TableName(name["name"], name.get("schema"), name.get("catalog")),
         generation=int(doc["generation"]),
         resolved=_read_resolved(doc["resolved"]),
-        status=RefreshStatus(doc.get("status", "ACTIVATED")),
+        status=modes.RefreshStatus(doc.get("status", "ACTIVATED")),
         status_reason=doc.get("status_reason", ""),
         handler=bytes.fromhex(doc.get("handler", "")),
         owner=_read_pairs(doc.get("owner", [])),
@@ -164,8 +153,10 @@ def _read_resolved(doc: Document) -> ResolvedDefinition:
         expanded_query=doc["expanded_query"],
         context=QueryContext(context["catalog"], context["schema"], _read_pairs(context["confs"])),
         freshness=_read_freshness(doc["freshness"]),
-        refresh_mode=RefreshMode(doc["refresh_mode"]),
-        start_mode=ResolvedStartMode(_read_start_mode(start["mode"]), start.get("instant_ms")),
+        refresh_mode=modes.RefreshMode(doc["refresh_mode"]),
+        start_mode=modes.ResolvedStartMode(
+            _read_start_mode(start["mode"]), start.get("instant_ms")
+        ),
         state_retention=_read_state_retention(doc["state_retention"]),
         derived_from=_read_pairs(doc.get("derived_from", [])),
         query_columns=tuple(doc["query_columns"]),
@@ -204,7 +195,7 @@ def _read_declared(doc: Document) -> DeclaredDefinition:
         clustered_by=tuple(doc.get("clustered_by", ())),
         options=_read_pairs(doc.get("options", [])),
         freshness=freshness and _read_freshness(freshness),
-        refresh_mode=mode and LogicalRefreshMode(mode),
+        refresh_mode=mode and modes.LogicalRefreshMode(mode),
         start_mode=start and _read_start_mode(start),
         state_retention=retention and _read_state_retention(retention),
     )
@@ -257,7 +248,7 @@ def _read_freshness(doc: Document) -> Freshness:
     return Freshness(count=doc["count"], unit=units[doc["unit"]])
 
 
-def _start_mode(mode: StartMode) -> Document:
+def _start_mode(mode: modes.StartMode) -> Document:
     interval = mode.interval
     return {
         "type": mode.type.value,
@@ -266,19 +257,21 @@ def _start_mode(mode: StartMode) -> Document:
     }
 
 
-def _read_start_mode(doc: Document) -> StartMode:
+def _read_start_mode(doc: Document) -> modes.StartMode:
     interval = doc.get("interval")
     if interval is not None:
-        interval = StartInterval(interval["count"], IntervalUnit(interval["unit"]))
-    return StartMode(StartModeType(doc["type"]), interval, doc.get("timestamp"))
+        interval = modes.StartInterval(interval["count"], modes.IntervalUnit(interval["unit"]))
+    return modes.StartMode(modes.StartModeType(doc["type"]), interval, doc.get("timestamp"))
 
 
-def _state_retention(retention: StateRetention) -> Document:
+def _state_retention(retention: modes.StateRetention) -> Document:
     return {"type": retention.type.value, "operators": list(retention.operators)}
 
 
-def _read_state_retention(doc: Document) -> StateRetention:
-    return StateRetention(StateRetentionType(doc["type"]), tuple(doc.get("operators", ())))
+def _read_state_retention(doc: Document) -> modes.StateRetention:
+    return modes.StateRetention(
+        modes.StateRetentionType(doc["type"]), tuple(doc.get("operators", ()))
+    )
 
 
 def _pairs(pairs: Pairs) -> list[list[str]]:

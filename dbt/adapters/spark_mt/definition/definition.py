@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition import modes
 from dbt.adapters.spark_mt.definition.columns import (
     Column,
     ColumnSpec,
@@ -16,12 +17,6 @@ from dbt.adapters.spark_mt.definition.columns import (
     Pairs,
     PrimaryKey,
     QueryContext,
-)
-from dbt.adapters.spark_mt.definition.modes import (
-    KEEP_NONE,
-    LogicalRefreshMode,
-    RefreshMode,
-    RefreshStatus,
 )
 
 if TYPE_CHECKING:
@@ -55,19 +50,19 @@ class DeclaredDefinition:
     clustered_by: tuple[str, ...] = ()
     options: Pairs = ()
     freshness: Freshness | None = None
-    refresh_mode: LogicalRefreshMode | None = None
+    refresh_mode: modes.LogicalRefreshMode | None = None
     start_mode: StartMode | None = None
     state_retention: StateRetention | None = None
 
     @property
-    def logical_refresh_mode(self) -> LogicalRefreshMode:
+    def logical_refresh_mode(self) -> modes.LogicalRefreshMode:
         """The asked mode, AUTOMATIC where the clause is absent."""
-        return self.refresh_mode or LogicalRefreshMode.AUTOMATIC
+        return self.refresh_mode or modes.LogicalRefreshMode.AUTOMATIC
 
     @property
     def keeps_state(self) -> bool:
         """Whether state is to be kept when the query changes, by STATE_RETENTION."""
-        return self.state_retention not in (None, KEEP_NONE)
+        return self.state_retention not in (None, modes.KEEP_NONE)
 
     @property
     def primary_key(self) -> PrimaryKey | None:
@@ -96,7 +91,7 @@ class ResolvedDefinition:
     expanded_query: str
     context: QueryContext
     freshness: Freshness
-    refresh_mode: RefreshMode
+    refresh_mode: modes.RefreshMode
     start_mode: ResolvedStartMode
     state_retention: StateRetention
     derived_from: Pairs = ()
@@ -133,7 +128,7 @@ class StoredDefinition:
     name: TableName
     generation: int
     resolved: ResolvedDefinition
-    status: RefreshStatus = RefreshStatus.ACTIVATED
+    status: modes.RefreshStatus = modes.RefreshStatus.ACTIVATED
     status_reason: str = ""
     handler: bytes = b""
     owner: Pairs = ()
@@ -152,7 +147,7 @@ class StoredDefinition:
     @property
     def suspended_by_user(self) -> bool:
         """Whether the user suspended it; nothing but RESUME or OR REPLACE ends that."""
-        return self.status is RefreshStatus.SUSPENDED and not self.status_reason
+        return self.status is modes.RefreshStatus.SUSPENDED and not self.status_reason
 
 
 @dataclass(frozen=True, slots=True)

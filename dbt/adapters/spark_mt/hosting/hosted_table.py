@@ -15,32 +15,16 @@ from typing import TYPE_CHECKING
 from dbt.adapters.spark_mt.definition.definition import StoredTable
 from dbt.adapters.spark_mt.definition.freshness import LONGEST_SECONDS
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.baseline import chosen
-from dbt.adapters.spark_mt.execution.errors import (
-    NotContinuousError,
-    NotMaterializedError,
-    TableNotFoundError,
-    problem_of,
-)
 from dbt.adapters.spark_mt.execution.executor import stored_table
 from dbt.adapters.spark_mt.execution.jobs import others_running
 from dbt.adapters.spark_mt.execution.ports import AnalyzedTable, CommitConflictError
 from dbt.adapters.spark_mt.execution.refresh import RequestedRefresh, stream_task
 from dbt.adapters.spark_mt.execution.results import RefreshResult
 from dbt.adapters.spark_mt.execution.source_columns import raise_if_unfit
+from dbt.adapters.spark_mt.hosting import policy as host_policy
 from dbt.adapters.spark_mt.hosting.hosted_stream import Conflict, HostedStream
-from dbt.adapters.spark_mt.hosting.policy import (
-    PATIENT,
-    Failures,
-    HostPhase,
-    HostPolicy,
-    HostProgress,
-    Pace,
-    TurnGivenUpError,
-    Turns,
-    differs,
-    suspend_failing,
-)
 from dbt.adapters.spark_mt.planning.steps import HOSTED
 from dbt.adapters.spark_mt.resolution.options import read_options
 from dbt.adapters.spark_mt.strategies.strategy import STREAM, Refusal, Request
@@ -76,11 +60,11 @@ class HostedTable:
         name: TableName,
         environment: Environment,
         refreshes: Refreshes,
-        policy: HostPolicy = PATIENT,
-        turns: Turns | None = None,
+        policy: host_policy.HostPolicy = host_policy.PATIENT,
+        turns: host_policy.Turns | None = None,
     ) -> None:
-        self._turns = turns or Turns(1, environment.now_ms)
-        self._pace = Pace()
+        self._turns = turns or host_policy.Turns(1, environment.now_ms)
+        self._pace = host_policy.Pace()
         self._leaves = False
         self._name = name
         self._env = environment
@@ -89,13 +73,13 @@ class HostedTable:
         self._stream: HostedStream | None = None
         self._must_refresh = False
         self._had_conflict = False
-        self._failures = Failures()
+        self._failures = host_policy.Failures()
         self._compacted = 0
         self._looked_at_log_ms = 0
         self._every_ms = 0
         self._inputs_ms = 0
         self._watch_ms = min(max(_WATCH_MS, policy.look), _LONGEST_WATCH_MS)
-        self.progress = HostProgress(str(name))
+        self.progress = host_policy.HostProgress(str(name))
 
     def notice(self) -> None:
         """Check the table's log in the next tick."""
@@ -110,11 +94,15 @@ class HostedTable:
         """
         try:
             return self._tick()
-        except (TableNotFoundError, NotMaterializedError, NotContinuousError) as error:
+        except (
+            errors.TableNotFoundError,
+            errors.NotMaterializedError,
+            errors.NotContinuousError,
+        ) as error:
             self.end()
-            self._note(phase=HostPhase.ENDED, problem=problem_of(error))
+            self._note(phase=host_policy.HostPhase.ENDED, problem=errors.problem_of(error))
             return -1
-        except (CommitConflictError, TurnGivenUpError) as error:
+        except (CommitConflictError, host_policy.TurnGivenUpError) as error:
             self._had_conflict |= isinstance(error, CommitConflictError)
             return 0
         except Exception as error:  # noqa: BLE001 - no error of a refresh ends a host
@@ -128,7 +116,7 @@ class HostedTable:
     def end(self) -> None:
         """Stop between two batches."""
         self._stop_stream()
-        self._note(phase=HostPhase.ENDED)
+        self._note(phase=host_policy.HostPhase.ENDED)
 
     def _tick(self) -> int:
         if self._stream is not None:
@@ -141,13 +129,13 @@ class HostedTable:
         table = stored_table(self._env, self._name)
         self._note(positions=table.positions)
         if table.definition.resolved.refresh_mode is not RefreshMode.CONTINUOUS:
-            raise NotContinuousError(table=self._name)
+            raise errors.NotContinuousError(table=self._name)
         if table.definition.status is RefreshStatus.SUSPENDED:
             reason = table.definition.status_reason or "by the user"
-            self._note(phase=HostPhase.SUSPENDED, problem=reason, failures=0)
+            self._note(phase=host_policy.HostPhase.SUSPENDED, problem=reason, failures=0)
             return self._policy.look
         if self._had_conflict and others_running(self._env, self._name):
-            self._note(phase=HostPhase.FOLLOWING)
+            self._note(phase=host_policy.HostPhase.FOLLOWING)
             return self._policy.look
         self._had_conflict = False
         return self._follow(table)
@@ -155,7 +143,7 @@ class HostedTable:
     def _is_quiet(self) -> bool:
         """Look whether anything can have changed since the table was up to date."""
         if (
-            self.progress.phase is not HostPhase.FOLLOWING
+            self.progress.phase is not host_policy.HostPhase.FOLLOWING
             or self._must_refresh
             or self._had_conflict
         ):
@@ -185,7 +173,7 @@ class HostedTable:
             self._note(failures=0, problem="")
             return every_ms
         if not self._stream_begun(task):
-            self._note(phase=HostPhase.FOLLOWING)
+            self._note(phase=host_policy.HostPhase.FOLLOWING)
         return min(every_ms, self._watch_ms if self._stream else self._policy.look)
 
     def _stream_begun(self, task: StreamTask) -> bool:
@@ -194,7 +182,7 @@ class HostedTable:
         if self.progress.positions != task.table.positions or streams is None:
             return False
         self._stream = HostedStream(self._env, streams.start(task), task)
-        self._note(phase=HostPhase.STREAMING)
+        self._note(phase=host_policy.HostPhase.STREAMING)
         return True
 
     def _refresh(self, analyzed_table: AnalyzedTable) -> None:
@@ -218,7 +206,7 @@ class HostedTable:
                 failures=0,
                 problem="",
             )
-        self._note(phase=HostPhase.FOLLOWING, checked_at_ms=checked_at_ms)
+        self._note(phase=host_policy.HostPhase.FOLLOWING, checked_at_ms=checked_at_ms)
         if self._is_compaction_due():
             self._compact(analyzed_table.table.definition.table_id)
 
@@ -248,7 +236,7 @@ class HostedTable:
 
     def _is_interrupted(self, stream: HostedStream) -> bool:
         """Stop a stream between two batches where something else comes first."""
-        if differs(stream.task.every_ms or 0, self._every_ms):
+        if host_policy.differs(stream.task.every_ms or 0, self._every_ms):
             self._stop_stream()
             return True
         if self._is_compaction_due():
@@ -279,7 +267,7 @@ class HostedTable:
         try:
             self._env.storage.compact(self._name, table_id)
         except Exception as error:  # noqa: BLE001 - the rows are right; the next time does it
-            _LOGGER.warning("%s was not compacted: %s", self._name, problem_of(error))
+            _LOGGER.warning("%s was not compacted: %s", self._name, errors.problem_of(error))
 
     def _is_check_due(self) -> bool:
         now = self._env.now_ms()
@@ -292,14 +280,18 @@ class HostedTable:
         """Try again after a pause, and then by a refresh: that can do what a stream cannot."""
         self._stop_stream()
         self._must_refresh = True
-        before = self._failures if self.progress.failures else Failures()
+        before = self._failures if self.progress.failures else host_policy.Failures()
         failures = self._failures = before.after(error)
-        self._note(phase=HostPhase.FAILING, failures=failures.count, problem=failures.problem)
+        self._note(
+            phase=host_policy.HostPhase.FAILING, failures=failures.count, problem=failures.problem
+        )
         if 0 < self._policy.suspend_after <= failures.same:
             try:
-                suspend_failing(self._env, self._name, failures)
+                host_policy.suspend_failing(self._env, self._name, failures)
             except Exception as problem:  # noqa: BLE001 - the next failure tries it again
-                _LOGGER.warning("%s could not be suspended: %s", self._name, problem_of(problem))
+                _LOGGER.warning(
+                    "%s could not be suspended: %s", self._name, errors.problem_of(problem)
+                )
         return self._policy.pause_after(failures.count, random())  # noqa: S311 - no secret
 
     def _stop_stream(self) -> None:

@@ -22,17 +22,12 @@ from dbt.adapters.spark_mt.execution.workflows import SchedulerContext
 from dbt.adapters.spark_mt.hosting.host import Host
 from dbt.adapters.spark_mt.hosting.hosted_table import HostedTable
 from dbt.adapters.spark_mt.hosting.policy import Turns
+from dbt.adapters.spark_mt.manager import service, views
 from dbt.adapters.spark_mt.manager.background import TableLags, TableMaintenance
 from dbt.adapters.spark_mt.manager.reconciler import Loop, Reconciler, Workers
 from dbt.adapters.spark_mt.manager.registry_view import BufferedJobLog, CatalogView
 from dbt.adapters.spark_mt.manager.runs import Dispatcher, Refreshing, Submissions
-from dbt.adapters.spark_mt.manager.service import Manager, Parts, Place, progress_of
 from dbt.adapters.spark_mt.manager.table_views import RefreshStatistics, complete_at
-from dbt.adapters.spark_mt.manager.views import (
-    RequestInProgressError,
-    SessionGoneError,
-    StatementFailedError,
-)
 from dbt.adapters.spark_mt.manager.workflows import DueRuns, RefreshHandlers, TableWorkflows
 from dbt.adapters.spark_mt.resolution.settings import PREFIX, is_derived_by
 from dbt.adapters.spark_mt.scheduler.embedded import EmbeddedScheduler, load_scheduler
@@ -62,8 +57,8 @@ if TYPE_CHECKING:
 class RunningManager:
     """A manager with what has to be opened and closed."""
 
-    manager: Manager
-    parts: Parts
+    manager: service.Manager
+    parts: service.Parts
 
     def start(self) -> None:
         """Begin to keep tables fresh."""
@@ -181,7 +176,7 @@ class _Assembly:
             return handlers.recorded(name) if is_own else own.log.handler(name)
 
         self._handler_of = handler_of
-        parts = Parts(
+        parts = service.Parts(
             catalog=self._catalog,
             place=self._place(),
             environment=self._environment,
@@ -203,7 +198,7 @@ class _Assembly:
             reconciler=reconciler,
             loop=Loop(reconciler, _run_due(scheduler), policy.tick, self._now_ms),
         )
-        return RunningManager(Manager(parts, self._now_ms), parts)
+        return RunningManager(service.Manager(parts, self._now_ms), parts)
 
     def _submissions(self, dispatcher: Dispatcher) -> Submissions:
         leadership = self._leadership
@@ -221,7 +216,7 @@ class _Assembly:
 
         def complete(table: KnownTable) -> int | None:
             return complete_at(
-                table, self._statistics.table(table.name), progress_of(hosting, table.name)
+                table, self._statistics.table(table.name), service.progress_of(hosting, table.name)
             )
 
         made = SparkEnvironment(self._spark, clock=self._clock)
@@ -243,7 +238,7 @@ class _Assembly:
         )
         mine = session, made.sessions
         if self._requested.setdefault(request.request_id, mine) is not mine:
-            raise RequestInProgressError(request=request.request_id)
+            raise views.RequestInProgressError(request=request.request_id)
         # Its client asks for nothing until the statement is done, and Spark ends idle sessions.
         using = ThreadedHeartbeat(_USE_EVERY_S, _USE_EVERY_S)(partial(self._use, request.session))
         try:
@@ -256,7 +251,7 @@ class _Assembly:
         except Exception as error:
             if not is_spark_error(error):
                 raise
-            raise StatementFailedError(problem=problem_of(error)) from error
+            raise views.StatementFailedError(problem=problem_of(error)) from error
         finally:
             using.stop()
             del self._requested[request.request_id]
@@ -271,7 +266,7 @@ class _Assembly:
     def _served(self, session_id: str) -> SparkSession:
         session = served_session(self._spark, session_id)
         if session is None:
-            raise SessionGoneError(session=session_id)
+            raise views.SessionGoneError(session=session_id)
         return session
 
     def _use(self, session_id: str) -> None:
@@ -310,9 +305,9 @@ class _Assembly:
             self._own.leases, self._own.value.execution_context.processes, claim, self._now_ms
         )
 
-    def _place(self) -> Place:
+    def _place(self) -> service.Place:
         context = self._spark.sparkContext
-        return Place(
+        return service.Place(
             self._owner,
             self._identity.version,
             self._spark.version,

@@ -24,12 +24,7 @@ from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.definition.job import Job, JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshStatus
-from dbt.adapters.spark_mt.execution.errors import (
-    NotMaterializedError,
-    SuspendedError,
-    TableNotFoundError,
-    problem_of,
-)
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.executor import LONGEST_ERROR, JobRecorder, existing_table
 from dbt.adapters.spark_mt.execution.jobs import KEPT_MS, TOO_OLD, WAITING_MS
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
@@ -365,7 +360,7 @@ class Refreshing:
         try:
             environment = self._environment()
         except Exception as error:  # noqa: BLE001 - a session that is gone is a failure as any other
-            self._ended(run, JobStatus.FAILED, error=problem_of(error))
+            self._ended(run, JobStatus.FAILED, error=errors.problem_of(error))
             return self._failed(run, error)
         requested = run.requested
         if not requested.refresh_id:
@@ -373,12 +368,12 @@ class Refreshing:
         run = replace(run, requested=requested)
         try:
             outcome = Refreshes(environment).carry_out(run.table, requested)
-        except (TableNotFoundError, NotMaterializedError) as error:
+        except (errors.TableNotFoundError, errors.NotMaterializedError) as error:
             self._failures.pop(run.table, None)
             self._gone(run.table)
-            self._ended(run, JobStatus.FAILED, error=problem_of(error))
-        except SuspendedError as error:
-            self._ended(run, JobStatus.CANCELED, error=problem_of(error))
+            self._ended(run, JobStatus.FAILED, error=errors.problem_of(error))
+        except errors.SuspendedError as error:
+            self._ended(run, JobStatus.CANCELED, error=errors.problem_of(error))
         except BaseException as error:  # noqa: BLE001 - a run must not end the thread of others
             job = run.accepted or _job(environment, run.table, requested, began_ms)
             self._log.settle(JobRecorder(environment, replace(job, request="")).failed(error))
@@ -421,7 +416,7 @@ class Refreshing:
         try:
             suspend_failing(self._environment(), table, failures)
         except Exception as error:  # noqa: BLE001 - the next failure tries it again
-            _LOGGER.warning("%s could not be suspended: %s", table, problem_of(error))
+            _LOGGER.warning("%s could not be suspended: %s", table, errors.problem_of(error))
         else:
             self._failures.pop(table, None)
 
@@ -592,7 +587,7 @@ class Submissions:
         try:
             self.log.deferred.write_apart(_GROUP_MS)
         except Exception as error:  # noqa: BLE001 - the row waits, and the next tick writes it
-            _LOGGER.warning("the log of refreshes was not written: %s", problem_of(error))
+            _LOGGER.warning("the log of refreshes was not written: %s", errors.problem_of(error))
 
     def _remember(self, job: Job) -> bool:
         with self._lock:
@@ -606,7 +601,7 @@ class Submissions:
         definition = table.definition
         if definition.status is RefreshStatus.SUSPENDED:
             reason = definition.status_reason
-            raise SuspendedError(table=table.name, reason=f" ({reason})" if reason else "")
+            raise errors.SuspendedError(table=table.name, reason=f" ({reason})" if reason else "")
         zone = dict(definition.resolved.context.confs).get(SESSION_TIME_ZONE, "UTC")
         return self.read_time(request.schedule_time or "", request.schedule_time_format, zone)
 

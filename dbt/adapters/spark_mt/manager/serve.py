@@ -21,13 +21,7 @@ from dbt.adapters.spark_mt.manager import logging as logs
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from dbt.adapters.spark_mt.manager.http.connections import bind
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
-from dbt.adapters.spark_mt.spark.connect_server import (
-    ConnectServer,
-    Listening,
-    open_metastore,
-    serving_confs,
-    start_serving,
-)
+from dbt.adapters.spark_mt.spark import connect_server
 from dbt.adapters.spark_mt.spark.derby import LOCK_FILE, lock_holder
 from dbt.adapters.spark_mt.spark.launch import UnusableFolderError, usable_folder
 from dbt.adapters.spark_mt.spark.listeners import (
@@ -193,7 +187,7 @@ class _Server:
             from dbt.adapters.spark_mt.manager.http.app import HttpServer, create_app  # noqa: PLC0415
 
             spark, connect = starting.result()
-            opening = starter.submit(open_metastore, spark)
+            opening = starter.submit(connect_server.open_metastore, spark)
             connect_url = connect.url if connect else ""
             identity = Identity(options.catalog, version, self._url, connect_url)
             self._running = assemble(spark, policy, identity)
@@ -223,16 +217,16 @@ class _Server:
         if sentence := exposure(found):
             _LOGGER.warning("%s", sentence)
 
-    def _start_spark(self) -> tuple[SparkSession, ConnectServer | None]:
+    def _start_spark(self) -> tuple[SparkSession, connect_server.ConnectServer | None]:
         options = self._options
         log = options.log_folder / "spark-manager.log"  # what the JVM prints
         connect = None
         if options.connect:
-            listening = Listening(options.host, options.connect_port, self._token)
-            connect = start_serving(options.confs, options.home, log, listening)
+            listening = connect_server.Listening(options.host, options.connect_port, self._token)
+            connect = connect_server.start_serving(options.confs, options.home, log, listening)
             self._spark = connect.spark
         else:
-            confs = serving_confs(options.confs, Listening())
+            confs = connect_server.serving_confs(options.confs, connect_server.Listening())
             self._spark = classic_spark(confs, options.home, log)
         return self._spark, connect
 

@@ -9,31 +9,17 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.execution import show
 from dbt.adapters.spark_mt.execution.baseline import kept_by_table
 from dbt.adapters.spark_mt.execution.checks import lag_if_known
 from dbt.adapters.spark_mt.execution.errors import NotHostedError, problem_of
 from dbt.adapters.spark_mt.execution.executor import existing_table
 from dbt.adapters.spark_mt.execution.jobs import with_effective_status
 from dbt.adapters.spark_mt.execution.repair import known_table
-from dbt.adapters.spark_mt.execution.show import (
-    choice_rows,
-    create_text,
-    definition_rows,
-    state_rows,
-)
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
+from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.manager.runs import RefreshNotAcceptedError
 from dbt.adapters.spark_mt.manager.table_views import Observed, table_view
-from dbt.adapters.spark_mt.manager.views import (
-    ChangeView,
-    Health,
-    ManagerView,
-    NotExecutableError,
-    RefreshSubmitted,
-    Role,
-    SourcePosition,
-    TableDetails,
-)
 from dbt.adapters.spark_mt.planning.steps import plan_registration
 from dbt.adapters.spark_mt.statements.nodes import RELAYED, CreateForm, CreateTable
 from dbt.adapters.spark_mt.statements.parser import parse_name, parse_statement
@@ -131,12 +117,12 @@ class Manager:
         self._started_ms = now_ms()
         self._is_stopping = False
 
-    def about(self) -> ManagerView:
+    def about(self) -> views.ManagerView:
         """Describe the manager itself, from memory."""
         parts, place = self._parts, self._parts.place
         lease, tick = parts.leadership.lease, parts.loop.state
         running = (progress_of(parts.hosting, name) for name in parts.hosting.hosted())
-        return ManagerView(
+        return views.ManagerView(
             role=self._role(),
             version=place.version,
             spark_version=place.spark_version,
@@ -154,7 +140,7 @@ class Manager:
             connect_url=place.connect_url,
         )
 
-    def health(self) -> Health:
+    def health(self) -> views.Health:
         """Return whether it works, from memory."""
         loop, problems = self._parts.loop, []
         if not loop.is_alive:
@@ -164,16 +150,16 @@ class Manager:
         role = self._role()
         if not self._parts.view.is_read:
             problems.append("the registry was not read yet")
-        if role is Role.STOPPING:
+        if role is views.Role.STOPPING:
             problems.append("the manager is about to stop")
         state = loop.state
         has_failed_long = (
             bool(state.problem) and self._now_ms() - state.failing_since_ms >= _FAILING_MS
         )
-        fails = has_failed_long or (role is Role.STARTING and bool(state.problem))
+        fails = has_failed_long or (role is views.Role.STARTING and bool(state.problem))
         can_answer = self._parts.view.is_read and not fails
-        is_ready = can_answer and role is not Role.STOPPING and loop.is_alive
-        return Health(loop.is_alive, is_ready, tuple(problems))
+        is_ready = can_answer and role is not views.Role.STOPPING and loop.is_alive
+        return views.Health(loop.is_alive, is_ready, tuple(problems))
 
     def tables(self) -> tuple[TableView, ...]:
         """Return every table, ordered by name, from memory."""
@@ -194,7 +180,7 @@ class Manager:
         """Return the counters of every table, from memory."""
         return self._parts.statistics.totals()
 
-    def table(self, name: str) -> TableDetails:
+    def table(self, name: str) -> views.TableDetails:
         """Describe one table."""
         environment = self._parts.environment()
         full = environment.store.full_name(parse_name(name))
@@ -219,10 +205,10 @@ class Manager:
         found = self._parts.log.job(self._parts.catalog, job_id)
         return found and self._effective(found, self._parts.environment())
 
-    def plan(self, statement: str) -> ChangeView:
+    def plan(self, statement: str) -> views.ChangeView:
         """Plan a CREATE or ALTER statement, and change nothing."""
         summary = self._parts.operations().plan(statement)
-        return ChangeView(
+        return views.ChangeView(
             table=summary.table,
             action=summary.verdict.value.upper(),
             changes=summary.changes,
@@ -234,7 +220,7 @@ class Manager:
     def execute(self, request: StatementRequest) -> StatementResult:
         """Carry out a statement that makes, changes or refreshes a table; returns at its end."""
         if not _is_executable(request.statement):
-            raise NotExecutableError(statement=request.statement.text[:_SHOWN])
+            raise views.NotExecutableError(statement=request.statement.text[:_SHOWN])
         self._parts.loop.await_first_tick()  # settings of the manager hold once it has the lease
         result = self._parts.carry_out(request)
         self.wake()
@@ -248,13 +234,13 @@ class Manager:
         """Interrupt what the statement of a request runs at this moment, if it is not over."""
         self._parts.interrupt(request_id)
 
-    def refresh(self, request: RefreshRequest) -> RefreshSubmitted:
+    def refresh(self, request: RefreshRequest) -> views.RefreshSubmitted:
         """Check a refresh, and accept it; answers before it has ended."""
         if self._is_stopping:
             raise RefreshNotAcceptedError(table=request.table, reason="it is about to stop")
         job_id = self._parts.submissions.submit(request)
         place = self._parts.place
-        return RefreshSubmitted(
+        return views.RefreshSubmitted(
             job_id,
             (
                 ("master", place.master),
@@ -264,11 +250,11 @@ class Manager:
             ),
         )
 
-    def suspend(self, name: str) -> ChangeView:
+    def suspend(self, name: str) -> views.ChangeView:
         """Suspend a table."""
         return self._changed(self._parts.operations().suspend(name))
 
-    def resume(self, name: str, run_options: Pairs = ()) -> ChangeView:
+    def resume(self, name: str, run_options: Pairs = ()) -> views.ChangeView:
         """Resume a suspended table; returns when it has caught up."""
         return self._changed(self._parts.operations().resume(name, dict(run_options)))
 
@@ -299,13 +285,13 @@ class Manager:
         ended.append(_succeeds(parts.leadership.release, _left(end)))
         return all(ended)
 
-    def _role(self) -> Role:
+    def _role(self) -> views.Role:
         if self._is_stopping:
-            return Role.STOPPING
+            return views.Role.STOPPING
         if self._parts.reconciler.leads and self._parts.reconciler.has_converged:
-            return Role.ACTIVE
+            return views.Role.ACTIVE
         waits = self._parts.loop.state.ticks > 0 and not self._parts.reconciler.leads
-        return Role.STANDBY if waits else Role.STARTING
+        return views.Role.STANDBY if waits else views.Role.STARTING
 
     def _history(self, name: TableName, limit: int) -> tuple[Job, ...]:
         environment = self._parts.environment()
@@ -321,10 +307,10 @@ class Manager:
         is_own = job.owner == self._parts.place.owner
         return job if is_own else with_effective_status(job, environment)
 
-    def _changed(self, outcome: StatementOutcome) -> ChangeView:
+    def _changed(self, outcome: StatementOutcome) -> views.ChangeView:
         self.wake()
         action = outcome.action.value if outcome.action else ""
-        return ChangeView(
+        return views.ChangeView(
             outcome.table, action, outcome.changes, (), outcome.message, outcome.warnings
         )
 
@@ -361,17 +347,17 @@ def _details(
     view: TableView,
     history: tuple[Job, ...],
     handler: str,
-) -> TableDetails:
+) -> views.TableDetails:
     """Describe a table; one whose sources are gone is described all the same."""
     confs = environment.confs()
     table = existing_table(environment, name)
-    rows = dict(definition_rows(table.definition, confs))
+    rows = dict(show.definition_rows(table.definition, confs))
     more, newest = _looked_at(environment, table)
     rows |= more
     rows["Refresh handler"] = handler
-    return TableDetails(
+    return views.TableDetails(
         view=view,
-        statement=create_text(table.definition, confs, or_alter=False),
+        statement=show.create_text(table.definition, confs, or_alter=False),
         expanded_query=table.definition.resolved.expanded_query,
         description=tuple(rows.items()),
         columns=tuple(
@@ -385,20 +371,20 @@ def _details(
 def _looked_at(environment: Environment, table: StoredTable) -> tuple[dict[str, str], Positions]:
     """Look at the sources; where that fails, say so instead of failing."""
     confs, resolved = environment.confs(), table.definition.resolved
-    state = dict(state_rows(table, lag_if_known(environment, table), confs))
+    state = dict(show.state_rows(table, lag_if_known(environment, table), confs))
     try:
         analyzed = environment.stored_analyzer.analyze_stored(resolved)
         newest = environment.sources.positions(analyzed.sources)
     except Exception as error:  # noqa: BLE001 - what is wrong is a fact about the table
         return {**state, "Sources": problem_of(error)}, {}
     choice = kept_by_table(environment, table, analyzed)
-    return dict(choice_rows(table.definition, choice)) | state, newest
+    return dict(show.choice_rows(table.definition, choice)) | state, newest
 
 
-def _positions(reflected: Positions, newest: Positions) -> tuple[SourcePosition, ...]:
+def _positions(reflected: Positions, newest: Positions) -> tuple[views.SourcePosition, ...]:
     names = sorted({*reflected, *newest})
     return tuple(
-        SourcePosition(
+        views.SourcePosition(
             name,
             str(reflected[name]) if name in reflected else "",
             str(newest[name]) if name in newest else "",

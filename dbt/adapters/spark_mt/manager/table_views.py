@@ -14,12 +14,7 @@ from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
 from dbt.adapters.spark_mt.definition.job import JobKind, JobStatus
 from dbt.adapters.spark_mt.definition.modes import RefreshMode, RefreshStatus
 from dbt.adapters.spark_mt.hosting.policy import HostPhase
-from dbt.adapters.spark_mt.manager.views import (
-    RefreshPoint,
-    RefreshTotals,
-    ScheduleView,
-    TableView,
-)
+from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.planning.schedule import Schedule
 from dbt.adapters.spark_mt.strategies.whole_table import FULL
 
@@ -64,7 +59,7 @@ class TableStatistics:
         strategy: Engine, strategy and reasons of that one; None where unknown.
     """
 
-    points: dict[str, RefreshPoint] = field(default_factory=dict)
+    points: dict[str, views.RefreshPoint] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     duration_ms: int = 0
     written: int = 0
@@ -132,7 +127,7 @@ class RefreshStatistics:
             statistics.rows = rows
             statistics.last_success_at_ms = progress.committed_at_ms
             statistics.failures, statistics.problem = 0, ""
-            statistics.points[f"batch {progress.batches} {began}"] = RefreshPoint(
+            statistics.points[f"batch {progress.batches} {began}"] = views.RefreshPoint(
                 began, duration, JobStatus.FINISHED.value, rows
             )
             _trim(statistics)
@@ -153,18 +148,18 @@ class RefreshStatistics:
         with self._lock:
             return self._tables.get(name) or TableStatistics()
 
-    def points(self, name: TableName) -> tuple[RefreshPoint, ...]:
+    def points(self, name: TableName) -> tuple[views.RefreshPoint, ...]:
         """Return a table's newest refreshes, the oldest first."""
         with self._lock:
             statistics = self._tables.get(name)
             found = list(statistics.points.values()) if statistics else []
         return tuple(sorted(found, key=lambda point: point.started_at_ms))
 
-    def totals(self) -> tuple[RefreshTotals, ...]:
+    def totals(self) -> tuple[views.RefreshTotals, ...]:
         """Return the counters of every table."""
         with self._lock:
             return tuple(
-                RefreshTotals(
+                views.RefreshTotals(
                     table=str(name),
                     by_status=tuple(sorted((+statistics.counts).items())),
                     duration_seconds=statistics.duration_ms / 1000,
@@ -206,7 +201,7 @@ class RefreshStatistics:
         """Show a job with its status; one whose owner is gone keeps the effective status."""
         statistics, ended = self._of(job.table), job.ended_at_ms
         duration = None if ended is None else max(0, ended - job.started_at_ms)
-        statistics.points[job.job_id] = RefreshPoint(
+        statistics.points[job.job_id] = views.RefreshPoint(
             job.started_at_ms, duration, job.status.value, job.rows, job.error
         )
         _trim(statistics)
@@ -270,7 +265,7 @@ class Observed:
     table: KnownTable
     progress: HostProgress | None
     statistics: TableStatistics
-    points: tuple[RefreshPoint, ...]
+    points: tuple[views.RefreshPoint, ...]
     handler: str
     next_run_ms: int | None
     is_refreshing: bool
@@ -289,7 +284,7 @@ class Observed:
         return self.table.status is RefreshStatus.ACTIVATED
 
 
-def table_view(seen: Observed, now_ms: int) -> TableView:
+def table_view(seen: Observed, now_ms: int) -> views.TableView:
     """Return the row of a list.
 
     Args:
@@ -299,7 +294,7 @@ def table_view(seen: Observed, now_ms: int) -> TableView:
     table = seen.table
     engine, strategy, reason = _engine(seen)
     problem, failures = _failing(seen)
-    view = TableView(
+    view = views.TableView(
         name=str(table.name),
         freshness=table.freshness.sql,
         freshness_seconds=table.freshness.seconds,
@@ -327,7 +322,7 @@ def table_view(seen: Observed, now_ms: int) -> TableView:
     return view if seen.lag is None else with_lag(view, seen.lag, now_ms)
 
 
-def with_lag(view: TableView, lag: Lag, now_ms: int) -> TableView:
+def with_lag(view: views.TableView, lag: Lag, now_ms: int) -> views.TableView:
     """Return a view with a lag that was measured, as it is now."""
     is_active = view.status == RefreshStatus.ACTIVATED.value
     return replace(
@@ -403,9 +398,9 @@ def _activity(seen: Observed, failures: int) -> str:
     return _ACTIVITIES[seen.progress.phase] if seen.progress else _WAITING
 
 
-def _schedule(table: KnownTable) -> ScheduleView:
+def _schedule(table: KnownTable) -> views.ScheduleView:
     schedule = Schedule(table.freshness, table.zone)
-    return ScheduleView(
+    return views.ScheduleView(
         schedule.text,
         table.zone,
         schedule.cron,

@@ -6,20 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from dbt.adapters.spark_mt.planning.steps import (
-    ApplyChanges,
-    CommitDefinition,
-    Fill,
-    FillMode,
-    Phase,
-    Plan,
-    PrepareStorage,
-    Publish,
-    Recluster,
-    Register,
-    Step,
-    VerifyRows,
-)
+from dbt.adapters.spark_mt.planning import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +22,7 @@ ExplainRow = tuple[str, str, str, str, str, str]
 _KEEPS = "the old rows stay visible until the commit; table id, history, grants"
 
 
-def explain(plan: Plan) -> tuple[ExplainRow, ...]:
+def explain(plan: steps.Plan) -> tuple[ExplainRow, ...]:
     """Return the rows of EXPLAIN: every step, why the engine was chosen, and what to know."""
     if not plan.steps:
         return (("none", "", "unchanged: nothing would be done", "everything", "nothing", ""),)
@@ -56,7 +43,7 @@ def _reasons(choice: Choice) -> Iterator[ExplainRow]:
 
 
 _ROWS: dict[type, ExplainRow] = {
-    VerifyRows: (
+    steps.VerifyRows: (
         "verify rows",
         "",
         "rows are checked, none written",
@@ -64,25 +51,32 @@ _ROWS: dict[type, ExplainRow] = {
         "nothing",
         "constraints",
     ),
-    Publish: ("publish", "", "properties and comments follow the commit", "rows", "nothing", ""),
-    Recluster: ("cluster", "", "clustering columns set again", "rows", "nothing", ""),
-    Register: ("register", "", "a row in the registry", "rows", "nothing", ""),
+    steps.Publish: (
+        "publish",
+        "",
+        "properties and comments follow the commit",
+        "rows",
+        "nothing",
+        "",
+    ),
+    steps.Recluster: ("cluster", "", "clustering columns set again", "rows", "nothing", ""),
+    steps.Register: ("register", "", "a row in the registry", "rows", "nothing", ""),
 }
 """The rows of steps that do the same for every table."""
 
 
-def _row(step: Step, changes: str) -> ExplainRow:
+def _row(step: steps.Step, changes: str) -> ExplainRow:
     match step:
-        case Fill():
+        case steps.Fill():
             row = _fill_row(step, changes)
-        case PrepareStorage():
+        case steps.PrepareStorage():
             names = ["the names of columns are mapped"] if step.maps_names else []
             nullable = [f"{column} may be NULL" for column in step.nullable or ()]
             effect = "table properties set" if names else "NOT NULL of the table dropped"
             reason = "column names" if names else "the new rows"
             what = ", ".join(names + nullable)
             row = ("prepare storage", what, effect, "rows", "nothing", reason)
-        case ApplyChanges():
+        case steps.ApplyChanges():
             what = "rows changed in" if step.changes_rows else "rows added to"
             read = _range(step.since, step.run.positions, what)
             effect = f"computed by {step.run.choice.name}: {read}; one commit"
@@ -92,10 +86,10 @@ def _row(step: Step, changes: str) -> ExplainRow:
             elif step.replaces_keys:
                 reason = "rows of touched keys are those of the new state"
             row = ("apply changes", changes, effect, "all other rows", "nothing", reason)
-        case CommitDefinition(adopts=True):
+        case steps.CommitDefinition(adopts=True):
             effect = "the table is taken over as it is; one commit without rows"
             row = ("adopt", changes, effect, "rows, history, table id", "nothing", "")
-        case CommitDefinition():
+        case steps.CommitDefinition():
             effect = "one commit without rows"
             row = ("commit definition", changes, effect, "rows", "nothing", "")
         case _:
@@ -103,19 +97,19 @@ def _row(step: Step, changes: str) -> ExplainRow:
     return row
 
 
-def _fill_row(step: Fill, changes: str) -> ExplainRow:
+def _fill_row(step: steps.Fill, changes: str) -> ExplainRow:
     effect = f"computed by {step.run.choice.name}: {_over(step)}; one commit"
     resolved = step.definition.resolved
     freshness = resolved.freshness.sql + ("" if resolved.declared.freshness else " by default")
     reason = f"freshness {freshness}, {resolved.refresh_mode.value}"
-    if step.mode is FillMode.CREATE:
+    if step.mode is steps.FillMode.CREATE:
         return ("create", changes, effect, "", "nothing", reason)
-    if step.mode is FillMode.REPLACE:
+    if step.mode is steps.FillMode.REPLACE:
         return ("replace", changes, effect, _KEEPS, "the old rows", reason)
     return ("fill", changes, effect, _KEEPS, "the old query's rows", reason)
 
 
-def _over(step: Fill) -> str:
+def _over(step: steps.Fill) -> str:
     positions = sorted(step.run.positions.items())
     if not positions:
         return "no sources"
@@ -145,21 +139,21 @@ class Verdict(Enum):
     """Something that the query reads is not there yet."""
 
 
-def verdict_of(plan: Plan) -> Verdict:
+def verdict_of(plan: steps.Plan) -> Verdict:
     """Decide the verdict on a plan of a CREATE or an ALTER by what its steps do to the rows."""
     if not plan.changes:
         return Verdict.UNCHANGED
-    fills = [step for step in plan.steps if isinstance(step, Fill)]
+    fills = [step for step in plan.steps if isinstance(step, steps.Fill)]
     if fills:
-        created = any(step.mode is FillMode.CREATE for step in fills)
+        created = any(step.mode is steps.FillMode.CREATE for step in fills)
         return Verdict.CREATED if created else Verdict.REBUILT
     return Verdict.METADATA_ONLY if all(map(_is_metadata, plan.steps)) else Verdict.IN_PLACE
 
 
-def _is_metadata(step: Step) -> bool:
-    if isinstance(step, CommitDefinition):
+def _is_metadata(step: steps.Step) -> bool:
+    if isinstance(step, steps.CommitDefinition):
         return not step.new_columns
-    return isinstance(step, Publish | Register)
+    return isinstance(step, steps.Publish | steps.Register)
 
 
 _NOTHING = ("", "nothing")
@@ -201,19 +195,19 @@ class PlanSummary:
         return {**asdict(self), "verdict": self.verdict.value}
 
 
-def summarize(plan: Plan) -> PlanSummary:
+def summarize(plan: steps.Plan) -> PlanSummary:
     """Summarise a plan of a CREATE or an ALTER, from the same rows as EXPLAIN's."""
     rows = explain(plan)
     verdict = verdict_of(plan)
     pairs = zip(plan.steps, rows, strict=False)  # notes and a plan without steps have rows as well
-    deciding = [row for step, row in pairs if step.phase is not Phase.AFTER]
-    steps = [step for step in plan.steps if isinstance(step, Fill | ApplyChanges)]
+    deciding = [row for step, row in pairs if step.phase is not steps.Phase.AFTER]
+    writing = [step for step in plan.steps if isinstance(step, steps.Fill | steps.ApplyChanges)]
     choice = plan.choice
     return PlanSummary(
         table=str(plan.table),
         verdict=verdict,
         changes=plan.changes,
-        strategy="; ".join(_distinct(step.run.choice.name for step in steps)),
+        strategy="; ".join(_distinct(step.run.choice.name for step in writing)),
         keeps=_distinct(row[3] for row in deciding or rows),
         loses=_distinct(row[4] for row in deciding or rows),
         warnings=plan.warnings,
@@ -223,7 +217,7 @@ def summarize(plan: Plan) -> PlanSummary:
     )
 
 
-def explained(plan: Plan) -> tuple[ExplainRow, ...]:
+def explained(plan: steps.Plan) -> tuple[ExplainRow, ...]:
     """Return the rows of EXPLAIN: every step, and in the last row what they come to."""
     rows = explain(plan)
     summary = summarize(plan)

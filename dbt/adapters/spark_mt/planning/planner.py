@@ -22,27 +22,8 @@ from dbt.adapters.spark_mt.definition.positions import (
     UnknownPosition,
     VersionedPosition,
 )
+from dbt.adapters.spark_mt.planning import steps
 from dbt.adapters.spark_mt.planning.properties import needs_mapped_names, not_null_constraints
-from dbt.adapters.spark_mt.planning.steps import (
-    ApplyChanges,
-    CommitDefinition,
-    DropTable,
-    Fill,
-    FillMode,
-    FillPartitions,
-    Plan,
-    PrepareStorage,
-    Publish,
-    Recluster,
-    Register,
-    Release,
-    RemoveProperties,
-    Step,
-    Unregister,
-    VerifyRows,
-    definition_steps,
-    publication,
-)
 from dbt.adapters.spark_mt.strategies.strategy import Write
 
 if TYPE_CHECKING:
@@ -73,7 +54,9 @@ def sentences(changes: Sequence[Change]) -> tuple[str, ...]:
     return tuple(change.describe() for change in changes)
 
 
-def preparation(definition: StoredDefinition, before: StoredDefinition | None) -> tuple[Step, ...]:
+def preparation(
+    definition: StoredDefinition, before: StoredDefinition | None
+) -> tuple[steps.Step, ...]:
     """Set the storage properties that the columns need, and drop NOT NULL that is gone.
 
     If the definition before cannot be read (None), the step looks at the table itself.
@@ -86,30 +69,30 @@ def preparation(definition: StoredDefinition, before: StoredDefinition | None) -
         loosened = tuple(column for name, column in there if name not in kept)
         if not (maps_names or loosened):
             return ()
-    return (PrepareStorage(definition, maps_names, loosened),)
+    return (steps.PrepareStorage(definition, maps_names, loosened),)
 
 
 def verification(
     before: StoredDefinition, after: StoredDefinition, new_columns: tuple[Column, ...] = ()
-) -> tuple[Step, ...]:
+) -> tuple[steps.Step, ...]:
     """Check the rows that are there against constraints that are new."""
     new = set(after.declared.constraints) - set(before.declared.constraints)
     known = {c.name for c in before.resolved.columns if not c.nullable}
     not_null = {c.name for c in after.resolved.columns if not c.nullable}
-    return (VerifyRows(after, new_columns),) if new or not_null - known else ()
+    return (steps.VerifyRows(after, new_columns),) if new or not_null - known else ()
 
 
-def reclustering(definition: StoredDefinition) -> tuple[Step, ...]:
+def reclustering(definition: StoredDefinition) -> tuple[steps.Step, ...]:
     """Set the clustering again, where there is one."""
-    return (Recluster(definition),) if definition.declared.clustered_by else ()
+    return (steps.Recluster(definition),) if definition.declared.clustered_by else ()
 
 
-def registration(definition: StoredDefinition, seq: int, run: RefreshRun) -> Register:
+def registration(definition: StoredDefinition, seq: int, run: RefreshRun) -> steps.Register:
     """Write the registry's row of a table that a refresh is about to fill."""
     refresh = LastRefresh(
         run.refresh_id, run.strategy, run.trigger, run.started_at_ms, run.started_at_ms, None
     )
-    return Register(definition, seq, run.positions, refresh)
+    return steps.Register(definition, seq, run.positions, refresh)
 
 
 FIRST_SEQ = 1
@@ -123,16 +106,16 @@ def plan_create(
     run: RefreshRun,
     choice: Choice,
     owner: Pairs = (),
-) -> Plan:
+) -> steps.Plan:
     """Plan a table that is not there: one commit holds its rows, columns and definition."""
     definition = StoredDefinition(
         table_id, name, 1, resolution.definition, owner=owner, origin=run.origin
     )
-    return Plan(
+    return steps.Plan(
         name,
         (
-            Fill(definition, FillMode.CREATE, FIRST_SEQ, run),
-            Publish(definition, before=None, created=True),
+            steps.Fill(definition, steps.FillMode.CREATE, FIRST_SEQ, run),
+            steps.Publish(definition, before=None, created=True),
             registration(definition, FIRST_SEQ, run),
         ),
         changes=("table created",),
@@ -147,7 +130,7 @@ def plan_alter(
     changes: Sequence[Change],
     run: RefreshRun | None,
     choice: Choice,
-) -> Plan:
+) -> steps.Plan:
     """Plan the change of a definition.
 
     A change that reaches the rows has a refresh that computes them again; otherwise a commit
@@ -156,20 +139,20 @@ def plan_alter(
     before = table.definition
     definition = next_definition(before, resolution)
     seq = table.seq + 1
-    steps: tuple[Step, ...]
+    planned: tuple[steps.Step, ...]
     if run is not None:
-        steps = _fill_steps(table, definition, seq, run)
+        planned = _fill_steps(table, definition, seq, run)
     else:
-        steps = (
+        planned = (
             *verification(before, definition),
-            *definition_steps(table, definition, table.positions),
+            *steps.definition_steps(table, definition, table.positions),
         )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
+    return steps.Plan(table.name, planned, sentences(changes), resolution.warnings, choice)
 
 
 def plan_alter_suspended(
     table: StoredTable, resolution: Resolution, changes: Sequence[Change], choice: Choice
-) -> Plan:
+) -> steps.Plan:
     """Plan a change that reaches the rows of a table which the user has suspended.
 
     The definition is stored and no row is computed. The rows are the old query's
@@ -177,11 +160,11 @@ def plan_alter_suspended(
     """
     definition = next_definition(table.definition, resolution)
     appended = definition.resolved.columns[len(table.definition.resolved.columns) :]
-    steps = (
+    planned = (
         *(preparation(definition, table.definition) if appended else ()),
-        *definition_steps(table, definition, None, appended),
+        *steps.definition_steps(table, definition, None, appended),
     )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
+    return steps.Plan(table.name, planned, sentences(changes), resolution.warnings, choice)
 
 
 def plan_replace(
@@ -190,27 +173,27 @@ def plan_replace(
     run: RefreshRun,
     choice: Choice,
     owner: Pairs = (),
-) -> Plan:
+) -> steps.Plan:
     """Plan new rows, columns and definition in one commit; the table's identity stays."""
     definition = replace(_replacement(table, resolution, owner), origin=run.origin)
     seq = table.seq + 1
     known = None if isinstance(table, Unreadable) else table.definition
-    steps: tuple[Step, ...] = (
+    planned: tuple[steps.Step, ...] = (
         *preparation(definition, known),
-        Fill(definition, FillMode.REPLACE, seq, run),
-        publication(table, definition, schema_replaced=True),
+        steps.Fill(definition, steps.FillMode.REPLACE, seq, run),
+        steps.publication(table, definition, schema_replaced=True),
         registration(definition, seq, run),
     )
     changes = ("table replaced",)
-    return Plan(table.name, steps, changes, resolution.warnings, choice)
+    return steps.Plan(table.name, planned, changes, resolution.warnings, choice)
 
 
-def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
+def plan_refresh(table: StoredTable, run: RefreshRun) -> steps.Plan:
     """Plan the same query over the newest state of its sources, by the strategy of the run."""
     definition, seq, choice = table.definition, table.seq + 1, run.choice
     registered = registration(definition, seq, run)
     if choice.write is not Write.REPLACE:
-        step = ApplyChanges(
+        step = steps.ApplyChanges(
             definition,
             seq,
             run,
@@ -219,45 +202,47 @@ def plan_refresh(table: StoredTable, run: RefreshRun) -> Plan:
             foreign=table.foreign,
             version=table.version,
         )
-        return Plan(table.name, (step, registered))
+        return steps.Plan(table.name, (step, registered))
     if choice.since is None and definition.baseline is not None and definition.baseline.is_adopted:
         definition = replace(definition, generation=definition.generation + 1)
-        steps = _fill_steps(table, definition, seq, run)
-        return Plan(table.name, steps, warnings=(_ADOPTED_ROWS_END,))
-    fill = Fill(
-        definition, FillMode.OVERWRITE, seq, run, changes_definition=False, since=choice.since
+        planned = _fill_steps(table, definition, seq, run)
+        return steps.Plan(table.name, planned, warnings=(_ADOPTED_ROWS_END,))
+    fill = steps.Fill(
+        definition, steps.FillMode.OVERWRITE, seq, run, changes_definition=False, since=choice.since
     )
-    return Plan(table.name, (fill, *reclustering(definition), registered))
+    return steps.Plan(table.name, (fill, *reclustering(definition), registered))
 
 
 def plan_partitions(
     table: StoredTable,
     partitions: tuple[tuple[tuple[str, str | None], ...], ...],
     run: RefreshRun,
-) -> Plan:
+) -> steps.Plan:
     """Plan the refresh of some partitions; the table's own positions stay."""
     since, seq = run.choice.since, table.seq + 1
     kept = (table.positions, table.last_refresh)
-    step = FillPartitions(table.definition, partitions, seq, run, *kept, since)
-    return Plan(table.name, (step,))
+    step = steps.FillPartitions(table.definition, partitions, seq, run, *kept, since)
+    return steps.Plan(table.name, (step,))
 
 
-def plan_drop(name: TableName, table_id: str = "") -> Plan:
+def plan_drop(name: TableName, table_id: str = "") -> steps.Plan:
     """Plan the end of a table."""
-    return Plan(name, (DropTable(name, table_id), Unregister(name)), ("table dropped",))
+    return steps.Plan(
+        name, (steps.DropTable(name, table_id), steps.Unregister(name)), ("table dropped",)
+    )
 
 
 def _fill_steps(
     table: StoredTable, definition: StoredDefinition, seq: int, run: RefreshRun
-) -> tuple[Step, ...]:
+) -> tuple[steps.Step, ...]:
     before = table.definition
     definition = replace(definition, baseline=None, origin=run.origin)
     widened = _widens(before.resolved.columns, definition)
-    mode = FillMode.REPLACE if widened else FillMode.OVERWRITE
+    mode = steps.FillMode.REPLACE if widened else steps.FillMode.OVERWRITE
     return (
         *preparation(definition, before),
-        Fill(definition, mode, seq, run),
-        publication(table, definition, schema_replaced=widened),
+        steps.Fill(definition, mode, seq, run),
+        steps.publication(table, definition, schema_replaced=widened),
         registration(definition, seq, run),
     )
 
@@ -293,7 +278,7 @@ def plan_start(
     run: RefreshRun,
     baseline: Baseline,
     choice: Choice,
-) -> Plan:
+) -> steps.Plan:
     """Plan a changed definition that counts its sources from a baseline on.
 
     One commit stores it and applies what happened since the baseline. A table that the user has
@@ -302,28 +287,32 @@ def plan_start(
     before = table.definition
     definition = replace(next_definition(before, resolution), baseline=baseline)
     appended = definition.resolved.columns[len(before.resolved.columns) :]
-    steps: tuple[Step, ...] = preparation(definition, before)
+    planned: tuple[steps.Step, ...] = preparation(definition, before)
     if baseline.keeps_rows:
-        steps += verification(before, definition, appended)
+        planned += verification(before, definition, appended)
     if before.suspended_by_user:
-        steps += definition_steps(table, definition, start_positions(baseline, run), appended)
+        planned += steps.definition_steps(
+            table, definition, start_positions(baseline, run), appended
+        )
     else:
-        steps += (
+        planned += (
             _start_step(table, definition, baseline, run),
-            publication(table, definition, schema_replaced=bool(appended)),
+            steps.publication(table, definition, schema_replaced=bool(appended)),
             registration(definition, table.seq + 1, run),
         )
-    return Plan(table.name, steps, sentences(changes), resolution.warnings, choice)
+    return steps.Plan(table.name, planned, sentences(changes), resolution.warnings, choice)
 
 
 def _start_step(
     table: StoredTable, definition: StoredDefinition, baseline: Baseline, run: RefreshRun
-) -> Step:
+) -> steps.Step:
     since, seq = baseline.positions, table.seq + 1
     if baseline.keeps_rows:
-        return ApplyChanges(definition, seq, run, since, foreign=table.foreign)
-    mode = FillMode.REPLACE if _widens(table.columns, definition) else FillMode.OVERWRITE
-    return Fill(definition, mode, seq, run, since=since)
+        return steps.ApplyChanges(definition, seq, run, since, foreign=table.foreign)
+    mode = (
+        steps.FillMode.REPLACE if _widens(table.columns, definition) else steps.FillMode.OVERWRITE
+    )
+    return steps.Fill(definition, mode, seq, run, since=since)
 
 
 def adopted_baseline(table: PlainTable, positions: Positions) -> Baseline:
@@ -343,7 +332,7 @@ def plan_adoption(
     owner: Pairs = (),
     *,
     baseline: Baseline | None,
-) -> Plan:
+) -> steps.Plan:
     """Plan a plain table's becoming a materialized one; its rows, history and identity stay.
 
     One fenced commit without rows holds the definition, new columns, and the positions up to which
@@ -368,20 +357,20 @@ def plan_adoption(
     # What readers see of the table now, in the form of a definition.
     before = leftover or replace(definition, generation=0)
     before = replace(before, resolved=replace(before.resolved, columns=table.columns))
-    steps: tuple[Step, ...] = (
-        *((VerifyRows(definition, new),) if is_checked else ()),
+    planned: tuple[steps.Step, ...] = (
+        *((steps.VerifyRows(definition, new),) if is_checked else ()),
         *(preparation(definition, definition) if new else ()),
-        CommitDefinition(definition, seq, positions, None, new, adopts=True),
-        Publish(definition, before, schema_replaced=bool(new)),
-        Register(definition, seq, positions, None),
+        steps.CommitDefinition(definition, seq, positions, None, new, adopts=True),
+        steps.Publish(definition, before, schema_replaced=bool(new)),
+        steps.Register(definition, seq, positions, None),
     )
     what = "table adopted" if baseline else "table adopted, because its rows are those of the query"
     changes = (what, *(f"column {column} added, NULL in old rows" for column in new))
     warnings = (*resolution.warnings, *(_adoption_warnings(choice, positions) if baseline else ()))
-    return Plan(table.name, steps, changes, warnings, choice)
+    return steps.Plan(table.name, planned, changes, warnings, choice)
 
 
-def plan_release(table: StoredTable | InconsistentTable | Unreadable) -> Plan:
+def plan_release(table: StoredTable | InconsistentTable | Unreadable) -> steps.Plan:
     """Plan a materialized table's becoming a plain one; rows, history and identity stay.
 
     A commit takes the next number, so that no refresh which was planned before writes after it.
@@ -391,13 +380,13 @@ def plan_release(table: StoredTable | InconsistentTable | Unreadable) -> Plan:
     else:
         known = (table.table_id, table.generation)
     rest = plan_release_rest(table.name)
-    release = Release(table.name, *known, seq=table.seq + 1)
+    release = steps.Release(table.name, *known, seq=table.seq + 1)
     return replace(rest, steps=(release, *rest.steps), changes=("table released",))
 
 
-def plan_release_rest(name: TableName) -> Plan:
+def plan_release_rest(name: TableName) -> steps.Plan:
     """Plan what a release left undone after its commit."""
-    return Plan(name, (RemoveProperties(name), Unregister(name)))
+    return steps.Plan(name, (steps.RemoveProperties(name), steps.Unregister(name)))
 
 
 def appended_columns(table: PlainTable, wanted: ResolvedDefinition) -> tuple[Column, ...]:

@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote_text
 from dbt.adapters.spark_mt.definition.freshness import TimeUnit
-from dbt.adapters.spark_mt.resolution.durations import (
-    Period,
-    finest_period,
-    format_partition,
-    parse_zone,
-)
+from dbt.adapters.spark_mt.resolution import durations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -174,19 +169,19 @@ def _grid(seconds: int, zone: str) -> _Grid:
     step = timedelta(seconds=seconds)
     count, unit = _largest_unit(seconds)
     if unit in (TimeUnit.DAY, TimeUnit.WEEK):
-        return _Grid(parse_zone(zone), _MONDAY, step)
+        return _Grid(durations.parse_zone(zone), _MONDAY, step)
     if unit is not TimeUnit.SECOND and _NEXT[unit] % count == 0:
-        return _Grid(parse_zone(zone), _EPOCH, step)
+        return _Grid(durations.parse_zone(zone), _EPOCH, step)
     return _Grid(UTC, _EPOCH, step)
 
 
 _STEPS = {
-    Period.SECOND: timedelta(seconds=1),
-    Period.MINUTE: timedelta(seconds=30),
-    Period.HOUR: timedelta(minutes=30),
-    Period.DAY: timedelta(hours=12),
-    Period.MONTH: timedelta(days=14),
-    Period.YEAR: timedelta(days=180),
+    durations.Period.SECOND: timedelta(seconds=1),
+    durations.Period.MINUTE: timedelta(seconds=30),
+    durations.Period.HOUR: timedelta(minutes=30),
+    durations.Period.DAY: timedelta(hours=12),
+    durations.Period.MONTH: timedelta(days=14),
+    durations.Period.YEAR: timedelta(days=180),
 }
 """Shorter than the shortest period of the kind, because clocks are put forward and back."""
 
@@ -216,16 +211,18 @@ def scheduled_partitions(
     finest = finest_of(formatters)
     for moment in _moments(start, scheduled_at, _STEPS[finest], zone):
         partition = tuple(
-            (column, quote_text(format_partition(pattern, moment)))
+            (column, quote_text(durations.format_partition(pattern, moment)))
             for column, pattern in formatters.items()
         )
         found[partition] = None
     return tuple(found)
 
 
-def finest_of(formatters: Mapping[str, str]) -> Period:
+def finest_of(formatters: Mapping[str, str]) -> durations.Period:
     """Return the shortest period that the patterns of the columns distinguish."""
-    return min((finest_period(p) for p in formatters.values()), key=lambda period: period.value)
+    return min(
+        (durations.finest_period(p) for p in formatters.values()), key=lambda period: period.value
+    )
 
 
 def covered_since(scheduled_at: datetime, freshness: Freshness, zone: tzinfo) -> datetime:
@@ -257,13 +254,13 @@ def _moments(start: datetime, end: datetime, step: timedelta, zone: tzinfo) -> I
 MOST_RUNS = 1000
 """How many missed periods of a partitioned table are made up for; older ones are left out."""
 
-_FIRST: dict[Period, dict[str, Any]] = {
-    Period.YEAR: {"month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0},
-    Period.MONTH: {"day": 1, "hour": 0, "minute": 0, "second": 0},
-    Period.DAY: {"hour": 0, "minute": 0, "second": 0},
-    Period.HOUR: {"minute": 0, "second": 0},
-    Period.MINUTE: {"second": 0},
-    Period.SECOND: {},
+_FIRST: dict[durations.Period, dict[str, Any]] = {
+    durations.Period.YEAR: {"month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0},
+    durations.Period.MONTH: {"day": 1, "hour": 0, "minute": 0, "second": 0},
+    durations.Period.DAY: {"hour": 0, "minute": 0, "second": 0},
+    durations.Period.HOUR: {"minute": 0, "second": 0},
+    durations.Period.MINUTE: {"second": 0},
+    durations.Period.SECOND: {},
 }
 
 
@@ -317,7 +314,7 @@ class _Cover:
         self._schedule = schedule
         self._formatters = formatters
         self._last = last
-        self._zone = parse_zone(schedule.zone)
+        self._zone = durations.parse_zone(schedule.zone)
         self._period = finest_of(formatters)
 
     def made_up(self, newest: datetime, most: int) -> MissedRuns:

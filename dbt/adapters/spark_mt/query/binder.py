@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dbt.adapters.spark_mt.query.expressions import (
-    AmbiguousColumnError,
-    Expression,
-    Gaps,
-    Scope,
-    ScopeColumn,
-    SubqueryKind,
-    call_name,
-    transformed,
-)
+from dbt.adapters.spark_mt.query import expressions as exprs
 from dbt.adapters.spark_mt.query.functions import WITHOUT_PARENTHESES, is_aggregate
 from dbt.adapters.spark_mt.query.operators import Apply, NotUnderstoodError
 
@@ -42,7 +33,7 @@ def is_star(node: exp.Expr) -> bool:
     )
 
 
-def stars_in(scope: Scope, node: exp.Expr) -> Iterator[ScopeColumn]:
+def stars_in(scope: exprs.Scope, node: exp.Expr) -> Iterator[exprs.ScopeColumn]:
     """Yield the columns that a `*` stands for."""
     star = node.this if isinstance(node, exp.Column) else node
     qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
@@ -57,9 +48,9 @@ class Subquery:
     """A subquery in an expression, and the attribute that stands for its value."""
 
     attribute: Attribute
-    kind: SubqueryKind
+    kind: exprs.SubqueryKind
     query: Operator
-    operands: tuple[Expression, ...] = ()
+    operands: tuple[exprs.Expression, ...] = ()
 
     def over(self, rows: Operator) -> Operator:
         """Add the value to rows."""
@@ -83,7 +74,7 @@ class Bound:
     @property
     def keys(self) -> frozenset[str]:
         """The keys of the attributes that it uses."""
-        return Expression(self.tree).keys
+        return exprs.Expression(self.tree).keys
 
     def over(self, rows: Operator) -> Operator:
         """Add the values of its subqueries to rows."""
@@ -116,8 +107,8 @@ class ExpressionBinder:
 
     def __init__(
         self,
-        scope: Scope,
-        gaps: Gaps,
+        scope: exprs.Scope,
+        gaps: exprs.Gaps,
         subquery: Callable[[exp.Expr], Operator],
         attribute: Callable[[str], Attribute],
     ) -> None:
@@ -131,8 +122,8 @@ class ExpressionBinder:
     def name_time_windows(self, group: exp.Expr | None) -> None:
         """Bind `window` to the time window that the query groups by."""
         for each in group.expressions if group is not None else ():
-            if call_name(each) in _TIME_WINDOWS:
-                self._time_windows[call_name(each)] = self.bind(each).tree
+            if exprs.call_name(each) in _TIME_WINDOWS:
+                self._time_windows[exprs.call_name(each)] = self.bind(each).tree
 
     def bind(self, node: exp.Expr, aliases: Mapping[str, Bound] | None = None) -> Bound:
         """Resolve an expression.
@@ -193,15 +184,15 @@ class ExpressionBinder:
             elif isinstance(part, exp.Tuple) and any(map(name_of, part.expressions)):
                 call = exp.Anonymous(this="struct", expressions=part.expressions)
                 self._prepare(call)
-                return transformed(call, changed)
+                return exprs.transformed(call, changed)
             return part
 
-        return Bound(transformed(node.copy(), changed), tuple(found))
+        return Bound(exprs.transformed(node.copy(), changed), tuple(found))
 
     def _subquery_of(self, node: exp.Expr, bind: Callable[[exp.Expr], Bound]) -> Subquery | None:
         if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
             return Subquery(
-                self._attribute("exists"), SubqueryKind.EXISTS, self._subquery(node.this)
+                self._attribute("exists"), exprs.SubqueryKind.EXISTS, self._subquery(node.this)
             )
         if isinstance(node, exp.In) and node.args.get("query") is not None:
             operand = node.this.unnest()
@@ -209,17 +200,19 @@ class ExpressionBinder:
             bound = [bind(value) for value in values]
             if any(each.subqueries for each in bound):
                 raise NotUnderstoodError(reason="SUBQUERY", problem="it compares subqueries by IN")
-            operands = tuple(Expression(each.tree) for each in bound)
+            operands = tuple(exprs.Expression(each.tree) for each in bound)
             query = self._subquery(node.args["query"])
-            return Subquery(self._attribute("in"), SubqueryKind.IN, query, operands)
+            return Subquery(self._attribute("in"), exprs.SubqueryKind.IN, query, operands)
         if isinstance(node, exp.Query):
-            return Subquery(self._attribute("scalar"), SubqueryKind.SCALAR, self._subquery(node))
+            return Subquery(
+                self._attribute("scalar"), exprs.SubqueryKind.SCALAR, self._subquery(node)
+            )
         return None
 
     def _here(self, column: exp.Column) -> exp.Expr | None:
         try:
             found = self.scope.find_here(name_parts(column))
-        except AmbiguousColumnError as error:
+        except exprs.AmbiguousColumnError as error:
             self._gaps.add("AMBIGUOUS_COLUMN", f"{error} means several columns")
             return None
         if found is not None:
@@ -235,7 +228,7 @@ class ExpressionBinder:
         bound = aliases.get(self.scope.fold(parts[0]))
         if bound is None:
             return None
-        if bound.subqueries or Expression(bound.tree).is_random:
+        if bound.subqueries or exprs.Expression(bound.tree).is_random:
             self._gaps.add("ALIAS", f"it uses the column {parts[0]} of its own result")
         found += bound.subqueries
         value: exp.Expr = exp.Paren(this=bound.tree.copy())
@@ -247,7 +240,7 @@ class ExpressionBinder:
         parts = name_parts(column)
         try:
             found = self.scope.outer.find(parts) if self.scope.outer is not None else None
-        except AmbiguousColumnError:
+        except exprs.AmbiguousColumnError:
             found = None
         if found is not None:
             return _with_fields(found[0].expression.tree, found[1])
@@ -265,7 +258,7 @@ class ExpressionBinder:
 
     def _prepare(self, call: exp.Anonymous) -> None:
         """Expand `*` in a call, and give names where a function takes these from its arguments."""
-        name = call_name(call)
+        name = exprs.call_name(call)
         if name == "identifier":
             problem = "it names a column or a function by IDENTIFIER(…); write the name"
             raise NotUnderstoodError(reason="IDENTIFIER", problem=problem)
@@ -316,7 +309,7 @@ def alias_of(item: exp.Expr) -> str:
 def _in_aggregate(node: exp.Expr) -> bool:
     parent = node.parent
     while parent is not None:
-        if isinstance(parent, exp.Anonymous) and is_aggregate(call_name(parent)):
+        if isinstance(parent, exp.Anonymous) and is_aggregate(exprs.call_name(parent)):
             return True
         parent = parent.parent
     return False

@@ -10,19 +10,9 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.query.expressions import Named
-from dbt.adapters.spark_mt.query.operators import (
-    Apply,
-    Distinct,
-    Operator,
-    Project,
-    Scan,
-    SetOperation,
-    Tree,
-    Union,
-    keys_in,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +27,7 @@ def _all_columns(_: str) -> Mapping[str, frozenset[str]]:
 
 
 @guarded(_all_columns)
-def columns_read(tree: Tree) -> Mapping[str, frozenset[str]]:
+def columns_read(tree: ops.Tree) -> Mapping[str, frozenset[str]]:
     """Return the columns that a query reads of each relation.
 
     Returns:
@@ -47,11 +37,11 @@ def columns_read(tree: Tree) -> Mapping[str, frozenset[str]]:
     if tree.gaps:
         return {}
     reader = _Reader()
-    reader.read(tree.root, keys_in(tree.root))
+    reader.read(tree.root, ops.keys_in(tree.root))
     return {relation: frozenset(columns) for relation, columns in reader.found.items()}
 
 
-def narrowed(node: Operator, wanted: Keys) -> Operator:
+def narrowed(node: ops.Operator, wanted: Keys) -> ops.Operator:
     """Return an operator whose scans, projections and unions return no more than is needed.
 
     Each of them returns at least one column, so that its rows can be stored.
@@ -61,18 +51,18 @@ def narrowed(node: Operator, wanted: Keys) -> Operator:
         wanted: The keys of the attributes that it must return.
     """
     match node:
-        case Scan(output=output):
+        case ops.Scan(output=output):
             return replace(node, output=_kept(output, wanted))
-        case Project(columns=columns):
+        case ops.Project(columns=columns):
             names = _kept(node.output, wanted)
             node = replace(node, columns=tuple(c for c in columns if c.attribute in names))
-            wanted = keys_in(node)
-        case Union(branches=branches, output=output):
+            wanted = ops.keys_in(node)
+        case ops.Union(branches=branches, output=output):
             names = _kept(output, wanted)
             places = [place for place, each in enumerate(output) if each in names]
             branches = tuple(_only(each, places) for each in branches)
             node = replace(node, branches=branches, output=names)
-            wanted = keys_in(node)
+            wanted = ops.keys_in(node)
         case _:
             pass
     return node.over(*(narrowed(each, keys) for each, keys in _needed(node, wanted)))
@@ -82,11 +72,11 @@ def _kept(output: tuple[Attribute, ...], wanted: Keys) -> tuple[Attribute, ...]:
     return tuple(each for each in output if each.key in wanted) or output[:1]
 
 
-def _only(node: Operator, places: Sequence[int]) -> Operator:
+def _only(node: ops.Operator, places: Sequence[int]) -> ops.Operator:
     output = tuple(node.output[place] for place in places)
     if output == node.output:
         return node
-    return Project(node, tuple(Named(each, each.expression) for each in output))
+    return ops.Project(node, tuple(Named(each, each.expression) for each in output))
 
 
 class _Reader:
@@ -95,8 +85,8 @@ class _Reader:
     def __init__(self) -> None:
         self.found: dict[str, set[str]] = defaultdict(set)
 
-    def read(self, node: Operator, wanted: Keys) -> None:
-        if isinstance(node, Scan):
+    def read(self, node: ops.Operator, wanted: Keys) -> None:
+        if isinstance(node, ops.Scan):
             names = {a.name.lower() for a in node.output if a.key in wanted}
             self.found[str(node.relation).lower()] |= names
             return
@@ -104,18 +94,18 @@ class _Reader:
             self.read(each, needed)
 
 
-def _needed(node: Operator, wanted: Keys) -> Iterator[tuple[Operator, Keys]]:
+def _needed(node: ops.Operator, wanted: Keys) -> Iterator[tuple[ops.Operator, Keys]]:
     """Yield the inputs of an operator, each with the attributes that it must return."""
     match node:
-        case Project(input=rows, columns=columns):
+        case ops.Project(input=rows, columns=columns):
             used = (c.expression.keys for c in columns if c.attribute.key in wanted)
             yield rows, frozenset().union(*used)
-        case Apply(input=rows, query=query, operands=operands):
+        case ops.Apply(input=rows, query=query, operands=operands):
             yield rows, wanted.union(node.outer, *(each.keys for each in operands))
-            yield query, keys_in(query)
-        case Distinct() | SetOperation():  # which compare whole rows
-            yield from ((each, keys_in(each)) for each in node.inputs)
-        case Union(branches=branches, output=output):
+            yield query, ops.keys_in(query)
+        case ops.Distinct() | ops.SetOperation():  # which compare whole rows
+            yield from ((each, ops.keys_in(each)) for each in node.inputs)
+        case ops.Union(branches=branches, output=output):
             places = [place for place, each in enumerate(output) if each.key in wanted]
             for branch in branches:
                 yield branch, frozenset(branch.output[place].key for place in places)

@@ -7,22 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dbt.adapters.spark_mt.query.expressions import (
-    AggregateCall,
-    AmbiguousColumnError,
-    Attribute,
-    Expression,
-    Named,
-    WindowCall,
-    call_name,
-    transformed,
-)
-from dbt.adapters.spark_mt.query.functions import (
-    KNOWN,
-    ORDER_DEPENDENT,
-    ORDER_FREE,
-    is_aggregate,
-)
+from dbt.adapters.spark_mt.query import expressions as exprs
+from dbt.adapters.spark_mt.query import functions
 from dbt.adapters.spark_mt.query.operators import NotUnderstoodError
 from dbt.adapters.spark_mt.query.syntax import sql
 
@@ -39,30 +25,30 @@ def _aggregate_of(node: exp.Expr) -> exp.Anonymous | None:
     """Return the call of an aggregate function that a node is, FILTER and order included."""
     while isinstance(node, _AROUND):
         node = node.this
-    called = isinstance(node, exp.Anonymous) and is_aggregate(call_name(node))
+    called = isinstance(node, exp.Anonymous) and functions.is_aggregate(exprs.call_name(node))
     return node if called and isinstance(node, exp.Anonymous) else None
 
 
 class Computation:
     """The aggregates and window functions in the expressions of one SELECT."""
 
-    def __init__(self, attribute: Callable[[str], Attribute]) -> None:
+    def __init__(self, attribute: Callable[[str], exprs.Attribute]) -> None:
         self._attribute = attribute
         self._has_group = False
-        self._calls: dict[exp.Expr, AggregateCall] = {}
-        self._windows: dict[exp.Expr, WindowCall] = {}
+        self._calls: dict[exp.Expr, exprs.AggregateCall] = {}
+        self._windows: dict[exp.Expr, exprs.WindowCall] = {}
         self._named_windows: dict[str, exp.Window] = {}
-        self.groups: tuple[Named, ...] = ()
+        self.groups: tuple[exprs.Named, ...] = ()
         self.sets: tuple[tuple[int, ...], ...] | None = None
         self.subqueries: list[Subquery] = []
 
     @property
-    def calls(self) -> tuple[AggregateCall, ...]:
+    def calls(self) -> tuple[exprs.AggregateCall, ...]:
         """The calls of aggregate functions."""
         return tuple(self._calls.values())
 
     @property
-    def windows(self) -> tuple[WindowCall, ...]:
+    def windows(self) -> tuple[exprs.WindowCall, ...]:
         """The calls of window functions."""
         return tuple(self._windows.values())
 
@@ -124,14 +110,14 @@ class Computation:
         self.groups = tuple(map(self._group_column, trees))
         return trees
 
-    def _group_column(self, tree: exp.Expr) -> Named:
-        expression = Expression(tree)
+    def _group_column(self, tree: exp.Expr) -> exprs.Named:
+        expression = exprs.Expression(tree)
         key = expression.attribute
         if key and self.sets is None:
             name, _, number = key.rpartition("#")
-            return Named(Attribute(int(number), name), expression)
-        name = key.rpartition("#")[0] or call_name(tree) or "group"
-        return Named(self._attribute(name), expression)
+            return exprs.Named(exprs.Attribute(int(number), name), expression)
+        name = key.rpartition("#")[0] or exprs.call_name(tree) or "group"
+        return exprs.Named(self._attribute(name), expression)
 
     def aggregated(self, bound: Bound) -> Bound:
         """Put attributes in the place of grouping expressions and aggregates."""
@@ -147,11 +133,11 @@ class Computation:
 
         return _changed(bound, changed)
 
-    def _called(self, node: exp.Expr, call: exp.Anonymous, bound: Bound) -> Attribute:
+    def _called(self, node: exp.Expr, call: exp.Anonymous, bound: Bound) -> exprs.Attribute:
         if node not in self._calls:
-            keys = Expression(node).keys
+            keys = exprs.Expression(node).keys
             self.subqueries += [s for s in bound.subqueries if s.attribute.key in keys]
-            attribute = self._attribute(call_name(call))
+            attribute = self._attribute(exprs.call_name(call))
             self._calls[node.copy()] = _aggregate_call(attribute, node, call)
         return self._calls[node].attribute
 
@@ -174,7 +160,7 @@ class Computation:
                 return node
             window = self._completed(node)
             if window not in self._windows:
-                if any(s.attribute.key in Expression(window).keys for s in bound.subqueries):
+                if any(s.attribute.key in exprs.Expression(window).keys for s in bound.subqueries):
                     raise NotUnderstoodError(reason="SUBQUERY", problem="a window uses a subquery")
                 if any(isinstance(n, exp.Window) and n is not window for n in window.walk()):
                     raise NotUnderstoodError(
@@ -206,8 +192,8 @@ class Computation:
 
 
 def _changed(bound: Bound, change: Callable[[exp.Expr], exp.Expr]) -> Bound:
-    tree = transformed(bound.tree.copy(), change)
-    keys = Expression(tree).keys
+    tree = exprs.transformed(bound.tree.copy(), change)
+    keys = exprs.Expression(tree).keys
     kept = tuple(s for s in bound.subqueries if s.attribute.key in keys)
     return replace(bound, tree=tree, subqueries=kept)
 
@@ -242,7 +228,7 @@ def _group(
     if alias is not None:
         try:
             here = binder.scope.find_here([name])
-        except AmbiguousColumnError:
+        except exprs.AmbiguousColumnError:
             here = None
         if here is None:
             return alias
@@ -286,7 +272,9 @@ def _expanded(kind: exp.Expr, elements: list[list[int]]) -> Iterator[list[int]]:
             yield [p for i, element in enumerate(elements) if chosen >> i & 1 for p in element]
 
 
-def _aggregate_call(attribute: Attribute, node: exp.Expr, call: exp.Anonymous) -> AggregateCall:
+def _aggregate_call(
+    attribute: exprs.Attribute, node: exp.Expr, call: exp.Anonymous
+) -> exprs.AggregateCall:
     arguments = call.expressions
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     listed = arguments[0].expressions if distinct else arguments
@@ -296,38 +284,43 @@ def _aggregate_call(attribute: Attribute, node: exp.Expr, call: exp.Anonymous) -
     plain = True
     while around is not call:
         if isinstance(around, exp.Filter):
-            condition = Expression(around.expression.this.copy())
+            condition = exprs.Expression(around.expression.this.copy())
         else:
             plain = False
         around = around.this
     plain = plain and not any(isinstance(a, (*_AROUND, exp.Order)) for a in call.walk())
-    name = call_name(call)
-    wrapped = isinstance(node.parent, exp.Anonymous) and call_name(node.parent) in ORDER_FREE
+    name = exprs.call_name(call)
+    wrapped = (
+        isinstance(node.parent, exp.Anonymous)
+        and exprs.call_name(node.parent) in functions.ORDER_FREE
+    )
     ordered = any(isinstance(part, exp.WithinGroup) for part in node.walk())
-    return AggregateCall(
+    return exprs.AggregateCall(
         attribute,
-        Expression(node.copy()),
+        exprs.Expression(node.copy()),
         name,
-        tuple(Expression(argument.copy()) for argument in bare),
+        tuple(exprs.Expression(argument.copy()) for argument in bare),
         distinct,
         condition,
         plain,
-        name not in ORDER_DEPENDENT or wrapped or ordered,
+        name not in functions.ORDER_DEPENDENT or wrapped or ordered,
     )
 
 
-def _window_call(attribute: Callable[[str], Attribute], window: exp.Window) -> WindowCall:
+def _window_call(
+    attribute: Callable[[str], exprs.Attribute], window: exp.Window
+) -> exprs.WindowCall:
     call = window.this
     while isinstance(call, _AROUND):
         call = call.this
     order = window.args.get("order")
     spec = window.args.get("spec")
-    return WindowCall(
-        attribute(call_name(call) or "window"),
-        Expression(window),
-        call_name(call),
-        tuple(Expression(e.copy()) for e in window.args.get("partition_by") or ()),
-        tuple(Expression(e.copy()) for e in order.expressions) if order is not None else (),
+    return exprs.WindowCall(
+        attribute(exprs.call_name(call) or "window"),
+        exprs.Expression(window),
+        exprs.call_name(call),
+        tuple(exprs.Expression(e.copy()) for e in window.args.get("partition_by") or ()),
+        tuple(exprs.Expression(e.copy()) for e in order.expressions) if order is not None else (),
         sql(spec) if spec is not None else "",
     )
 
@@ -344,9 +337,9 @@ def unknown_function(bounds: Iterable[Bound]) -> str:
             if isinstance(node, exp.Column):
                 return ""
             if _is_unknown(node):
-                unknown.append(call_name(node))
+                unknown.append(exprs.call_name(node))
     return unknown[0] if unknown else ""
 
 
 def _is_unknown(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and call_name(node) not in KNOWN
+    return isinstance(node, exp.Anonymous) and exprs.call_name(node) not in functions.KNOWN

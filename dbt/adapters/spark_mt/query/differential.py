@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName, quote
+from dbt.adapters.spark_mt.query import operators as ops
+from dbt.adapters.spark_mt.query import subqueries
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.columns_read import narrowed
 from dbt.adapters.spark_mt.query.differential_changes import (
@@ -34,35 +36,7 @@ from dbt.adapters.spark_mt.query.expressions import Expression, Named
 from dbt.adapters.spark_mt.query.function_use import functions_of
 from dbt.adapters.spark_mt.query.functions import ORDER_DEPENDENT
 from dbt.adapters.spark_mt.query.operator_sql import render
-from dbt.adapters.spark_mt.query.operators import (
-    Aggregate,
-    Apply,
-    Distinct,
-    Filter,
-    Generate,
-    Join,
-    JoinKind,
-    Limit,
-    Operator,
-    Project,
-    Scan,
-    SetOperation,
-    Tree,
-    Union,
-    Values,
-    Window,
-    keys_in,
-    scans,
-    walk,
-    without_sorts,
-)
 from dbt.adapters.spark_mt.query.partial_sums import AlgebraicResult, partial_sums
-from dbt.adapters.spark_mt.query.subqueries import (
-    aggregates_value,
-    fresh_ids,
-    uses_value_again,
-    without_subqueries,
-)
 from dbt.adapters.spark_mt.query.types import parse_type
 
 if TYPE_CHECKING:
@@ -128,20 +102,20 @@ def _unexpected(problem: str) -> tuple[NotIncremental, ...]:
 
 
 @guarded(_unexpected)
-def obstacles(tree: Tree) -> tuple[NotIncremental, ...]:
+def obstacles(tree: ops.Tree) -> tuple[NotIncremental, ...]:
     """Return why a query cannot be refreshed incrementally; empty where it can."""
     found = [NotIncremental(code, problem) for code, problem in tree.gaps]
     top = TopRows.of(tree.root)
     root = tree.root if top is None else top.input
     if not tree.gaps:
-        joined = without_subqueries(root, fresh_ids(root))
-        if uses_value_again(root) or aggregates_value(joined):
+        joined = subqueries.without_subqueries(root, subqueries.fresh_ids(root))
+        if subqueries.uses_value_again(root) or subqueries.aggregates_value(joined):
             problem = "it computes with a column that is the value of IN (subquery)"
             remedy = "Write EXISTS, or compute with the value where it is made."
             found.append(NotIncremental("SUBQUERY_VALUE", problem, remedy))
         root = joined
         found += _function_obstacles(render(root))
-    for node in walk(root):
+    for node in ops.walk(root):
         found += _obstacles_of(node)
     return tuple(dict.fromkeys(found))
 
@@ -160,26 +134,26 @@ def _function_obstacles(text: str) -> Iterator[NotIncremental]:
             yield NotIncremental("NONDETERMINISTIC", problem, f"Remove {name}.")
 
 
-def _obstacles_of(node: Operator) -> Iterator[NotIncremental]:
-    if isinstance(node, Limit):
+def _obstacles_of(node: ops.Operator) -> Iterator[NotIncremental]:
+    if isinstance(node, ops.Limit):
         yield NotIncremental(
             "GLOBAL_LIMIT",
             "it limits the number of rows of a whole result",
             f"Write ORDER BY columns of the result and a LIMIT of up to {MOST_FIRST} at the end.",
         )
-    elif isinstance(node, Scan) and node.lookup:
+    elif isinstance(node, ops.Scan) and node.lookup:
         problem = f"it looks up {node.relation} at the processing time"
         yield NotIncremental("PROCESSING_TIME_LOOKUP", problem, "Join the table as it is.")
-    elif isinstance(node, Scan) and "(" in node.version:
+    elif isinstance(node, ops.Scan) and "(" in node.version:
         problem = f"it reads {node.relation} at a computed version"
         yield NotIncremental("NONDETERMINISTIC", problem, "Write the version as a literal.")
-    elif isinstance(node, Aggregate):
+    elif isinstance(node, ops.Aggregate):
         yield from _aggregate_obstacles(node)
-    elif isinstance(node, Window):
+    elif isinstance(node, ops.Window):
         yield from _window_obstacles(node)
 
 
-def _aggregate_obstacles(node: Aggregate) -> Iterator[NotIncremental]:
+def _aggregate_obstacles(node: ops.Aggregate) -> Iterator[NotIncremental]:
     for call in node.calls:
         if not call.order_free:
             yield NotIncremental(
@@ -198,7 +172,7 @@ def _aggregate_obstacles(node: Aggregate) -> Iterator[NotIncremental]:
             yield NotIncremental("GROUPING_SETS", problem, remedy)
 
 
-def _window_obstacles(node: Window) -> Iterator[NotIncremental]:
+def _window_obstacles(node: ops.Window) -> Iterator[NotIncremental]:
     for call in node.calls:
         if call.name in ORDER_DEPENDENT and not call.order:
             problem = f"the value of {call.name} depends on the order of the rows"
@@ -219,7 +193,7 @@ def _no_change(problem: str) -> ResultChange:
 
 @guarded(_no_change, ChangeNotSupportedError)
 def result_change(
-    tree: Tree, states: Mapping[str, RelationStates], table: str, types: Sequence[str] = ()
+    tree: ops.Tree, states: Mapping[str, RelationStates], table: str, types: Sequence[str] = ()
 ) -> ResultChange:
     """Return the change of a query's result.
 
@@ -237,7 +211,7 @@ def result_change(
     """
     if found := obstacles(tree):
         raise ChangeNotSupportedError(found[0])
-    missing = {str(scan.relation) for scan in scans(tree.root)} - states.keys()
+    missing = {str(scan.relation) for scan in ops.scans(tree.root)} - states.keys()
     if missing:
         raise ValueError(f"no states of {', '.join(sorted(missing))}")  # noqa: TRY003, EM102
     return _Root(tree, states, table, tuple(types)).change()
@@ -248,7 +222,7 @@ def _no_sums(_: str) -> PartialSums | None:
 
 
 @guarded(_no_sums)
-def added_sums(tree: Tree, states: Mapping[str, RelationStates]) -> PartialSums | None:
+def added_sums(tree: ops.Tree, states: Mapping[str, RelationStates]) -> PartialSums | None:
     """Return the partial sums of a query to which the changes of its sources can be added.
 
     None where there are none, or where their change needs more than their own rows.
@@ -272,18 +246,22 @@ class _Root:
     """The change of a stored result."""
 
     def __init__(
-        self, tree: Tree, states: Mapping[str, RelationStates], table: str, types: tuple[str, ...]
+        self,
+        tree: ops.Tree,
+        states: Mapping[str, RelationStates],
+        table: str,
+        types: tuple[str, ...],
     ) -> None:
-        ids = fresh_ids(tree.root)
+        ids = subqueries.fresh_ids(tree.root)
         self._names = tree.columns
         self._types = types
         self._top = TopRows.of(tree.root)
         root = tree.root if self._top is None else self._top.input
-        root = without_sorts(without_subqueries(root, ids))
-        self._root = narrowed(root, keys_in(root))
+        root = ops.without_sorts(subqueries.without_subqueries(root, ids))
+        self._root = narrowed(root, ops.keys_in(root))
         self._changes = Changes(ids, states)
         self._changes.inputs[TABLE] = table
-        self._keys: Operator = Values("", ())
+        self._keys: ops.Operator = ops.Values("", ())
         self._touched: tuple[tuple[Expression, Expression], ...] = ()
 
     def change(self) -> ResultChange:
@@ -299,7 +277,7 @@ class _Root:
         keys = self._keys_of(unique_by)
         if change.added is not None and change.removed is not None and not keys:
             self._check_types()
-        empty = Filter(self._table(), Expression(exp.false()))
+        empty = ops.Filter(self._table(), Expression(exp.false()))
         return ResultChange(
             self._named(change.added if change.added is not None else empty),
             self._named(change.removed) if change.removed is not None else "",
@@ -319,7 +297,7 @@ class _Root:
             ChangeNotSupported: Rows of before are computed again, and may differ from stored ones.
         """
         change = self._changes.of(self._root)
-        if "K" in self._changes.rules and any(map(_may_differ_again, walk(self._root))):
+        if "K" in self._changes.rules and any(map(_may_differ_again, ops.walk(self._root))):
             problem = "first rows cannot be found again by values that are computed a second time"
             remedy = "Group by columns of the result, or leave out the LIMIT."
             raise ChangeNotSupportedError(NotIncremental("TOP_OF_COMPUTED_VALUES", problem, remedy))
@@ -334,7 +312,7 @@ class _Root:
         if change.removed is not None:  # rows that are not stored may be among them
             kept = changes.without(stored, change.removed)
         parts = (kept,) if change.added is None else (kept, change.added)
-        candidates = changes.shared(Union(parts, stored.output))
+        candidates = changes.shared(ops.Union(parts, stored.output))
         return ResultChange(
             self._named(top.first(candidates)),
             self._named(stored),
@@ -359,23 +337,23 @@ class _Root:
                 problem = f"rows cannot be compared by column {name} of type {type_}"
                 raise ChangeNotSupportedError(NotIncremental("INCOMPARABLE_TYPE", problem))
 
-    def _named(self, node: Operator) -> str:
+    def _named(self, node: ops.Operator) -> str:
         pairs = zip(node.output, self._names, strict=True)
         listed = ", ".join(f"{a.sql} AS {quote(name)}" for a, name in pairs)
         return f"SELECT {listed} FROM (\n{self._changes.text(node)}\n)"
 
-    def _table(self) -> Operator:
+    def _table(self) -> ops.Operator:
         stored = tuple(map(self._changes.attribute, self._names))
-        scan = Scan(TABLE, TableName("result"), stored)
+        scan = ops.Scan(TABLE, TableName("result"), stored)
         pairs = zip(self._root.output, stored, strict=True)
-        return Project(scan, tuple(Named(ours, theirs.expression) for ours, theirs in pairs))
+        return ops.Project(scan, tuple(Named(ours, theirs.expression) for ours, theirs in pairs))
 
     def _summed(self) -> Change | None:
         """Combine the stored values of each group in the change with those of its change (D3)."""
         node = self._root
-        while isinstance(node, Project):
+        while isinstance(node, ops.Project):
             node = node.input
-        if not isinstance(node, Aggregate):
+        if not isinstance(node, ops.Aggregate):
             return None
         change = self._changes.of(node.input)
         removes = change.removed is not None
@@ -392,7 +370,9 @@ class _Root:
             columns = tuple(
                 Named(ours, a.expression) for ours, a in zip(output, groups, strict=True)
             )
-            keys = Distinct(Union(tuple(Project(part, columns) for part in shared), output))
+            keys = ops.Distinct(
+                ops.Union(tuple(ops.Project(part, columns) for part in shared), output)
+            )
             touched = self._changes.shared(keys)
             pairs = tuple((a.expression, k) for a, k in zip(groups, output, strict=True))
             stored = semi_join(stored, pairs, touched)
@@ -418,7 +398,7 @@ class _Root:
         places = range(len(key))
         added = changes.restricted(node, changes.after, places)
         for each in reversed(path):
-            others = (changes.after(each.query),) if isinstance(each, Apply) else ()
+            others = (changes.after(each.query),) if isinstance(each, ops.Apply) else ()
             added = each.over(added, *others)
         if not key:
             return Change(added, self._table())
@@ -427,39 +407,43 @@ class _Root:
         self._replaces(touched, pairs)
         return Change(added, matching(self._table(), pairs, touched))
 
-    def _replaces(self, touched: Operator, pairs: Sequence[tuple[Expression, Expression]]) -> None:
+    def _replaces(
+        self, touched: ops.Operator, pairs: Sequence[tuple[Expression, Expression]]
+    ) -> None:
         """Remember that all rows of some keys are replaced."""
         self._keys, self._touched = touched, tuple(pairs)
 
-    def _path(self) -> tuple[list[Operator], Operator]:
+    def _path(self) -> tuple[list[ops.Operator], ops.Operator]:
         """Return the operators from the root that are applied to each row, and the one below."""
-        path: list[Operator] = []
+        path: list[ops.Operator] = []
         node = self._root
-        while isinstance(node, (Project, Filter, Generate, Apply)):
-            if isinstance(node, Apply) and self._changes.is_changed(node.query):
+        while isinstance(node, (ops.Project, ops.Filter, ops.Generate, ops.Apply)):
+            if isinstance(node, ops.Apply) and self._changes.is_changed(node.query):
                 break
             path.append(node)
             node = node.inputs[0]
         return path, node
 
-    def _shown(self, path: Sequence[Operator]) -> dict[Expression, Expression]:
+    def _shown(self, path: Sequence[ops.Operator]) -> dict[Expression, Expression]:
         """Return the columns of the result by what they are over the operator below a path."""
         columns = [(a.expression, a.expression) for a in self._root.output]
         for each in path:
-            if isinstance(each, Project):
+            if isinstance(each, ops.Project):
                 trees = {c.attribute.key: c.expression.tree for c in each.columns}
                 columns = [(e.over(trees), shown) for e, shown in columns]
         return dict(reversed(columns))
 
     def _unique_by(self) -> tuple[str, ...]:
         path, node = self._path()
-        if any(isinstance(each, Generate) for each in path):
+        if any(isinstance(each, ops.Generate) for each in path):
             return ()
         shown = {e.attribute: c.attribute for e, c in self._shown(path).items() if e.attribute}
         names = dict(zip((a.key for a in self._root.output), self._names, strict=True))
-        if isinstance(node, Aggregate) and node.sets is None:
+        if isinstance(node, ops.Aggregate) and node.sets is None:
             unique = [g.attribute.key for g in node.groups]
-        elif isinstance(node, Distinct) or (isinstance(node, SetOperation) and not node.all_rows):
+        elif isinstance(node, ops.Distinct) or (
+            isinstance(node, ops.SetOperation) and not node.all_rows
+        ):
             unique = [a.key for a in node.output]
         else:
             return ()
@@ -470,25 +454,25 @@ _EXACT = frozenset({"count", "count_if", "max", "min"})
 """Aggregates with the same value each time; sums of floating-point numbers depend on the order."""
 
 
-def _may_differ_again(node: Operator) -> bool:
+def _may_differ_again(node: ops.Operator) -> bool:
     """Return whether an operator may give other values for the same rows."""
-    return isinstance(node, Window) or (
-        isinstance(node, Aggregate) and any(call.name not in _EXACT for call in node.calls)
+    return isinstance(node, ops.Window) or (
+        isinstance(node, ops.Aggregate) and any(call.name not in _EXACT for call in node.calls)
     )
 
 
-_PARTITIONED = (Aggregate, Distinct, SetOperation, Window, Join)
+_PARTITIONED = (ops.Aggregate, ops.Distinct, ops.SetOperation, ops.Window, ops.Join)
 
 
-def _is_linear_join(node: Operator, changes: Changes) -> bool:
+def _is_linear_join(node: ops.Operator, changes: Changes) -> bool:
     """Return whether the change of a join is that of one side, or combines both sides."""
-    if not isinstance(node, Join):
+    if not isinstance(node, ops.Join):
         return False
-    if node.kind in {JoinKind.INNER, JoinKind.CROSS}:
+    if node.kind in {ops.JoinKind.INNER, ops.JoinKind.CROSS}:
         return True
-    if node.kind is JoinKind.FULL:
+    if node.kind is ops.JoinKind.FULL:
         return False
-    fixed = node.left if node.kind is JoinKind.RIGHT else node.right
+    fixed = node.left if node.kind is ops.JoinKind.RIGHT else node.right
     return not changes.is_changed(fixed)
 
 

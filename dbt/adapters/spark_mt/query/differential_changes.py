@@ -10,30 +10,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.bags import BagColumn, difference_query
 from dbt.adapters.spark_mt.query.differential_keys import Partition, partition_of, restricted
 from dbt.adapters.spark_mt.query.expressions import Attribute, Named
 from dbt.adapters.spark_mt.query.operator_sql import render
-from dbt.adapters.spark_mt.query.operators import (
-    Aggregate,
-    Apply,
-    Distinct,
-    Filter,
-    Generate,
-    Join,
-    JoinKind,
-    Limit,
-    Operator,
-    Project,
-    Scan,
-    Sort,
-    Union,
-    Values,
-    keys_in,
-    outer_keys,
-    scans,
-    transform,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -93,15 +74,15 @@ ChangeNotSupported = ChangeNotSupportedError
 class Change:
     """Rows that the result of an operator gains and loses; None for none."""
 
-    added: Operator | None = None
-    removed: Operator | None = None
+    added: ops.Operator | None = None
+    removed: ops.Operator | None = None
 
     @property
-    def sides(self) -> tuple[Operator, ...]:
+    def sides(self) -> tuple[ops.Operator, ...]:
         """The gained rows and the lost rows, each only if there are any."""
         return tuple(side for side in (self.added, self.removed) if side is not None)
 
-    def each(self, of: Callable[[Operator], Operator]) -> Change:
+    def each(self, of: Callable[[ops.Operator], ops.Operator]) -> Change:
         """Return what a function makes of the gained rows and of the lost rows."""
         added, removed = self.added, self.removed
         return Change(
@@ -119,11 +100,11 @@ costs a job."""
 _IDENTITY = re.compile(r"#\d+`")
 
 
-def _place(scan: Scan, which: int) -> int:
+def _place(scan: ops.Scan, which: int) -> int:
     return TABLE - 1 - 4 * scan.occurrence - which
 
 
-def _is_whole(scan: Scan) -> bool:
+def _is_whole(scan: ops.Scan) -> bool:
     """Whether all rows of a relation are read, and not what it gained or lost."""
     return scan.occurrence >= 0 or (TABLE - 1 - scan.occurrence) % 4 in {_BEFORE, _AFTER}
 
@@ -140,8 +121,8 @@ class Changes:
         self._ids = ids
         self._states = states
         self._names: dict[str, str] = {}
-        self._known: dict[int, tuple[Operator, Change]] = {}
-        self._keys: dict[int, tuple[Operator, Operator]] = {}
+        self._known: dict[int, tuple[ops.Operator, Change]] = {}
+        self._keys: dict[int, tuple[ops.Operator, ops.Operator]] = {}
         self.inputs: dict[int, str] = {}
         self.named: dict[str, str] = {}
         self.rules: set[str] = set()
@@ -150,23 +131,23 @@ class Changes:
         """Return a new attribute."""
         return Attribute(next(self._ids), name)
 
-    def is_changed(self, node: Operator) -> bool:
+    def is_changed(self, node: ops.Operator) -> bool:
         """Return whether a relation below an operator changed."""
-        return any(self._state(scan).is_changed for scan in scans(node))
+        return any(self._state(scan).is_changed for scan in ops.scans(node))
 
-    def _state(self, scan: Scan) -> RelationStates:
+    def _state(self, scan: ops.Scan) -> RelationStates:
         return _FIXED if scan.version else self._states[str(scan.relation)]
 
-    def before(self, node: Operator) -> Operator:
+    def before(self, node: ops.Operator) -> ops.Operator:
         """Return an operator over the relations before."""
-        return transform(node, lambda each: self._read(each, _BEFORE))
+        return ops.transform(node, lambda each: self._read(each, _BEFORE))
 
-    def after(self, node: Operator) -> Operator:
+    def after(self, node: ops.Operator) -> ops.Operator:
         """Return an operator over the relations after."""
-        return transform(node, lambda each: self._read(each, _AFTER))
+        return ops.transform(node, lambda each: self._read(each, _AFTER))
 
-    def _read(self, node: Operator, which: int) -> Operator:
-        if not isinstance(node, Scan) or node.version:
+    def _read(self, node: ops.Operator, which: int) -> ops.Operator:
+        if not isinstance(node, ops.Scan) or node.version:
             return node
         state = self._state(node)
         if which == _BEFORE and not state.is_changed:
@@ -174,9 +155,9 @@ class Changes:
         text = (state.before, state.after, state.added, state.removed)[which]
         place = _place(node, which)
         self.inputs[place] = text
-        return Scan(place, node.relation, node.output)
+        return ops.Scan(place, node.relation, node.output)
 
-    def of(self, node: Operator) -> Change:
+    def of(self, node: ops.Operator) -> Change:
         """Return the change of an operator."""
         if id(node) not in self._known:
             change = self._computed(node) if self.is_changed(node) else Change()
@@ -184,11 +165,11 @@ class Changes:
         return self._known[id(node)][1]
 
     @singledispatchmethod
-    def _computed(self, node: Operator) -> Change:
+    def _computed(self, node: ops.Operator) -> Change:
         return self._partitioned(node)
 
     @_computed.register
-    def _(self, node: Scan) -> Change:
+    def _(self, node: ops.Scan) -> Change:
         state = self._state(node)
         return Change(
             self._read(node, _ADDED) if state.added else None,
@@ -196,21 +177,21 @@ class Changes:
         )
 
     @_computed.register
-    def _(self, node: Sort) -> Change:
+    def _(self, node: ops.Sort) -> Change:
         return self.of(node.input)
 
-    @_computed.register(Filter)
-    @_computed.register(Project)
-    @_computed.register(Generate)
-    def _(self, node: Operator) -> Change:
+    @_computed.register(ops.Filter)
+    @_computed.register(ops.Project)
+    @_computed.register(ops.Generate)
+    def _(self, node: ops.Operator) -> Change:
         return self._linear(node, self.of(node.inputs[0]))
 
-    def _linear(self, node: Operator, change: Change, *others: Operator) -> Change:
+    def _linear(self, node: ops.Operator, change: Change, *others: ops.Operator) -> Change:
         self.rules.add("D1")
         return change.each(lambda side: node.over(side, *others))
 
     @_computed.register
-    def _(self, node: Apply) -> Change:
+    def _(self, node: ops.Apply) -> Change:
         if self.is_changed(node.query):
             raise ChangeNotSupportedError(
                 NotIncremental(
@@ -222,7 +203,7 @@ class Changes:
         return self._linear(node, self.of(node.input), self.after(node.query))
 
     @_computed.register
-    def _(self, node: Union) -> Change:
+    def _(self, node: ops.Union) -> Change:
         self.rules.add("D1")
         changes = [self.of(branch) for branch in node.branches]
         return Change(
@@ -230,13 +211,13 @@ class Changes:
             _union([c.removed for c in changes], node.output),
         )
 
-    def _bilinear(self, node: Join) -> Change:
+    def _bilinear(self, node: ops.Join) -> Change:
         self.rules.add("D2")
         left, right = self._of_side(node.left), self._of_side(node.right)
         before = self._partners(node, left, self.before) if left.sides else None
         after = self._partners(node, right, self.after, of_right=True) if right.sides else None
 
-        def terms(one: Operator | None, other: Operator | None) -> Operator | None:
+        def terms(one: ops.Operator | None, other: ops.Operator | None) -> ops.Operator | None:
             found = [
                 node.over(one, before) if one is not None and before is not None else None,
                 node.over(after, other) if other is not None and after is not None else None,
@@ -245,7 +226,7 @@ class Changes:
 
         return Change(terms(left.added, right.added), terms(left.removed, right.removed))
 
-    def _of_side(self, node: Operator) -> Change:
+    def _of_side(self, node: ops.Operator) -> Change:
         """Return the change of a join's input, computed once where it reads many relations.
 
         That of one row is empty if its values are equal.
@@ -255,23 +236,23 @@ class Changes:
             return self.consolidated(change.each(self._one_row))
         return change.each(self._small)
 
-    def _small(self, rows: Operator) -> Operator:
+    def _small(self, rows: ops.Operator) -> ops.Operator:
         return self.shared(rows) if _whole_scans(rows) > FEW_SCANS else rows
 
     def _partners(
         self,
-        node: Join,
+        node: ops.Join,
         change: Change,
-        at: Callable[[Operator], Operator],
+        at: Callable[[ops.Operator], ops.Operator],
         *,
         of_right: bool = False,
-    ) -> Operator:
+    ) -> ops.Operator:
         """Return the rows of an input of a join with which the change of the other one is joined.
 
         If both gained and lost rows need them and they are joined themselves, those that have a
         partner are computed once.
         """
-        rows = transform(at(node.left if of_right else node.right), self._one_row)
+        rows = ops.transform(at(node.left if of_right else node.right), self._one_row)
         keys = tuple((k.left, k.right) if of_right else (k.right, k.left) for k in node.keys)
         if len(change.sides) < 2 or not keys or _whole_scans(rows) < 2:
             return rows
@@ -279,9 +260,9 @@ class Changes:
         pairs = tuple((ours, key) for (ours, _), key in zip(keys, touched.output, strict=True))
         return self.shared(restricted(rows, pairs, touched))
 
-    def _one_row(self, node: Operator) -> Operator:
+    def _one_row(self, node: ops.Operator) -> ops.Operator:
         """Return an operator with one row as a relation of its own, unless it is correlated."""
-        is_apart = _is_one_row(node) and _whole_scans(node) and not outer_keys(node)
+        is_apart = _is_one_row(node) and _whole_scans(node) and not ops.outer_keys(node)
         return self.shared(node) if is_apart else node
 
     def consolidated(self, change: Change) -> Change:
@@ -291,40 +272,40 @@ class Changes:
             return change
         return Change(self.without(added, removed), self.without(removed, added))
 
-    def without(self, one: Operator, other: Operator) -> Operator:
+    def without(self, one: ops.Operator, other: ops.Operator) -> ops.Operator:
         """Return the rows of one bag, without as many of each as another one has.
 
         EXCEPT ALL would take values for the same that are only equal, and change them.
         """
         columns = [BagColumn(a.sql, exact=False) for a in one.output]
         text = difference_query(columns, self.text(one), self.text(other))
-        return Values(f"(\n{text}\n)", one.output)
+        return ops.Values(f"(\n{text}\n)", one.output)
 
     @_computed.register
-    def _(self, node: Join) -> Change:
-        if node.kind in {JoinKind.INNER, JoinKind.CROSS}:
+    def _(self, node: ops.Join) -> Change:
+        if node.kind in {ops.JoinKind.INNER, ops.JoinKind.CROSS}:
             return self._bilinear(node)
         return self._one_sided(node) or self._partitioned(node)
 
-    def _one_sided(self, node: Join) -> Change | None:
+    def _one_sided(self, node: ops.Join) -> Change | None:
         """Return the change of a join whose other side did not change; None if it did."""
-        if node.kind is JoinKind.RIGHT and not self.is_changed(node.left):
+        if node.kind is ops.JoinKind.RIGHT and not self.is_changed(node.left):
             self.rules.add("D1")
             left = self.after(node.left)
             return self.of(node.right).each(lambda side: node.over(left, side))
-        one_sided = node.kind in {JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI}
+        one_sided = node.kind in {ops.JoinKind.LEFT, ops.JoinKind.SEMI, ops.JoinKind.ANTI}
         if one_sided and not self.is_changed(node.right):
             return self._linear(node, self.of(node.left), self.after(node.right))
         return None
 
-    def _partitioned(self, node: Operator) -> Change:
+    def _partitioned(self, node: ops.Operator) -> Change:
         self.rules.add("K")
         places = range(len(self.key_of(node).output))
         return Change(
             self.restricted(node, self.after, places), self.restricted(node, self.before, places)
         )
 
-    def key_of(self, node: Operator) -> Partition:
+    def key_of(self, node: ops.Operator) -> Partition:
         """Return the key by which an operator is partitioned."""
         partition = partition_of(node)
         if partition is None:
@@ -338,8 +319,8 @@ class Changes:
         return partition
 
     def restricted(
-        self, node: Operator, at: Callable[[Operator], Operator], places: Sequence[int]
-    ) -> Operator:
+        self, node: ops.Operator, at: Callable[[ops.Operator], ops.Operator], places: Sequence[int]
+    ) -> ops.Operator:
         """Return an operator over the input rows whose key is in the change.
 
         Args:
@@ -356,24 +337,24 @@ class Changes:
             inputs.append(restricted(at(each), pairs, keys))
         return node.over(*inputs)
 
-    def touched(self, node: Operator) -> Operator:
+    def touched(self, node: ops.Operator) -> ops.Operator:
         """Return the keys of an operator that the changes of its inputs contain."""
         if id(node) not in self._keys:
             inputs = zip(map(self.of, node.inputs), self.key_of(node).inputs, strict=True)
             self._keys[id(node)] = (node, self._keys_in(tuple(inputs)))
         return self._keys[id(node)][1]
 
-    def _keys_in(self, changes: Sequence[tuple[Change, tuple[Expression, ...]]]) -> Operator:
+    def _keys_in(self, changes: Sequence[tuple[Change, tuple[Expression, ...]]]) -> ops.Operator:
         """Return the values that some expressions have in the rows of changes, each once."""
         output = tuple(self.attribute("key") for _ in changes[0][1])
         sides = tuple(
-            Project(side, tuple(map(Named, output, key)))
+            ops.Project(side, tuple(map(Named, output, key)))
             for change, key in changes
             for side in change.sides
         )
-        return self.shared(Distinct(Union(sides, output)))
+        return self.shared(ops.Distinct(ops.Union(sides, output)))
 
-    def shared(self, node: Operator) -> Operator:
+    def shared(self, node: ops.Operator) -> ops.Operator:
         """Return an operator that reads the rows of another one from a relation of its own.
 
         Operators that differ only in the identities of their attributes have one relation.
@@ -381,9 +362,9 @@ class Changes:
         text = render(node, self.inputs)
         name = self._names.setdefault(_without_identities(text), f"__mt_{len(self.named)}")
         self.named.setdefault(name, text)
-        return Values(quote(name), node.output)
+        return ops.Values(quote(name), node.output)
 
-    def text(self, node: Operator) -> str:
+    def text(self, node: ops.Operator) -> str:
         """Return a query, which may read shared relations."""
         return render(node, self.inputs)
 
@@ -391,11 +372,13 @@ class Changes:
 _FIXED = RelationStates("", "")
 
 
-def _union(parts: Sequence[Operator | None], output: tuple[Attribute, ...]) -> Operator | None:
+def _union(
+    parts: Sequence[ops.Operator | None], output: tuple[Attribute, ...]
+) -> ops.Operator | None:
     found = tuple(part for part in parts if part is not None)
     if len(found) == 1 and found[0].output == output:
         return found[0]
-    return Union(found, output) if found else None
+    return ops.Union(found, output) if found else None
 
 
 def _without_identities(text: str) -> str:
@@ -404,14 +387,14 @@ def _without_identities(text: str) -> str:
     return _IDENTITY.sub(lambda each: found.setdefault(each[0], f"#{len(found)}`"), text)
 
 
-def _whole_scans(node: Operator) -> int:
-    return sum(map(_is_whole, scans(node)))
+def _whole_scans(node: ops.Operator) -> int:
+    return sum(map(_is_whole, ops.scans(node)))
 
 
-def _is_one_row(node: Operator) -> bool:
-    while isinstance(node, Project):
+def _is_one_row(node: ops.Operator) -> bool:
+    while isinstance(node, ops.Project):
         node = node.input
-    return isinstance(node, Aggregate) and not node.groups and node.sets is None
+    return isinstance(node, ops.Aggregate) and not node.groups and node.sets is None
 
 
 MOST_FIRST = 10_000
@@ -433,29 +416,29 @@ class TopRows:
         limit: The number of rows.
     """
 
-    input: Operator
+    input: ops.Operator
     order: tuple[Expression, ...]
     limit: Expression
 
     @classmethod
-    def of(cls, root: Operator) -> TopRows | None:
+    def of(cls, root: ops.Operator) -> TopRows | None:
         """Return those of a tree; None where it has other ones, or too many rows."""
-        if not isinstance(root, Limit) or root.count is None or root.offset is not None:
+        if not isinstance(root, ops.Limit) or root.count is None or root.offset is not None:
             return None
         sort, number = root.input, root.count.tree
-        if not isinstance(sort, Sort) or sort.local or not sort.order:
+        if not isinstance(sort, ops.Sort) or sort.local or not sort.order:
             return None
         is_small = (
             isinstance(number, exp.Literal) and number.is_int and int(number.name) <= MOST_FIRST
         )
-        shown = keys_in(sort.input)
+        shown = ops.keys_in(sort.input)
         if not is_small or any(not each.keys <= shown for each in sort.order):
             return None
         return cls(sort.input, sort.order, root.count)
 
-    def first(self, candidates: Operator) -> Operator:
+    def first(self, candidates: ops.Operator) -> ops.Operator:
         """Return the first rows of candidates."""
-        return Limit(Sort(candidates, self.order), self.limit, None)
+        return ops.Limit(ops.Sort(candidates, self.order), self.limit, None)
 
     def unknown(self, stored: str, candidates: str) -> str:
         """Return a query that has a row where the first candidates may not be the result.

@@ -10,24 +10,8 @@ from dataclasses import dataclass
 from functools import singledispatch, singledispatchmethod
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.query.expressions import Attribute, EquiKey, Expression, call_of
-from dbt.adapters.spark_mt.query.operators import (
-    Aggregate,
-    Apply,
-    Distinct,
-    Filter,
-    Generate,
-    Join,
-    JoinKind,
-    Operator,
-    Project,
-    SetOperation,
-    Sort,
-    Union,
-    Window,
-    keys_in,
-    rows_of,
-)
+from dbt.adapters.spark_mt.query import expressions as exprs
+from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.subqueries import time_windows
 
 if TYPE_CHECKING:
@@ -35,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlglot.expressions import Expr
 
-Pair = tuple[Expression, Attribute]
+Pair = tuple[exprs.Expression, exprs.Attribute]
 """An expression over an operator's columns, and the column of a set of keys that it is equal to."""
 
 
@@ -48,12 +32,12 @@ class Partition:
         output: The key as expressions over the operator's own columns.
     """
 
-    inputs: tuple[tuple[Expression, ...], ...]
-    output: tuple[Expression, ...]
+    inputs: tuple[tuple[exprs.Expression, ...], ...]
+    output: tuple[exprs.Expression, ...]
 
 
 @singledispatch
-def partition_of(_: Operator) -> Partition | None:
+def partition_of(_: ops.Operator) -> Partition | None:
     """Return the key by which an operator is partitioned; None if there is none.
 
     The key of a global aggregate is empty: all of its rows depend on all rows of the input.
@@ -62,7 +46,7 @@ def partition_of(_: Operator) -> Partition | None:
 
 
 @partition_of.register
-def _(node: Aggregate) -> Partition | None:
+def _(node: ops.Aggregate) -> Partition | None:
     groups = [node.groups[i] for i in _common_groups(node)]
     if node.groups and not groups:
         return None
@@ -71,36 +55,36 @@ def _(node: Aggregate) -> Partition | None:
 
 
 @partition_of.register
-def _(node: Distinct) -> Partition | None:
+def _(node: ops.Distinct) -> Partition | None:
     row = _row(node.output)
     return Partition((row,), row)
 
 
 @partition_of.register
-def _(node: SetOperation) -> Partition | None:
+def _(node: ops.SetOperation) -> Partition | None:
     return Partition((_row(node.left.output), _row(node.right.output)), _row(node.output))
 
 
 @partition_of.register
-def _(node: Window) -> Partition | None:
+def _(node: ops.Window) -> Partition | None:
     common = _common_partition(node)
     return Partition((common,), common) if common else None
 
 
 @partition_of.register
-def _(node: Join) -> Partition | None:
+def _(node: ops.Join) -> Partition | None:
     left, right = tuple(k.left for k in node.keys), tuple(k.right for k in node.keys)
-    output = right if node.kind is JoinKind.RIGHT else left
-    if node.kind is JoinKind.FULL:
-        output = tuple(call_of("coalesce", *sides) for sides in zip(left, right, strict=True))
+    output = right if node.kind is ops.JoinKind.RIGHT else left
+    if node.kind is ops.JoinKind.FULL:
+        output = tuple(exprs.call_of("coalesce", *sides) for sides in zip(left, right, strict=True))
     return Partition((left, right), output) if node.keys else None
 
 
-def _row(output: Iterable[Attribute]) -> tuple[Expression, ...]:
+def _row(output: Iterable[exprs.Attribute]) -> tuple[exprs.Expression, ...]:
     return tuple(attribute.expression for attribute in output)
 
 
-def _common_groups(node: Aggregate) -> list[int]:
+def _common_groups(node: ops.Aggregate) -> list[int]:
     """Return the places of the groups that are in all grouping sets and functions of one row."""
     sets = node.sets if node.sets is not None else (tuple(range(len(node.groups))),)
     return [
@@ -110,25 +94,27 @@ def _common_groups(node: Aggregate) -> list[int]:
     ]
 
 
-def _common_partition(node: Window) -> tuple[Expression, ...]:
+def _common_partition(node: ops.Window) -> tuple[exprs.Expression, ...]:
     first, *others = (call.partition for call in node.calls)
     return tuple(e for e in first if all(e in other for other in others))
 
 
-def semi_join(node: Operator, pairs: Sequence[Pair], keys: Operator) -> Join:
+def semi_join(node: ops.Operator, pairs: Sequence[Pair], keys: ops.Operator) -> ops.Join:
     """Return the rows of an operator that have one of some keys."""
     return matching(node, [(e, k.expression) for e, k in pairs], keys)
 
 
 def matching(
-    node: Operator, pairs: Sequence[tuple[Expression, Expression]], keys: Operator
-) -> Join:
+    node: ops.Operator,
+    pairs: Sequence[tuple[exprs.Expression, exprs.Expression]],
+    keys: ops.Operator,
+) -> ops.Join:
     """Return the rows of an operator that match a row of another one; NULLs are equal."""
-    equal = tuple(EquiKey(ours, theirs, null_safe=True) for ours, theirs in pairs)
-    return Join(node, keys, JoinKind.SEMI, equal)
+    equal = tuple(exprs.EquiKey(ours, theirs, null_safe=True) for ours, theirs in pairs)
+    return ops.Join(node, keys, ops.JoinKind.SEMI, equal)
 
 
-def restricted(node: Operator, pairs: Sequence[Pair], keys: Operator) -> Operator:
+def restricted(node: ops.Operator, pairs: Sequence[Pair], keys: ops.Operator) -> ops.Operator:
     """Return the rows of an operator that have one of some keys, restricted near its scans.
 
     Args:
@@ -143,52 +129,52 @@ def restricted(node: Operator, pairs: Sequence[Pair], keys: Operator) -> Operato
 class _Narrowing:
     """Restriction of inputs to a superset of what the rows with one of the keys need."""
 
-    def __init__(self, keys: Operator) -> None:
+    def __init__(self, keys: ops.Operator) -> None:
         self._keys = keys
 
-    def narrowed(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+    def narrowed(self, node: ops.Operator, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
         """Return an operator with all rows that have one of the keys, and whether no others."""
         return self._narrowed(node, pairs) if pairs else (node, False)
 
     @singledispatchmethod
-    def _narrowed(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+    def _narrowed(self, node: ops.Operator, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
         return semi_join(node, pairs, self._keys), True
 
     def _input(
-        self, node: Operator, pairs: tuple[Pair, ...], below: tuple[Pair, ...]
-    ) -> tuple[Operator, bool]:
+        self, node: ops.Operator, pairs: tuple[Pair, ...], below: tuple[Pair, ...]
+    ) -> tuple[ops.Operator, bool]:
         """Narrow the input of an operator by those parts of a key that it has."""
         first, *others = node.inputs
         rows, exact = self.narrowed(first, below)
         return node.over(rows, *others), exact and len(below) == len(pairs)
 
-    @_narrowed.register(Filter)
-    @_narrowed.register(Sort)
-    @_narrowed.register(Distinct)
-    def _(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+    @_narrowed.register(ops.Filter)
+    @_narrowed.register(ops.Sort)
+    @_narrowed.register(ops.Distinct)
+    def _(self, node: ops.Operator, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
         return self._input(node, pairs, pairs)
 
     @_narrowed.register
-    def _(self, node: Apply, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+    def _(self, node: ops.Apply, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
         return self._input(node, pairs, _within(pairs, node.input))
 
     @_narrowed.register
-    def _(self, node: Generate, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
-        return self._input(node, pairs, _within(pairs, rows_of(node.input)))
+    def _(self, node: ops.Generate, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
+        return self._input(node, pairs, _within(pairs, ops.rows_of(node.input)))
 
     @_narrowed.register
-    def _(self, node: Project, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
-        rows = rows_of(node.input)
+    def _(self, node: ops.Project, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
+        rows = ops.rows_of(node.input)
         trees = {
             c.attribute.key: c.expression.tree
             for c in node.columns
-            if c.expression.keys <= keys_in(rows) and not time_windows(c.expression)
+            if c.expression.keys <= ops.keys_in(rows) and not time_windows(c.expression)
         }
         kept = tuple(pair for pair in pairs if pair[0].keys <= trees.keys())
         return self._input(node, pairs, _over(kept, trees))
 
     @_narrowed.register
-    def _(self, node: Aggregate, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+    def _(self, node: ops.Aggregate, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
         groups = [node.groups[i] for i in _common_groups(node)]
         if not groups:  # its one row exists even without rows of the input
             return semi_join(node, pairs, self._keys), True
@@ -197,15 +183,15 @@ class _Narrowing:
         return self._input(node, pairs, _over(kept, trees))
 
     @_narrowed.register
-    def _(self, node: Window, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+    def _(self, node: ops.Window, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
         common = _common_partition(node)
         plain = {e.attribute for e in common if e.attribute}
         kept = tuple(p for p in pairs if p[0] in common or p[0].keys <= plain)
         return self._input(node, pairs, kept)
 
-    @_narrowed.register(Union)
-    @_narrowed.register(SetOperation)
-    def _(self, node: Operator, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
+    @_narrowed.register(ops.Union)
+    @_narrowed.register(ops.SetOperation)
+    def _(self, node: ops.Operator, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
         sides = []
         for side in node.inputs:
             same = zip(node.output, side.output, strict=True)
@@ -214,14 +200,14 @@ class _Narrowing:
         return node.over(*(side for side, _ in sides)), all(exact for _, exact in sides)
 
     @_narrowed.register
-    def _(self, node: Join, pairs: tuple[Pair, ...]) -> tuple[Operator, bool]:
-        if node.kind is JoinKind.FULL:
+    def _(self, node: ops.Join, pairs: tuple[Pair, ...]) -> tuple[ops.Operator, bool]:
+        if node.kind is ops.JoinKind.FULL:
             return semi_join(node, pairs, self._keys), True
         left = {key.right: key.left for key in node.keys}
         right = {key.left: key.right for key in node.keys}
-        both = node.kind in {JoinKind.INNER, JoinKind.CROSS}
-        from_left = _within(pairs, node.left) if node.kind is not JoinKind.RIGHT else ()
-        from_right = _within(pairs, node.right) if both or node.kind is JoinKind.RIGHT else ()
+        both = node.kind in {ops.JoinKind.INNER, ops.JoinKind.CROSS}
+        from_left = _within(pairs, node.left) if node.kind is not ops.JoinKind.RIGHT else ()
+        from_right = _within(pairs, node.right) if both or node.kind is ops.JoinKind.RIGHT else ()
         to_left = tuple((left[e], k) for e, k in from_right if e in left)
         to_right = tuple((right[e], k) for e, k in from_left if e in right)
         one, one_exact = self.narrowed(node.left, (*from_left, *to_left))
@@ -236,6 +222,6 @@ def _over(pairs: tuple[Pair, ...], trees: dict[str, Expr]) -> tuple[Pair, ...]:
     return tuple((e.over(trees), k) for e, k in pairs)
 
 
-def _within(pairs: tuple[Pair, ...], node: Operator) -> tuple[Pair, ...]:
-    keys = keys_in(node)
+def _within(pairs: tuple[Pair, ...], node: ops.Operator) -> tuple[Pair, ...]:
+    keys = ops.keys_in(node)
     return tuple(pair for pair in pairs if pair[0].keys <= keys)

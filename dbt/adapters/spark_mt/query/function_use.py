@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dbt.adapters.spark_mt.query import functions
 from dbt.adapters.spark_mt.query.boundary import guarded
-from dbt.adapters.spark_mt.query.functions import (
-    ORDER_DEPENDENT,
-    ORDER_FREE,
-    RANDOM,
-    TIME_DEPENDENT,
-    WITHOUT_PARENTHESES,
-)
 from dbt.adapters.spark_mt.query.text import closing, tokens_of
 
 if TYPE_CHECKING:
@@ -65,13 +59,15 @@ def functions_of(query: str) -> FunctionUse:
         called.add(name)
         if _is_random(tokens, i, name):
             random[name] = None
-        elif name in TIME_DEPENDENT or (name == "unix_timestamp" and _is_empty(tokens, i)):
+        elif name in functions.TIME_DEPENDENT or (
+            name == "unix_timestamp" and _is_empty(tokens, i)
+        ):
             timely[name] = None
         if _may_be_persistent(tokens, i):
             calls[_dotted(tokens, i)] = None
     bare = [name for name in _bare(tokens) if name not in called]
-    random.update(dict.fromkeys(n for n in bare if n in RANDOM))
-    timely.update(dict.fromkeys(n for n in bare if n in TIME_DEPENDENT))
+    random.update(dict.fromkeys(n for n in bare if n in functions.RANDOM))
+    timely.update(dict.fromkeys(n for n in bare if n in functions.TIME_DEPENDENT))
     if _samples_freely(tokens):
         random["tablesample"] = None
     return FunctionUse(tuple(random), tuple(timely), frozenset(bare), tuple(calls))
@@ -84,12 +80,12 @@ def _called(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
 
 
 def _is_random(tokens: Sequence[Token], i: int, name: str) -> bool:
-    if name in RANDOM:
+    if name in functions.RANDOM:
         return True
-    if name not in ORDER_DEPENDENT:
+    if name not in functions.ORDER_DEPENDENT:
         return False
     around = tokens[i - 2].text.lower() if i > 1 else ""
-    in_order_free = tokens[i - 1].token_type == TokenType.L_PAREN and around in ORDER_FREE
+    in_order_free = tokens[i - 1].token_type == TokenType.L_PAREN and around in functions.ORDER_FREE
     return not (in_order_free or _is_ordered(tokens, _closing(tokens, i + 1)))
 
 
@@ -145,7 +141,7 @@ def _bare(tokens: Sequence[Token]) -> Iterator[str]:
     """Yield words that are functions without parentheses, unless a column has their name."""
     for i, token in enumerate(tokens):
         name = token.text.lower()
-        if name not in WITHOUT_PARENTHESES or token.token_type in {
+        if name not in functions.WITHOUT_PARENTHESES or token.token_type in {
             TokenType.STRING,
             TokenType.IDENTIFIER,
         }:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dbt.adapters.spark_mt.query import expressions as exprs
+from dbt.adapters.spark_mt.query import operators as ops
+from dbt.adapters.spark_mt.query import relations
 from dbt.adapters.spark_mt.query.binder import (
     Bound,
     ExpressionBinder,
@@ -22,42 +25,7 @@ from dbt.adapters.spark_mt.query.binder import (
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.computation import Computation, unknown_function
 from dbt.adapters.spark_mt.query.confs import unread_confs
-from dbt.adapters.spark_mt.query.expressions import (
-    Attribute,
-    Expression,
-    Named,
-    Scope,
-    ScopeColumn,
-    passed_on,
-)
 from dbt.adapters.spark_mt.query.operator_sql import table_sql
-from dbt.adapters.spark_mt.query.operators import (
-    Aggregate,
-    Distinct,
-    Generate,
-    Limit,
-    NotUnderstoodError,
-    Opaque,
-    Operator,
-    Project,
-    SetOperation,
-    Sort,
-    Tree,
-    Union,
-    Window,
-    opaque_parts,
-    scans,
-)
-from dbt.adapters.spark_mt.query.relations import (
-    Cte,
-    Facts,
-    Place,
-    Relations,
-    Result,
-    Text,
-    generator_of,
-    projected,
-)
 from dbt.adapters.spark_mt.query.subqueries import filtered
 from dbt.adapters.spark_mt.query.syntax import Fidelity, UnreadableError, read_query
 from dbt.adapters.spark_mt.query.text import readable_text, shape_of
@@ -76,13 +44,13 @@ _CLAUSES = frozenset(
 )
 
 
-def _not_understood(problem: str) -> Tree:
+def _not_understood(problem: str) -> ops.Tree:
     """Return the tree of a query of which nothing is understood."""
-    return Tree(Opaque(UNEXPECTED, problem), (), ((UNEXPECTED, problem),))
+    return ops.Tree(ops.Opaque(UNEXPECTED, problem), (), ((UNEXPECTED, problem),))
 
 
 @guarded(_not_understood)
-def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> Tree:
+def definition_tree(definition: ResolvedDefinition, analyzed: AnalyzedQuery) -> ops.Tree:
     """Return the operator tree of a definition's query, over its recorded columns."""
     recorded = {each.source.lower() for each in definition.source_columns}
     now = (*analyzed.source_columns, *analyzed.more_columns)
@@ -107,7 +75,7 @@ def operator_tree(
     sources: Iterable[SourceColumns] = (),
     views: Iterable[ViewQuery] = (),
     lookups: Collection[str] = (),
-) -> Tree:
+) -> ops.Tree:
     """Return the operator tree of a query.
 
     Args:
@@ -119,16 +87,16 @@ def operator_tree(
         lookups: Full names, in lower case, of tables that are looked up at the processing time.
     """
     confs = dict(context.confs)
-    facts = Facts(
+    facts = relations.Facts(
         confs,
         {each.source.lower(): tuple(f.name for f in each.columns) for each in sources},
         {str(view.name).lower(): view for view in views},
         frozenset(lookups),
     )
     builder = _Builder(facts)
-    result = builder.text(query, Text(context.catalog, context.schema, {}))
+    result = builder.text(query, relations.Text(context.catalog, context.schema, {}))
     if unread := ", ".join(unread_confs(confs)):
-        part = Opaque("CONF", f"Spark may read it otherwise with {unread}", (result.node,))
+        part = ops.Opaque("CONF", f"Spark may read it otherwise with {unread}", (result.node,))
         result = replace(result, node=part)
     return builder.tree(result, columns)
 
@@ -142,14 +110,14 @@ def _none_listed(_: str) -> dict[str, str]:
 
 
 @guarded(_none_listed)
-def relations_to_list(tree: Tree) -> dict[str, str]:
+def relations_to_list(tree: ops.Tree) -> dict[str, str]:
     """Return the relations whose columns a tree lacks, as text after FROM.
 
     They are by their names, those at a version by the name and the version.
     """
     return {
         f"{scan.relation} {scan.version}".strip(): table_sql(replace(scan, stream=False))
-        for scan in scans(tree.root)
+        for scan in ops.scans(tree.root)
         if not scan.output
     }
 
@@ -173,44 +141,44 @@ class _Parts:
 
 
 class _Builder:
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: relations.Facts) -> None:
         self._facts = facts
-        self._relations = Relations(facts, self.query, self.text, self._binder)
+        self._relations = relations.Relations(facts, self.query, self.text, self._binder)
 
-    def tree(self, result: Result, columns: tuple[str, ...]) -> Tree:
+    def tree(self, result: relations.Result, columns: tuple[str, ...]) -> ops.Tree:
         """Give the columns of a result the names of the query's result."""
         names = tuple(column.name for column in result.columns)
         output = tuple(column.attribute for column in result.columns)
         root = result.node
-        if not opaque_parts(root):
+        if not ops.opaque_parts(root):
             if len(columns or names) != len(names) or any(
                 ours and self._facts.fold(ours) != self._facts.fold(theirs)
                 for ours, theirs in zip(names, columns, strict=False)
             ):
                 self._facts.gaps.add("COLUMNS", "its result has other columns than its text shows")
             if root.output != output:
-                root = Project(root, passed_on(output))
+                root = ops.Project(root, exprs.passed_on(output))
             self._check(root)
-        for part in opaque_parts(root):
+        for part in ops.opaque_parts(root):
             self._facts.gaps.add(part.reason, part.problem)
-        return Tree(root, columns or names, tuple(self._facts.gaps.found))
+        return ops.Tree(root, columns or names, tuple(self._facts.gaps.found))
 
-    def text(self, query: str, text: Text) -> Result:
+    def text(self, query: str, text: relations.Text) -> relations.Result:
         """Return the relation that a text describes."""
         try:
             tree, fidelity = read_query(readable_text(query))
         except UnreadableError as no:
-            return Result(Opaque(no.reason, no.problem), ())
+            return relations.Result(ops.Opaque(no.reason, no.problem), ())
         refs = {ref.start: ref for ref in shape_of(query).relations}
-        result = self.query(tree, Place(replace(text, refs=refs)))
+        result = self.query(tree, relations.Place(replace(text, refs=refs)))
         problem = "its text has syntax that cannot be written again"
         if fidelity is not Fidelity.LOST:
             if fidelity is Fidelity.REARRANGED:
                 self._facts.gaps.add("SYNTAX", problem)
             return result
-        return replace(result, node=Opaque("SYNTAX", problem, (result.node,)))
+        return replace(result, node=ops.Opaque("SYNTAX", problem, (result.node,)))
 
-    def _check(self, node: Operator, outer: frozenset[str] = frozenset()) -> None:
+    def _check(self, node: ops.Operator, outer: frozenset[str] = frozenset()) -> None:
         """Make sure that each expression uses attributes of its operator's inputs."""
         visible = outer | {a.key for each in node.inputs for a in each.output}
         for expression in node.expressions:
@@ -219,17 +187,19 @@ class _Builder:
         for each in node.inputs:
             self._check(each, visible if each is not node.inputs[0] else outer)
 
-    def query(self, node: exp.Expr, place: Place) -> Result:
+    def query(self, node: exp.Expr, place: relations.Place) -> relations.Result:
         try:
             return self._query(node, place)
-        except NotUnderstoodError as no:
-            return Result(Opaque(no.reason, no.problem, no.parts), ())
+        except ops.NotUnderstoodError as no:
+            return relations.Result(ops.Opaque(no.reason, no.problem, no.parts), ())
 
-    def _query(self, node: exp.Expr, place: Place) -> Result:
+    def _query(self, node: exp.Expr, place: relations.Place) -> relations.Result:
         place = self._with_ctes(node, place)
         _check_clauses(node)
         if isinstance(node, exp.Select) and not node.expressions:
-            raise NotUnderstoodError(reason="SELECT_KIND", problem="it selects a column named ALL")
+            raise ops.NotUnderstoodError(
+                reason="SELECT_KIND", problem="it selects a column named ALL"
+            )
         if isinstance(node, exp.Select):
             return self._select(node, place)
         if isinstance(node, exp.SetOperation):
@@ -238,26 +208,28 @@ class _Builder:
             result = self._query(node.this, place)
         elif isinstance(node, exp.Subquery):
             rows, scope = self._relations.relation(node, place)
-            result = Result(rows, scope.star())
+            result = relations.Result(rows, scope.star())
         else:
-            raise NotUnderstoodError(reason="OPERATOR", problem=f"it uses {node.key.upper()}")
+            raise ops.NotUnderstoodError(reason="OPERATOR", problem=f"it uses {node.key.upper()}")
         return self._ordered(node, result, place)
 
-    def _with_ctes(self, node: exp.Expr, place: Place) -> Place:
+    def _with_ctes(self, node: exp.Expr, place: relations.Place) -> relations.Place:
         with_ = node.args.get("with_")
         if not isinstance(with_, exp.With):
             return place
         if with_.args.get("recursive"):
-            raise NotUnderstoodError(reason="RECURSIVE", problem="it is recursive")
+            raise ops.NotUnderstoodError(reason="RECURSIVE", problem="it is recursive")
         known = dict(place.ctes)
         for cte in with_.expressions:
             names = tuple(c.name for c in cte.args["alias"].columns)
-            known[cte.alias.lower()] = Cte(cte.this, names, place.text, dict(known))
+            known[cte.alias.lower()] = relations.Cte(cte.this, names, place.text, dict(known))
         return replace(place, ctes=known)
 
-    def _ordered(self, node: exp.Expr, result: Result, place: Place) -> Result:
+    def _ordered(
+        self, node: exp.Expr, result: relations.Result, place: relations.Place
+    ) -> relations.Result:
         """Apply ORDER BY and LIMIT of a set operation, which see its result only."""
-        binder = self._binder(Scope(self._facts.fold, result.columns, place.outer), place)
+        binder = self._binder(exprs.Scope(self._facts.fold, result.columns, place.outer), place)
         rows = result.node
         order = node.args.get("order")
         if order is not None:
@@ -266,42 +238,44 @@ class _Builder:
                 by = [_directed(Bound(listed[0]), c.attribute) for c in result.columns]
             else:
                 bound = (binder.bind(_by_place(e, result)) for e in listed)
-                by = [Expression(each.tree) for each in bound]
-            rows = Sort(rows, tuple(by))
+                by = [exprs.Expression(each.tree) for each in bound]
+            rows = ops.Sort(rows, tuple(by))
         return replace(result, node=_limited(node, rows))
 
-    def _set_operation(self, node: exp.SetOperation, place: Place) -> Result:
+    def _set_operation(self, node: exp.SetOperation, place: relations.Place) -> relations.Result:
         left, right = (self.query(side, place) for side in (node.this, node.expression))
-        is_known = not (opaque_parts(left.node) or opaque_parts(right.node))
+        is_known = not (ops.opaque_parts(left.node) or ops.opaque_parts(right.node))
         if node.args.get("by_name") and is_known:
             right = self._by_name(left, right)
         if len(left.columns) != len(right.columns) and is_known:
             self._facts.gaps.add("SET_OPERATION", "its set operations have different columns")
-        columns = tuple(ScopeColumn(c.name, self._facts.attribute(c.name)) for c in left.columns)
+        columns = tuple(
+            exprs.ScopeColumn(c.name, self._facts.attribute(c.name)) for c in left.columns
+        )
         attributes = tuple(column.attribute for column in columns)
-        sides = tuple(projected(side) for side in (left, right))
+        sides = tuple(relations.projected(side) for side in (left, right))
         if isinstance(node, exp.Union):
-            rows: Operator = Union(sides, attributes)
+            rows: ops.Operator = ops.Union(sides, attributes)
             if node.args.get("distinct"):
-                rows = Distinct(rows)
+                rows = ops.Distinct(rows)
         else:
             all_rows = not node.args.get("distinct")
             intersect = isinstance(node, exp.Intersect)
-            rows = SetOperation(sides[0], sides[1], intersect, all_rows, attributes)
-        return Result(rows, columns)
+            rows = ops.SetOperation(sides[0], sides[1], intersect, all_rows, attributes)
+        return relations.Result(rows, columns)
 
-    def _by_name(self, left: Result, right: Result) -> Result:
+    def _by_name(self, left: relations.Result, right: relations.Result) -> relations.Result:
         there = {self._facts.fold(c.name): c for c in right.columns}
         names = [self._facts.fold(c.name) for c in left.columns]
         if len(there) != len(right.columns) or set(names) != set(there):
-            raise NotUnderstoodError(
+            raise ops.NotUnderstoodError(
                 reason="UNION_BY_NAME",
                 problem="it unites different columns by name",
                 parts=(left.node, right.node),
             )
         return replace(right, columns=tuple(there[name] for name in names))
 
-    def _select(self, select: exp.Select, place: Place) -> Result:
+    def _select(self, select: exp.Select, place: relations.Place) -> relations.Result:
         rows, scope = self._relations.from_(select, place)
         where = select.args.get("where")
         binder = self._binder(scope, place)
@@ -322,28 +296,28 @@ class _Builder:
         if computation.is_aggregate:
             for each in computation.subqueries:
                 rows = each.over(rows)
-            rows = Aggregate(rows, computation.groups, computation.calls, computation.sets)
+            rows = ops.Aggregate(rows, computation.groups, computation.calls, computation.sets)
         elif name := unknown_function(bound for _, bound in items):
             problem = f"it may aggregate all rows ({name}())"
-            raise NotUnderstoodError(reason="UNKNOWN_FUNCTION", problem=problem)
+            raise ops.NotUnderstoodError(reason="UNKNOWN_FUNCTION", problem=problem)
         if parts.having is not None:
             rows = filtered(rows, parts.having)
         windows = Computation(self._facts.attribute)
         windows.name_windows(select, binder, computation)
         parts = parts.changed(windows.windowed)
-        rows = Window(rows, windows.windows) if windows.windows else rows
+        rows = ops.Window(rows, windows.windows) if windows.windows else rows
         if parts.qualify is not None:
             rows = filtered(rows, parts.qualify)
         return self._result(select, rows, parts)
 
-    def _result(self, select: exp.Select, rows: Operator, parts: _Parts) -> Result:
+    def _result(self, select: exp.Select, rows: ops.Operator, parts: _Parts) -> relations.Result:
         """Compute the items of a SELECT, and apply DISTINCT, ORDER BY and LIMIT."""
         distinct = select.args.get("distinct")
         rows, items = self._generated(rows, parts.items)
         named = self._named(items)
         keys = {each.attribute.key for each in named}
         order = [
-            Expression(bound.tree) if place < 0 else _directed(bound, named[place].attribute)
+            exprs.Expression(bound.tree) if place < 0 else _directed(bound, named[place].attribute)
             for place, bound in parts.order
         ]
         if any(each.keys - keys for each in order):
@@ -352,30 +326,30 @@ class _Builder:
                 self._facts.gaps.add("ORDER", problem)
             if any(bound.subqueries for _, bound in parts.order):
                 problem = "it sorts by a subquery"
-                raise NotUnderstoodError(reason="SUBQUERY", problem=problem, parts=(rows,))
+                raise ops.NotUnderstoodError(reason="SUBQUERY", problem=problem, parts=(rows,))
             values = {each.attribute.key: each.expression.tree for each in named}
-            rows = Sort(rows, tuple(each.over(values) for each in order))
+            rows = ops.Sort(rows, tuple(each.over(values) for each in order))
             order = []
         for _, bound in items:
             rows = bound.over(rows)
-        rows = Project(rows, tuple(named))
-        rows = Distinct(rows) if distinct else rows
-        rows = Sort(rows, tuple(order)) if order else rows
+        rows = ops.Project(rows, tuple(named))
+        rows = ops.Distinct(rows) if distinct else rows
+        rows = ops.Sort(rows, tuple(order)) if order else rows
         if select.args.get("sort") or select.args.get("cluster"):
-            rows = Sort(rows, (), local=True)
+            rows = ops.Sort(rows, (), local=True)
         columns = (
-            ScopeColumn(n, each.attribute) for (n, _), each in zip(items, named, strict=True)
+            exprs.ScopeColumn(n, each.attribute) for (n, _), each in zip(items, named, strict=True)
         )
-        return Result(_limited(select, rows), tuple(columns))
+        return relations.Result(_limited(select, rows), tuple(columns))
 
-    def _binder(self, scope: Scope, place: Place) -> ExpressionBinder:
-        def subquery(query: exp.Expr) -> Operator:
-            return projected(self.query(query, replace(place, outer=scope)))
+    def _binder(self, scope: exprs.Scope, place: relations.Place) -> ExpressionBinder:
+        def subquery(query: exp.Expr) -> ops.Operator:
+            return relations.projected(self.query(query, replace(place, outer=scope)))
 
         return ExpressionBinder(scope, self._facts.gaps, subquery, self._facts.attribute)
 
     def _items(
-        self, select: exp.Select, scope: Scope, binder: ExpressionBinder
+        self, select: exp.Select, scope: exprs.Scope, binder: ExpressionBinder
     ) -> list[tuple[str, Bound]]:
         """Bind what a SELECT lists, with the name of each column."""
         items: list[tuple[str, Bound]] = []
@@ -388,7 +362,9 @@ class _Builder:
                 items += [(c.name, Bound(c.attribute.expression.tree)) for c in found]
                 continue
             if isinstance(item, exp.QueryTransform):
-                raise NotUnderstoodError(reason="SCRIPT", problem="it uses TRANSFORM with a script")
+                raise ops.NotUnderstoodError(
+                    reason="SCRIPT", problem="it uses TRANSFORM with a script"
+                )
             inner = item.this if isinstance(item, exp.Aliases) else item.unalias()
             bound = binder.bind(inner, aliases)
             if isinstance(item, exp.Aliases):
@@ -432,32 +408,32 @@ class _Builder:
                 found.append((-1, binder.over_result(ordered, names)))
         return found
 
-    def _named(self, items: Sequence[tuple[str, Bound]]) -> list[Named]:
+    def _named(self, items: Sequence[tuple[str, Bound]]) -> list[exprs.Named]:
         """Give each item an attribute; a column that is passed on keeps its own."""
-        named: list[Named] = []
+        named: list[exprs.Named] = []
         used: set[str] = set()
         for name, bound in items:
-            expression = Expression(bound.tree)
+            expression = exprs.Expression(bound.tree)
             key = expression.attribute
             passed = bool(key) and key not in used and key.rpartition("#")[0] == name
             if passed:
-                attribute = Attribute(int(key.rpartition("#")[2]), name)
+                attribute = exprs.Attribute(int(key.rpartition("#")[2]), name)
             else:
                 attribute = self._facts.attribute(name)
             used.add(attribute.key)
-            named.append(Named(attribute, expression))
+            named.append(exprs.Named(attribute, expression))
         return named
 
     def _generated(
-        self, rows: Operator, items: Sequence[tuple[str, Bound]]
-    ) -> tuple[Operator, list[tuple[str, Bound]]]:
+        self, rows: ops.Operator, items: Sequence[tuple[str, Bound]]
+    ) -> tuple[ops.Operator, list[tuple[str, Bound]]]:
         """Move the generator of a SELECT below its projection."""
         result: list[tuple[str, Bound]] = []
         for name, bound in items:
-            call = generator_of(bound.tree)
+            call = relations.generator_of(bound.tree)
             if call is None:
-                if any(generator_of(node) for node in bound.tree.walk()):
-                    raise NotUnderstoodError(
+                if any(relations.generator_of(node) for node in bound.tree.walk()):
+                    raise ops.NotUnderstoodError(
                         reason="GENERATOR", problem="it computes with a generator", parts=(rows,)
                     )
                 result.append((name, bound))
@@ -466,7 +442,7 @@ class _Builder:
             generated = tuple(map(self._facts.attribute, names))
             outer = call.endswith("_outer")
             rows = bound.over(rows)
-            rows = Generate(rows, Expression(bound.tree), outer, generated)
+            rows = ops.Generate(rows, exprs.Expression(bound.tree), outer, generated)
             result += [(a.name, Bound(a.expression.tree)) for a in generated]
         return rows, result
 
@@ -475,35 +451,35 @@ def _check_clauses(node: exp.Expr) -> None:
     names = [clause for clause, value in node.args.items() if value and clause not in _CLAUSES]
     if names:
         name = names[0].upper().strip("_")
-        raise NotUnderstoodError(reason="SELECT_KIND", problem=f"it uses {name}")
+        raise ops.NotUnderstoodError(reason="SELECT_KIND", problem=f"it uses {name}")
     distinct = node.args.get("distinct")
     if isinstance(distinct, exp.Distinct) and distinct.args.get("on"):
-        raise NotUnderstoodError(reason="DISTINCT", problem="it uses DISTINCT ON")
+        raise ops.NotUnderstoodError(reason="DISTINCT", problem="it uses DISTINCT ON")
 
 
 def _refuse_windows(condition: exp.Expr) -> None:
     """Refuse window functions in WHERE and ON, which see rows before they are grouped."""
     for node in condition.walk(prune=lambda n: isinstance(n, exp.Query)):
         if isinstance(node, exp.Window):
-            raise NotUnderstoodError(
+            raise ops.NotUnderstoodError(
                 reason="WINDOW_FUNCTION", problem="it filters by a window function"
             )
 
 
-def _limited(node: exp.Expr, rows: Operator) -> Operator:
+def _limited(node: exp.Expr, rows: ops.Operator) -> ops.Operator:
     limit, offset = node.args.get("limit"), node.args.get("offset")
     if isinstance(limit, exp.Fetch):
-        raise NotUnderstoodError(reason="FETCH", problem="it uses FETCH", parts=(rows,))
+        raise ops.NotUnderstoodError(reason="FETCH", problem="it uses FETCH", parts=(rows,))
     count = limit.expression if limit is not None else None
     if isinstance(count, exp.Var) and count.name.upper() == "ALL":
         count = None
     skipped = offset.expression if offset is not None else None
     if count is None and skipped is None:
         return rows
-    return Limit(
+    return ops.Limit(
         rows,
-        Expression(count) if count is not None else None,
-        Expression(skipped) if skipped is not None else None,
+        exprs.Expression(count) if count is not None else None,
+        exprs.Expression(skipped) if skipped is not None else None,
     )
 
 
@@ -514,7 +490,7 @@ def _number(node: exp.Expr) -> int | None:
     return None
 
 
-def _by_place(ordered: exp.Expr, result: Result) -> exp.Expr:
+def _by_place(ordered: exp.Expr, result: relations.Result) -> exp.Expr:
     """Put a column in the place of its number."""
     place = _number(ordered.this.unnest())
     if place is None or not 0 < place <= len(result.columns):
@@ -524,11 +500,11 @@ def _by_place(ordered: exp.Expr, result: Result) -> exp.Expr:
     return copy
 
 
-def _directed(bound: Bound, column: Attribute) -> Expression:
+def _directed(bound: Bound, column: exprs.Attribute) -> exprs.Expression:
     """Return a direction of ORDER BY for a column of the result."""
     ordered = bound.tree.copy()
     ordered.set("this", column.expression.tree)
-    return Expression(ordered)
+    return exprs.Expression(ordered)
 
 
 def _is_all(order: Sequence[exp.Expr]) -> bool:
@@ -540,7 +516,8 @@ def _is_all(order: Sequence[exp.Expr]) -> bool:
 def _check_order(order: Sequence[exp.Expr], items: Sequence[tuple[str, Bound]]) -> None:
     """Refuse to count the columns of a result in which one item is several of them."""
     if order and any(
-        generator_of(bound.tree) and len(bound.names) != 1 and not name for name, bound in items
+        relations.generator_of(bound.tree) and len(bound.names) != 1 and not name
+        for name, bound in items
     ):
         problem = "it sorts the several columns of a generator"
-        raise NotUnderstoodError(reason="GENERATOR", problem=problem)
+        raise ops.NotUnderstoodError(reason="GENERATOR", problem=problem)

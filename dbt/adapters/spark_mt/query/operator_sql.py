@@ -8,28 +8,9 @@ from typing import TYPE_CHECKING, NoReturn
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import quote
+from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import guarded
 from dbt.adapters.spark_mt.query.expressions import Expression, SubqueryKind, substituted
-from dbt.adapters.spark_mt.query.operators import (
-    Aggregate,
-    Apply,
-    Distinct,
-    Filter,
-    Generate,
-    Join,
-    JoinKind,
-    Limit,
-    Opaque,
-    Operator,
-    Project,
-    Scan,
-    SetOperation,
-    Sort,
-    Tree,
-    Union,
-    Values,
-    Window,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +24,7 @@ class NotRenderedError(Exception):
     """An operator has no SQL; the message has the reason."""
 
 
-def render(node: Operator, inputs: Mapping[int, str] | None = None) -> str:
+def render(node: ops.Operator, inputs: Mapping[int, str] | None = None) -> str:
     """Return the SQL of an operator; its columns have the keys of the attributes as names.
 
     Args:
@@ -64,7 +45,7 @@ def not_rendered(problem: str) -> NoReturn:
 
 
 @guarded(not_rendered, NotRenderedError)
-def render_query(tree: Tree, inputs: Mapping[int, str] | None = None) -> str:
+def render_query(tree: ops.Tree, inputs: Mapping[int, str] | None = None) -> str:
     """Return the SQL of a whole query, with the names of its result.
 
     Raises:
@@ -82,32 +63,32 @@ class _Renderer:
         self._inputs = inputs
 
     @singledispatchmethod
-    def rendered(self, node: Operator) -> str:
+    def rendered(self, node: ops.Operator) -> str:
         raise NotRenderedError(type(node).__name__)
 
     @rendered.register
-    def _(self, node: Opaque) -> str:
+    def _(self, node: ops.Opaque) -> str:
         raise NotRenderedError(node.problem)
 
     @rendered.register
-    def _(self, node: Scan) -> str:
+    def _(self, node: ops.Scan) -> str:
         columns = ", ".join(f"{quote(a.name)} AS {a.sql}" for a in node.output)
         relation = self._inputs.get(node.occurrence) or table_sql(node)
         return f"SELECT {columns or _ONE} FROM {relation}"
 
     @rendered.register
-    def _(self, node: Values) -> str:
+    def _(self, node: ops.Values) -> str:
         if not node.output:
             return f"SELECT {_ONE}"
         return f"SELECT * FROM {node.text} AS _({', '.join(a.sql for a in node.output)})"
 
     @rendered.register
-    def _(self, node: Filter) -> str:
+    def _(self, node: ops.Filter) -> str:
         rows, values = self._opened(node.input)
         return f"SELECT * FROM {rows} WHERE {_sql(node.condition, values)}"
 
     @rendered.register
-    def _(self, node: Project) -> str:
+    def _(self, node: ops.Project) -> str:
         rows, values = self._opened(node.input)
         columns = ", ".join(
             f"{_sql(c.expression, values)} AS {c.attribute.sql}" for c in node.columns
@@ -115,13 +96,13 @@ class _Renderer:
         return f"SELECT {columns or _ONE} FROM {rows}"
 
     @rendered.register
-    def _(self, node: Apply) -> str:
+    def _(self, node: ops.Apply) -> str:
         rows, values = self._opened(node)
         added = ", ".join(f"{value.sql()} AS {quote(key)}" for key, value in values.items())
         return f"SELECT *, {added} FROM {rows}"
 
     @rendered.register
-    def _(self, node: Generate) -> str:
+    def _(self, node: ops.Generate) -> str:
         rows, values = self._opened(node.input)
         already = any(name.endswith("_outer") for name in node.generator.calls)
         outer = "OUTER " if node.outer and not already else ""
@@ -130,19 +111,19 @@ class _Renderer:
         return f"SELECT * FROM {rows} LATERAL VIEW {outer}{call} _ AS {names}"
 
     @rendered.register
-    def _(self, node: Join) -> str:
+    def _(self, node: ops.Join) -> str:
         parts = [key.sql for key in node.keys]
         parts += [f"({node.condition.sql})"] if node.condition is not None else []
-        kind = JoinKind.INNER if node.kind is JoinKind.CROSS and parts else node.kind
+        kind = ops.JoinKind.INNER if node.kind is ops.JoinKind.CROSS and parts else node.kind
         on = f" ON {' AND '.join(parts)}" if parts else ""
-        if not parts and kind is not JoinKind.CROSS:
+        if not parts and kind is not ops.JoinKind.CROSS:
             on = " ON true"
         return (
             f"SELECT * FROM {self._nested(node.left)} {kind.value} {self._nested(node.right)}{on}"
         )
 
     @rendered.register
-    def _(self, node: Aggregate) -> str:
+    def _(self, node: ops.Aggregate) -> str:
         # NOT applies to IN only in one expression with it: a value is never computed before.
         rows, values = self._opened(node.input)
         columns = [f"{g.expression.sql} AS {g.attribute.sql}" for g in node.groups]
@@ -155,44 +136,44 @@ class _Renderer:
         return f"SELECT {', '.join(columns) or _ONE} FROM {rows}{by}"
 
     @rendered.register
-    def _(self, node: Window) -> str:
+    def _(self, node: ops.Window) -> str:
         calls = ", ".join(f"{c.expression.sql} AS {c.attribute.sql}" for c in node.calls)
         return f"SELECT *, {calls} FROM {self._nested(node.input)}"
 
     @rendered.register
-    def _(self, node: Distinct) -> str:
+    def _(self, node: ops.Distinct) -> str:
         return f"SELECT DISTINCT * FROM {self._nested(node.input)}"
 
     @rendered.register
-    def _(self, node: Union) -> str:
+    def _(self, node: ops.Union) -> str:
         return self._united(node, "UNION ALL")
 
     @rendered.register
-    def _(self, node: SetOperation) -> str:
+    def _(self, node: ops.SetOperation) -> str:
         kind = "INTERSECT" if node.intersect else "EXCEPT"
         return self._united(node, f"{kind} ALL" if node.all_rows else kind)
 
     @rendered.register
-    def _(self, node: Sort) -> str:
+    def _(self, node: ops.Sort) -> str:
         by = ", ".join(e.sql for e in node.order)
         kind = "SORT BY" if node.local else "ORDER BY"
         return f"SELECT * FROM {self._nested(node.input)}" + (f" {kind} {by}" if by else "")
 
     @rendered.register
-    def _(self, node: Limit) -> str:
-        sorted_ = isinstance(node.input, Sort) and not node.input.local
+    def _(self, node: ops.Limit) -> str:
+        sorted_ = isinstance(node.input, ops.Sort) and not node.input.local
         rows = self.rendered(node.input) if sorted_ else f"SELECT * FROM {self._nested(node.input)}"
         count = f" LIMIT {node.count.sql}" if node.count is not None else ""
         offset = f" OFFSET {node.offset.sql}" if node.offset is not None else ""
         return f"{rows}{count}{offset}"
 
-    def _nested(self, node: Operator) -> str:
+    def _nested(self, node: ops.Operator) -> str:
         return f"(\n{self.rendered(node)}\n)"
 
-    def _opened(self, node: Operator) -> tuple[str, dict[str, exp.Expr]]:
+    def _opened(self, node: ops.Operator) -> tuple[str, dict[str, exp.Expr]]:
         """Return the text after FROM, and the SQL of the subqueries of `Apply`, by key."""
         values: dict[str, exp.Expr] = {}
-        while isinstance(node, Apply):
+        while isinstance(node, ops.Apply):
             query = self._nested(node.query)
             if node.kind is SubqueryKind.IN:
                 query = f"({', '.join(o.sql for o in node.operands)}) IN {query}"
@@ -202,7 +183,7 @@ class _Renderer:
             node = node.input
         return self._nested(node), values
 
-    def _united(self, node: Operator, between: str) -> str:
+    def _united(self, node: ops.Operator, between: str) -> str:
         """Rename the columns of the first side, which name the result."""
         first, *others = node.inputs
         pairs = zip(first.output, node.output, strict=True)
@@ -212,7 +193,7 @@ class _Renderer:
         return f"\n{between}\n".join(texts)
 
 
-def table_sql(scan: Scan) -> str:
+def table_sql(scan: ops.Scan) -> str:
     """Return the relation that a scan reads, as it is written after FROM."""
     stream = "STREAM " if scan.stream else ""
     version = f" {scan.version}" if scan.version else ""

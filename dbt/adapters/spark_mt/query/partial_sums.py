@@ -14,29 +14,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName
+from dbt.adapters.spark_mt.query import expressions as exprs
+from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.boundary import guarded
-from dbt.adapters.spark_mt.query.expressions import (
-    AggregateCall,
-    Attribute,
-    Expression,
-    Named,
-    call_of,
-    passed_on,
-)
 from dbt.adapters.spark_mt.query.operator_sql import NotRenderedError, not_rendered
-from dbt.adapters.spark_mt.query.operators import (
-    Aggregate,
-    Distinct,
-    Filter,
-    Operator,
-    Project,
-    Scan,
-    Tree,
-    Union,
-    scans,
-    transform,
-    without_sorts,
-)
 from dbt.adapters.spark_mt.query.subqueries import fresh_ids, without_subqueries
 from dbt.adapters.spark_mt.query.types import DataType, parse_type
 
@@ -77,13 +58,15 @@ class AlgebraicResult:
         types: The types of the columns.
     """
 
-    root: Operator
-    aggregate: Aggregate
-    calls: tuple[AggregateCall | None, ...]
+    root: ops.Operator
+    aggregate: ops.Aggregate
+    calls: tuple[exprs.AggregateCall | None, ...]
     types: tuple[str, ...]
 
     @classmethod
-    def of(cls, root: Operator, types: Sequence[str], *, removes: bool) -> AlgebraicResult | None:
+    def of(
+        cls, root: ops.Operator, types: Sequence[str], *, removes: bool
+    ) -> AlgebraicResult | None:
         """Return a result as one of groups; None where its rows cannot be combined with a change.
 
         Args:
@@ -93,11 +76,11 @@ class AlgebraicResult:
         """
         shown = [attribute.key for attribute in root.output]
         node = root
-        while isinstance(node, Project):
+        while isinstance(node, ops.Project):
             trees = {c.attribute.key: c.expression.attribute for c in node.columns}
             shown = [trees.get(key, "") for key in shown]
             node = node.input
-        if not isinstance(node, Aggregate) or node.sets is not None:
+        if not isinstance(node, ops.Aggregate) or node.sets is not None:
             return None
         groups = {g.attribute.key for g in node.groups}
         calls = {c.attribute.key: c for c in node.calls}
@@ -123,14 +106,14 @@ class AlgebraicResult:
         return True
 
     @property
-    def rows(self) -> Attribute | None:
+    def rows(self) -> exprs.Attribute | None:
         """The column with the number of rows of a group."""
         for call, attribute in self._shown():
             if call.name == "count" and call.condition is None and _counts_rows(call):
                 return attribute
         return None
 
-    def _values(self, call: AggregateCall) -> Attribute | None:
+    def _values(self, call: exprs.AggregateCall) -> exprs.Attribute | None:
         """Return the column with the number of values that a sum adds."""
         for other, attribute in self._shown():
             same = other.arguments == call.arguments or (
@@ -140,38 +123,44 @@ class AlgebraicResult:
                 return attribute
         return None
 
-    def _shown(self) -> list[tuple[AggregateCall, Attribute]]:
+    def _shown(self) -> list[tuple[exprs.AggregateCall, exprs.Attribute]]:
         pairs = zip(self.calls, self.root.output, strict=True)
         return [(call, attribute) for call, attribute in pairs if call is not None]
 
     @property
-    def groups(self) -> tuple[Attribute, ...]:
+    def groups(self) -> tuple[exprs.Attribute, ...]:
         """The columns of the result that name a group."""
         pairs = zip(self.calls, self.root.output, strict=True)
         return tuple(attribute for call, attribute in pairs if call is None)
 
-    def over(self, rows: Operator) -> Operator:
+    def over(self, rows: ops.Operator) -> ops.Operator:
         """Return the result of other rows."""
 
-        def replaced(node: Operator) -> Operator:
+        def replaced(node: ops.Operator) -> ops.Operator:
             if node is self.aggregate:
                 return self.aggregate.over(rows)
             return node.over(*map(replaced, node.inputs))
 
         return replaced(self.root)
 
-    def negative(self, rows: Operator) -> Operator:
+    def negative(self, rows: ops.Operator) -> ops.Operator:
         """Return the result of other rows, with the opposite of each value."""
         node = self.over(rows)
         columns = (
-            Named(a, Expression(exp.Neg(this=a.expression.tree)) if call else a.expression)
+            exprs.Named(
+                a, exprs.Expression(exp.Neg(this=a.expression.tree)) if call else a.expression
+            )
             for call, a in zip(self.calls, self.root.output, strict=True)
         )
-        return Project(node, tuple(columns))
+        return ops.Project(node, tuple(columns))
 
     def combined(
-        self, parts: Sequence[Operator], attribute: Callable[[str], Attribute], *, removes: bool
-    ) -> Operator:
+        self,
+        parts: Sequence[ops.Operator],
+        attribute: Callable[[str], exprs.Attribute],
+        *,
+        removes: bool,
+    ) -> ops.Operator:
         """Return one row for each group, of the stored row and of the change of the group.
 
         Args:
@@ -179,19 +168,21 @@ class AlgebraicResult:
             attribute: Returns a new attribute.
             removes: Whether a group may have no rows any more.
         """
-        groups = passed_on(self.groups)
-        calls: dict[str, AggregateCall] = {}
+        groups = exprs.passed_on(self.groups)
+        calls: dict[str, exprs.AggregateCall] = {}
         for call, shown in self._shown():
             name = _EXTREMES.get(call.name, "sum")
-            total = call_of(name, shown.expression)
-            calls[shown.key] = AggregateCall(attribute(name), total, name, (shown.expression,))
-        rows: Operator = Union(tuple(parts), self.root.output)
-        rows = Aggregate(rows, groups, tuple(calls.values()))
+            total = exprs.call_of(name, shown.expression)
+            calls[shown.key] = exprs.AggregateCall(
+                attribute(name), total, name, (shown.expression,)
+            )
+        rows: ops.Operator = ops.Union(tuple(parts), self.root.output)
+        rows = ops.Aggregate(rows, groups, tuple(calls.values()))
         totals = {key: call.attribute for key, call in calls.items()}
         if removes and groups and self.rows is not None:
             left = totals[self.rows.key].expression.tree
             zero = exp.Literal.number(0)
-            rows = Filter(rows, Expression(exp.GT(this=left, expression=zero)))
+            rows = ops.Filter(rows, exprs.Expression(exp.GT(this=left, expression=zero)))
         columns = []
         for shown, call_, type_ in zip(self.root.output, self.calls, self.types, strict=True):
             tree = totals[shown.key].expression.tree if call_ else shown.expression.tree
@@ -202,8 +193,8 @@ class AlgebraicResult:
                     tree = _unless_empty(tree, totals[count.key].expression.tree)
             elif call_ is not None and call_.name in _COUNTS:
                 tree = exp.Cast(this=tree, to=exp.Var(this="BIGINT"))
-            columns.append(Named(shown, Expression(tree)))
-        return Project(rows, tuple(columns))
+            columns.append(exprs.Named(shown, exprs.Expression(tree)))
+        return ops.Project(rows, tuple(columns))
 
 
 def _unless_empty(tree: exp.Expr, count: exp.Expr) -> exp.Expr:
@@ -211,11 +202,11 @@ def _unless_empty(tree: exp.Expr, count: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=some, true=tree)])
 
 
-def _is_plain(call: AggregateCall) -> bool:
+def _is_plain(call: exprs.AggregateCall) -> bool:
     return call.plain and not call.distinct
 
 
-def _counts_rows(call: AggregateCall) -> bool:
+def _counts_rows(call: exprs.AggregateCall) -> bool:
     return all(_is_never_null(argument.tree) for argument in call.arguments)
 
 
@@ -258,17 +249,17 @@ class PartialSums:
         columns: The names of the query's result.
     """
 
-    sums: Tree
+    sums: ops.Tree
     keys: tuple[str, ...]
     averages: frozenset[str]
-    nodes: Operator
+    nodes: ops.Operator
     columns: tuple[str, ...]
 
     @property
     @guarded(not_rendered, NotRenderedError)
     def relations(self) -> dict[int, str]:
         """The relations of the partial sums, by the occurrence of their scans."""
-        found = scans(self.sums.root)
+        found = ops.scans(self.sums.root)
         return {scan.occurrence: str(scan.relation) for scan in found if not scan.version}
 
     @property
@@ -277,8 +268,8 @@ class PartialSums:
         """The columns of the result that show the keys of a group; none unless it shows all."""
         names = dict(zip((a.key for a in self.nodes.output), self.columns, strict=True))
         node = self.nodes
-        while not isinstance(node, Scan):
-            if isinstance(node, Project):
+        while not isinstance(node, ops.Scan):
+            if isinstance(node, ops.Project):
                 columns = [(c.expression.attribute, c.attribute.key) for c in node.columns]
                 names = {inner: names[key] for inner, key in columns if inner and key in names}
             (node,) = node.inputs
@@ -286,17 +277,17 @@ class PartialSums:
         return tuple(found[key] for key in self.keys) if found.keys() >= {*self.keys} else ()
 
     @guarded(not_rendered, NotRenderedError)
-    def over(self, relation: TableName) -> Tree:
+    def over(self, relation: TableName) -> ops.Tree:
         """Return the query over a relation with the partial sums.
 
         Raises:
             NotRenderedError: There is none.
         """
 
-        def placed(node: Operator) -> Operator:
-            return replace(node, relation=relation) if isinstance(node, Scan) else node
+        def placed(node: ops.Operator) -> ops.Operator:
+            return replace(node, relation=relation) if isinstance(node, ops.Scan) else node
 
-        return Tree(transform(self.nodes, placed), self.columns)
+        return ops.Tree(ops.transform(self.nodes, placed), self.columns)
 
     @guarded(_no)
     def are_exact(self, types: Mapping[str, str]) -> bool:
@@ -312,14 +303,14 @@ class PartialSums:
         return not decimal and all(map(_is_exact, sums.values()))
 
 
-def partial_sums(tree: Tree) -> PartialSums | None:
+def partial_sums(tree: ops.Tree) -> PartialSums | None:
     """Return a query as one over partial sums; None where it is no such query."""
     if tree.gaps:
         return None
     ids = fresh_ids(tree.root)
-    root = without_sorts(without_subqueries(tree.root, ids))
+    root = ops.without_sorts(without_subqueries(tree.root, ids))
     node = root
-    while isinstance(node, (Project, Filter)):
+    while isinstance(node, (ops.Project, ops.Filter)):
         node = node.input
     groups = _groups(node)
     if groups is None:
@@ -332,11 +323,11 @@ def partial_sums(tree: Tree) -> PartialSums | None:
     return division.divided(root, node, groups, found, tree.columns)
 
 
-def _groups(node: Operator) -> Aggregate | None:
+def _groups(node: ops.Operator) -> ops.Aggregate | None:
     """Return an operator as one of groups of equal expressions; None if it is none."""
-    if isinstance(node, Distinct):
-        return Aggregate(node.input, passed_on(node.output), ())
-    if not isinstance(node, Aggregate) or node.sets is not None:
+    if isinstance(node, ops.Distinct):
+        return ops.Aggregate(node.input, exprs.passed_on(node.output), ())
+    if not isinstance(node, ops.Aggregate) or node.sets is not None:
         return None
     sessions = any("session_window" in group.expression.calls for group in node.groups)
     return None if sessions else node
@@ -347,10 +338,10 @@ class _Division:
     """Collects the partial sums that calls need."""
 
     ids: Iterator[int]
-    calls: dict[Expression, AggregateCall] = field(default_factory=dict)
+    calls: dict[exprs.Expression, exprs.AggregateCall] = field(default_factory=dict)
     averages: set[str] = field(default_factory=set)
 
-    def value(self, call: AggregateCall) -> exp.Expr | None:
+    def value(self, call: exprs.AggregateCall) -> exp.Expr | None:
         """Return the value of a call over the partial sums; None where there is none."""
         if not _is_plain(call) or call.name not in _KNOWN:
             return None
@@ -370,56 +361,63 @@ class _Division:
         Only a sum that never has values shows the type of the values. Every sum needs the count of
         its values too, also this one: a group without values has NULL, not 0.
         """
-        never = Expression(exp.Case(ifs=[exp.If(this=exp.false(), true=argument.copy())]))
-        whole = Expression(exp.Cast(this=argument.copy(), to=exp.Var(this="DECIMAL(20, 0)")))
+        never = exprs.Expression(exp.Case(ifs=[exp.If(this=exp.false(), true=argument.copy())]))
+        whole = exprs.Expression(exp.Cast(this=argument.copy(), to=exp.Var(this="DECIMAL(20, 0)")))
         self._column("count", never)
         self.averages.add(self._column("sum", never).name)
         count, total = self._column("count", whole), self._column("sum", whole)
         return _unless_empty(exp.Div(this=_double(total), expression=_double(count)), count)
 
-    def _column(self, name: str, *arguments: Expression) -> exp.Expr:
+    def _column(self, name: str, *arguments: exprs.Expression) -> exp.Expr:
         """Return the column with a sum or a count, which is added if it is not there yet."""
-        call = call_of(name, *arguments)
+        call = exprs.call_of(name, *arguments)
         if call not in self.calls:
             kind = "sum" if name == "sum" else "count"
             column = f"{kind}_{len(self.calls)}" if arguments else ROWS
-            attribute = Attribute(next(self.ids), column)
-            self.calls[call] = AggregateCall(attribute, call, name, arguments)
+            attribute = exprs.Attribute(next(self.ids), column)
+            self.calls[call] = exprs.AggregateCall(attribute, call, name, arguments)
         return exp.column(self.calls[call].attribute.name)
 
     def divided(
         self,
-        root: Operator,
-        replaced: Operator,
-        node: Aggregate,
-        values: Sequence[tuple[AggregateCall, exp.Expr]],
+        root: ops.Operator,
+        replaced: ops.Operator,
+        node: ops.Aggregate,
+        values: Sequence[tuple[exprs.AggregateCall, exp.Expr]],
         columns: tuple[str, ...],
     ) -> PartialSums:
         """Return the query over the partial sums that `value` collected."""
         self._column("count")
         calls = tuple(self.calls.values())
-        keys = [Attribute(next(self.ids), f"key_{n}") for n in range(len(node.groups))]
+        keys = [exprs.Attribute(next(self.ids), f"key_{n}") for n in range(len(node.groups))]
         shown = (
-            *(Named(key, g.attribute.expression) for key, g in zip(keys, node.groups, strict=True)),
-            *passed_on(c.attribute for c in calls),
+            *(
+                exprs.Named(key, g.attribute.expression)
+                for key, g in zip(keys, node.groups, strict=True)
+            ),
+            *exprs.passed_on(c.attribute for c in calls),
         )
-        sums = Project(Aggregate(node.input, node.groups, calls), shown)
+        sums = ops.Project(ops.Aggregate(node.input, node.groups, calls), shown)
         names = tuple(each.attribute.name for each in shown)
-        stored = Scan(0, _NOWHERE, tuple(Attribute(next(self.ids), name) for name in names))
+        stored = ops.Scan(
+            0, _NOWHERE, tuple(exprs.Attribute(next(self.ids), name) for name in names)
+        )
         by_name = {a.name: a.expression.tree for a in stored.output}
         results = (
             *(
-                Named(g.attribute, Expression(by_name[key.name]))
+                exprs.Named(g.attribute, exprs.Expression(by_name[key.name]))
                 for key, g in zip(keys, node.groups, strict=True)
             ),
-            *(Named(c.attribute, Expression(v).over(by_name)) for c, v in values),
+            *(exprs.Named(c.attribute, exprs.Expression(v).over(by_name)) for c, v in values),
         )
-        nodes = _replaced(root, replaced, Project(stored, results))
+        nodes = _replaced(root, replaced, ops.Project(stored, results))
         key_names = tuple(key.name for key in keys)
-        return PartialSums(Tree(sums, names), key_names, frozenset(self.averages), nodes, columns)
+        return PartialSums(
+            ops.Tree(sums, names), key_names, frozenset(self.averages), nodes, columns
+        )
 
 
-def _replaced(root: Operator, old: Operator, new: Operator) -> Operator:
+def _replaced(root: ops.Operator, old: ops.Operator, new: ops.Operator) -> ops.Operator:
     """Return a chain of operators with another one in the place of the last."""
     return new if root is old else root.over(_replaced(root.inputs[0], old, new))
 
@@ -428,10 +426,10 @@ def _double(tree: exp.Expr) -> exp.Expr:
     return exp.Cast(this=tree.copy(), to=exp.Var(this="DOUBLE"))
 
 
-def _conditional(call: AggregateCall) -> Expression:
+def _conditional(call: exprs.AggregateCall) -> exprs.Expression:
     """Return the argument of a call, NULL for rows that its FILTER leaves out."""
     (argument,) = call.arguments
     if call.condition is None:
         return argument
     branch = exp.If(this=call.condition.tree.copy(), true=argument.tree.copy())
-    return Expression(exp.Case(ifs=[branch]))
+    return exprs.Expression(exp.Case(ifs=[branch]))

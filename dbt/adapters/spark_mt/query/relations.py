@@ -9,32 +9,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.query.expressions import (
-    Attribute,
-    EquiKey,
-    Expression,
-    Gaps,
-    Named,
-    Scope,
-    ScopeColumn,
-    call_name,
-    call_of,
-    passed_on,
-)
+from dbt.adapters.spark_mt.query import expressions as exprs
+from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.functions import GENERATORS
-from dbt.adapters.spark_mt.query.operators import (
-    Generate,
-    Join,
-    JoinKind,
-    NotUnderstoodError,
-    Opaque,
-    Operator,
-    Project,
-    Scan,
-    Values,
-    keys_in,
-    opaque_parts,
-)
 from dbt.adapters.spark_mt.query.syntax import sql
 
 if TYPE_CHECKING:
@@ -75,8 +52,8 @@ class Cte:
 class Result:
     """A relation: its rows, and its columns by the names that a query gives them."""
 
-    node: Operator
-    columns: tuple[ScopeColumn, ...]
+    node: ops.Operator
+    columns: tuple[exprs.ScopeColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +62,7 @@ class Place:
 
     text: Text
     ctes: Mapping[str, Cte] = field(default_factory=dict)
-    outer: Scope | None = None
+    outer: exprs.Scope | None = None
 
 
 @dataclass(slots=True)
@@ -105,7 +82,7 @@ class Facts:
     sources: Mapping[str, tuple[str, ...]]
     views: Mapping[str, ViewQuery]
     lookups: frozenset[str]
-    gaps: Gaps = field(default_factory=Gaps)
+    gaps: exprs.Gaps = field(default_factory=exprs.Gaps)
     _attributes: int = 0
     _occurrences: int = 0
 
@@ -113,10 +90,10 @@ class Facts:
         """Make two spellings of a name equal."""
         return name if self.confs.get("spark.sql.caseSensitive") == "true" else name.lower()
 
-    def attribute(self, name: str) -> Attribute:
+    def attribute(self, name: str) -> exprs.Attribute:
         """Return a new attribute."""
         self._attributes += 1
-        return Attribute(self._attributes, name)
+        return exprs.Attribute(self._attributes, name)
 
     def next_occurrence(self) -> int:
         """Return the number of the next scan."""
@@ -144,37 +121,37 @@ class Relations:
         facts: Facts,
         query: Callable[[exp.Expr, Place], Result],
         text: Callable[[str, Text], Result],
-        binder: Callable[[Scope, Place], ExpressionBinder],
+        binder: Callable[[exprs.Scope, Place], ExpressionBinder],
     ) -> None:
         self._facts = facts
         self._query = query
         self._text = text
         self._binder = binder
 
-    def from_(self, select: exp.Select, place: Place) -> tuple[Operator, Scope]:
+    def from_(self, select: exp.Select, place: Place) -> tuple[ops.Operator, exprs.Scope]:
         """Return the rows of a FROM clause, and what expressions over them can name."""
         from_ = select.args.get("from_")
-        scope = Scope(self._facts.fold, (), place.outer)
+        scope = exprs.Scope(self._facts.fold, (), place.outer)
         if from_ is None:
-            rows: Operator = Values("", ())
+            rows: ops.Operator = ops.Values("", ())
         else:
             rows, scope = self.relation(from_.this, place)
         return self._with_joins(rows, scope, select, place)
 
     def _with_joins(
-        self, rows: Operator, scope: Scope, node: exp.Expr, place: Place
-    ) -> tuple[Operator, Scope]:
+        self, rows: ops.Operator, scope: exprs.Scope, node: exp.Expr, place: Place
+    ) -> tuple[ops.Operator, exprs.Scope]:
         for join in node.args.get("joins") or ():
             rows, scope = self._joined(rows, scope, join, place)
         for lateral in node.args.get("laterals") or ():
             rows, scope = self._lateral(rows, scope, lateral, place)
         return rows, scope
 
-    def relation(self, node: exp.Expr, place: Place) -> tuple[Operator, Scope]:
+    def relation(self, node: exp.Expr, place: Place) -> tuple[ops.Operator, exprs.Scope]:
         """Return what a relation after FROM gives, with its own joins."""
         result, qualifier = self._plain_relation(node, place)
         alias = node.args.get("alias")
-        scope = Scope(self._facts.fold, result.columns, place.outer)
+        scope = exprs.Scope(self._facts.fold, result.columns, place.outer)
         if alias is not None and alias.name:
             scope = scope.renamed(alias.name, [column.name for column in alias.columns])
         elif qualifier:
@@ -183,19 +160,19 @@ class Relations:
         rows = result.node
         for arg, (code, problem) in UNKNOWN.items():
             if node.args.get(arg):
-                rows, scope = Opaque(code, problem, (rows,)), replace(scope, columns=())
+                rows, scope = ops.Opaque(code, problem, (rows,)), replace(scope, columns=())
         return self._with_joins(rows, scope, node, place)
 
     def _plain_relation(self, node: exp.Expr, place: Place) -> tuple[Result, tuple[str, ...]]:
         """Return a relation without its alias and joins, and what qualifies its columns."""
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             return self._named_relation(node, place)
-        if isinstance(node, exp.Table) and call_name(node.this) == "identifier":
+        if isinstance(node, exp.Table) and exprs.call_name(node.this) == "identifier":
             problem = "it names a relation by IDENTIFIER(…); write the name"
-            result = Result(Opaque("IDENTIFIER", problem), ())
+            result = Result(ops.Opaque("IDENTIFIER", problem), ())
         elif isinstance(node, exp.Table):
             problem = f"it reads the table function {node.this.name or node.this.key}"
-            result = Result(Opaque("TABLE_FUNCTION", problem), ())
+            result = Result(ops.Opaque("TABLE_FUNCTION", problem), ())
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
             result = self._query(node.this, place)
         elif isinstance(node, exp.Subquery):
@@ -204,7 +181,7 @@ class Relations:
         elif isinstance(node, exp.Values):
             result = self._values(node)
         else:
-            result = Result(Opaque("RELATION", f"it reads {node.key.upper()}"), ())
+            result = Result(ops.Opaque("RELATION", f"it reads {node.key.upper()}"), ())
         return result, ()
 
     def _values(self, node: exp.Values) -> Result:
@@ -213,7 +190,9 @@ class Relations:
         columns = tuple(self._facts.attribute(f"col{n + 1}") for n in range(width))
         bare = node.copy()
         bare.set("alias", None)
-        return Result(Values(sql(bare), columns), tuple(ScopeColumn(a.name, a) for a in columns))
+        return Result(
+            ops.Values(sql(bare), columns), tuple(exprs.ScopeColumn(a.name, a) for a in columns)
+        )
 
     def _named_relation(self, node: exp.Table, place: Place) -> tuple[Result, tuple[str, ...]]:
         cte = None if node.db else place.ctes.get(node.name.lower())
@@ -221,12 +200,12 @@ class Relations:
             inner = Place(cte.text, cte.known)
             result = self._query(cte.query, inner)
             if cte.names:
-                scope = Scope(self._facts.fold, result.columns)
+                scope = exprs.Scope(self._facts.fold, result.columns)
                 result = replace(result, columns=scope.renamed("", cte.names).columns)
             return result, (node.name,)
         parts = [part.name for part in node.parts]
         if len(parts) > 3:
-            return Result(Opaque("RELATION", f"it reads {'.'.join(parts)}"), ()), ()
+            return Result(ops.Opaque("RELATION", f"it reads {'.'.join(parts)}"), ()), ()
         name = TableName.of(*parts).within(place.text.catalog, place.text.schema)
         version = " ".join(
             sql(node.args[arg]) for arg in ("version", "when") if node.args.get(arg) is not None
@@ -242,7 +221,7 @@ class Relations:
         if listed is None:
             self._facts.gaps.add("UNKNOWN_COLUMNS", f"the columns of {name} are not known")
         ref = place.text.refs.get(node.parts[0].meta.get("start", -1))
-        scan = Scan(
+        scan = ops.Scan(
             self._facts.next_occurrence(),
             name,
             tuple(map(self._facts.attribute, listed or ())),
@@ -252,14 +231,14 @@ class Relations:
             full in self._facts.lookups and not place.text.views,
             place.text.views,
         )
-        return Result(scan, tuple(ScopeColumn(a.name, a) for a in scan.output))
+        return Result(scan, tuple(exprs.ScopeColumn(a.name, a) for a in scan.output))
 
     def _view(self, view: ViewQuery, name: TableName, place: Place) -> Result:
         text = Text(view.catalog, view.schema, {}, (*place.text.views, view.name))
         if view.name in place.text.views:
-            return Result(Opaque("RECURSIVE", "it is recursive"), ())
+            return Result(ops.Opaque("RECURSIVE", "it is recursive"), ())
         result = self._text(view.query, text)
-        if dict(view.confs) != self._facts.confs and not opaque_parts(result.node):
+        if dict(view.confs) != self._facts.confs and not ops.opaque_parts(result.node):
             self._facts.gaps.add("VIEW_CONFS", f"the view {name} is read with confs of its own")
         by_name = {self._facts.fold(c.name): c for c in result.columns}
         found = [by_name.get(self._facts.fold(n)) for n in view.output] if view.output else []
@@ -268,19 +247,19 @@ class Relations:
         else:
             columns = result.columns
         if view.columns and len(view.columns) == len(columns):
-            scope = Scope(self._facts.fold, columns)
+            scope = exprs.Scope(self._facts.fold, columns)
             columns = scope.renamed("", view.columns).columns
-        elif not opaque_parts(result.node):
+        elif not ops.opaque_parts(result.node):
             self._facts.gaps.add("VIEW_COLUMNS", f"the columns of the view {name} are not known")
-        named = passed_on(c.attribute for c in columns)
-        return Result(Project(result.node, named, name), columns)
+        named = exprs.passed_on(c.attribute for c in columns)
+        return Result(ops.Project(result.node, named, name), columns)
 
     def _joined(
-        self, left: Operator, scope: Scope, join: exp.Join, place: Place
-    ) -> tuple[Operator, Scope]:
+        self, left: ops.Operator, scope: exprs.Scope, join: exp.Join, place: Place
+    ) -> tuple[ops.Operator, exprs.Scope]:
         if isinstance(join.this, exp.Lateral):
             if join.side or join.args.get("on") is not None:
-                raise NotUnderstoodError(
+                raise ops.NotUnderstoodError(
                     reason="LATERAL", problem="it joins LATERAL with a condition", parts=(left,)
                 )
             return self._lateral(left, scope, join.this, place)
@@ -288,62 +267,66 @@ class Relations:
         kind = _kind(join)
         if kind is None:
             problem = f"it uses {' '.join((join.side, join.kind)).strip()} JOIN"
-            raise NotUnderstoodError(reason="JOIN", problem=problem, parts=(left, right))
+            raise ops.NotUnderstoodError(reason="JOIN", problem=problem, parts=(left, right))
         if join.method or join.args.get("using"):
-            return self._using(Join(left, right, kind), scope, other, join)
+            return self._using(ops.Join(left, right, kind), scope, other, join)
         joined = scope.joined(other)
         on = join.args.get("on")
         if on is None:
-            kind = JoinKind.CROSS if kind is JoinKind.INNER else kind
-            return Join(left, right, kind), _after(kind, scope, joined)
+            kind = ops.JoinKind.CROSS if kind is ops.JoinKind.INNER else kind
+            return ops.Join(left, right, kind), _after(kind, scope, joined)
         bound = self._binder(joined, place).bind(on)
         if bound.subqueries:
-            raise NotUnderstoodError(
+            raise ops.NotUnderstoodError(
                 reason="SUBQUERY",
                 problem="it joins by a subquery in the condition",
                 parts=(left, right),
             )
-        kind = JoinKind.INNER if kind is JoinKind.CROSS else kind
-        keys, rest = EquiKey.split(Expression(bound.tree).conjuncts, keys_in(left), keys_in(right))
-        return Join(left, right, kind, keys, rest), _after(kind, scope, joined)
+        kind = ops.JoinKind.INNER if kind is ops.JoinKind.CROSS else kind
+        keys, rest = exprs.EquiKey.split(
+            exprs.Expression(bound.tree).conjuncts, ops.keys_in(left), ops.keys_in(right)
+        )
+        return ops.Join(left, right, kind, keys, rest), _after(kind, scope, joined)
 
     def _using(
-        self, join: Join, scope: Scope, other: Scope, written: exp.Join
-    ) -> tuple[Operator, Scope]:
+        self, join: ops.Join, scope: exprs.Scope, other: exprs.Scope, written: exp.Join
+    ) -> tuple[ops.Operator, exprs.Scope]:
         """Join by USING or NATURAL: of several columns of a name the first one is the key."""
-        pairs: list[tuple[ScopeColumn, ScopeColumn]] = []
+        pairs: list[tuple[exprs.ScopeColumn, exprs.ScopeColumn]] = []
         for name in self._using_names(join, scope, other, written):
             found, there = scope.first(name), other.first(name)
             if found is None or there is None:
                 self._facts.gaps.add("UNRESOLVED_COLUMN", f"{name} cannot be resolved")
             else:
                 pairs.append((found, there))
-        keys = tuple(EquiKey(a.attribute.expression, b.attribute.expression) for a, b in pairs)
-        kind = JoinKind.INNER if join.kind is JoinKind.CROSS and keys else join.kind
-        kind = JoinKind.CROSS if kind is JoinKind.INNER and not keys else kind
+        keys = tuple(
+            exprs.EquiKey(a.attribute.expression, b.attribute.expression) for a, b in pairs
+        )
+        kind = ops.JoinKind.INNER if join.kind is ops.JoinKind.CROSS and keys else join.kind
+        kind = ops.JoinKind.CROSS if kind is ops.JoinKind.INNER and not keys else kind
         joined = replace(join, kind=kind, keys=keys)
-        if kind in {JoinKind.SEMI, JoinKind.ANTI}:
+        if kind in {ops.JoinKind.SEMI, ops.JoinKind.ANTI}:
             return joined, scope.with_first([a for a, _ in pairs])
-        if kind is JoinKind.RIGHT:
+        if kind is ops.JoinKind.RIGHT:
             return joined, scope.using(other, pairs, [b for _, b in pairs])
-        if kind is not JoinKind.FULL:
+        if kind is not ops.JoinKind.FULL:
             return joined, scope.using(other, pairs, [a for a, _ in pairs])
         merged = []
         for a, b in pairs:
-            value = call_of("coalesce", a.attribute.expression, b.attribute.expression)
-            merged.append(Named(self._facts.attribute(a.name), value))
-        rows = Project(joined, (*merged, *passed_on(joined.output)))
-        columns = [ScopeColumn(each.attribute.name, each.attribute) for each in merged]
+            value = exprs.call_of("coalesce", a.attribute.expression, b.attribute.expression)
+            merged.append(exprs.Named(self._facts.attribute(a.name), value))
+        rows = ops.Project(joined, (*merged, *exprs.passed_on(joined.output)))
+        columns = [exprs.ScopeColumn(each.attribute.name, each.attribute) for each in merged]
         return rows, scope.using(other, pairs, columns)
 
     def _using_names(
-        self, join: Join, scope: Scope, other: Scope, written: exp.Join
+        self, join: ops.Join, scope: exprs.Scope, other: exprs.Scope, written: exp.Join
     ) -> Sequence[str]:
         """Return the names of USING, or those that both sides of a NATURAL JOIN have."""
-        if opaque_parts(join):
+        if ops.opaque_parts(join):
             method = f"{written.method.upper()} JOIN".strip() if written.method else "USING"
             problem = f"it uses {method}"
-            raise NotUnderstoodError(reason="NATURAL", problem=problem, parts=join.inputs)
+            raise ops.NotUnderstoodError(reason="NATURAL", problem=problem, parts=join.inputs)
         names = [i.name for i in written.args.get("using") or ()]
         if written.method.upper() == "NATURAL":
             theirs = {self._facts.fold(c.name) for c in other.star()}
@@ -353,41 +336,41 @@ class Relations:
             self._check_natural(join, scope, other, theirs)
         elif written.method:
             problem = f"it uses {written.method.upper()} JOIN"
-            raise NotUnderstoodError(reason="JOIN", problem=problem, parts=join.inputs)
+            raise ops.NotUnderstoodError(reason="JOIN", problem=problem, parts=join.inputs)
         if len({*map(self._facts.fold, names)}) < len(names):
             problem = "it names a column of USING twice"
-            raise NotUnderstoodError(reason="USING", problem=problem, parts=join.inputs)
+            raise ops.NotUnderstoodError(reason="USING", problem=problem, parts=join.inputs)
         return names
 
     def _check_natural(
-        self, join: Join, scope: Scope, other: Scope, theirs: Collection[str]
+        self, join: ops.Join, scope: exprs.Scope, other: exprs.Scope, theirs: Collection[str]
     ) -> None:
         """Refuse a name that both sides have several times: Spark joins by it several times."""
         listed = [Counter(self._facts.fold(c.name) for c in s.star()) for s in (scope, other)]
         if any(all(found[name] > 1 for found in listed) for name in theirs):
             problem = "both sides of its NATURAL JOIN have a name several times"
-            raise NotUnderstoodError(reason="NATURAL", problem=problem, parts=join.inputs)
+            raise ops.NotUnderstoodError(reason="NATURAL", problem=problem, parts=join.inputs)
 
     def _lateral(
-        self, rows: Operator, scope: Scope, lateral: exp.Lateral, place: Place
-    ) -> tuple[Operator, Scope]:
+        self, rows: ops.Operator, scope: exprs.Scope, lateral: exp.Lateral, place: Place
+    ) -> tuple[ops.Operator, exprs.Scope]:
         if isinstance(lateral.this, (exp.Query, exp.Subquery)):
-            raise NotUnderstoodError(
+            raise ops.NotUnderstoodError(
                 reason="LATERAL", problem="it uses a LATERAL subquery", parts=(rows,)
             )
         bound = self._binder(scope, place).bind(lateral.this)
         call = generator_of(bound.tree)
         if call is None:
-            raise NotUnderstoodError(
+            raise ops.NotUnderstoodError(
                 reason="LATERAL", problem="it uses LATERAL with a function", parts=(rows,)
             )
         alias = lateral.args.get("alias")
         names = [c.name for c in alias.columns] if alias is not None else []
         generated = tuple(map(self._facts.attribute, names or self._facts.default_names(call)))
         outer = bool(lateral.args.get("outer")) or call.endswith("_outer")
-        rows = Generate(bound.over(rows), Expression(bound.tree), outer, generated)
+        rows = ops.Generate(bound.over(rows), exprs.Expression(bound.tree), outer, generated)
         qualifier = (alias.name,) if alias is not None and alias.name else ()
-        added = tuple(ScopeColumn(a.name, a, qualifier) for a in generated)
+        added = tuple(exprs.ScopeColumn(a.name, a, qualifier) for a in generated)
         return rows, replace(scope, columns=(*scope.columns, *added))
 
 
@@ -395,37 +378,37 @@ UNKNOWN = {"sample": ("SAMPLE", "it takes a sample"), "pivots": ("PIVOT", "it us
 
 
 _KINDS = {
-    "": JoinKind.INNER,
-    "INNER": JoinKind.INNER,
-    "CROSS": JoinKind.CROSS,
-    "LEFT": JoinKind.LEFT,
-    "RIGHT": JoinKind.RIGHT,
-    "FULL": JoinKind.FULL,
-    "SEMI": JoinKind.SEMI,
-    "ANTI": JoinKind.ANTI,
+    "": ops.JoinKind.INNER,
+    "INNER": ops.JoinKind.INNER,
+    "CROSS": ops.JoinKind.CROSS,
+    "LEFT": ops.JoinKind.LEFT,
+    "RIGHT": ops.JoinKind.RIGHT,
+    "FULL": ops.JoinKind.FULL,
+    "SEMI": ops.JoinKind.SEMI,
+    "ANTI": ops.JoinKind.ANTI,
 }
 
 
-def _kind(join: exp.Join) -> JoinKind | None:
+def _kind(join: exp.Join) -> ops.JoinKind | None:
     side, kind = join.side.upper(), join.kind.upper().replace("OUTER", "")
     if kind in {"SEMI", "ANTI"} and side in {"", "LEFT"}:
         return _KINDS[kind]
     return _KINDS.get(side or kind) if not (side and kind) else None
 
 
-def _after(kind: JoinKind, left: Scope, both: Scope) -> Scope:
-    return left if kind in {JoinKind.SEMI, JoinKind.ANTI} else both
+def _after(kind: ops.JoinKind, left: exprs.Scope, both: exprs.Scope) -> exprs.Scope:
+    return left if kind in {ops.JoinKind.SEMI, ops.JoinKind.ANTI} else both
 
 
 def generator_of(node: exp.Expr) -> str | None:
     """Return the generator function that a node calls."""
-    name = call_name(node) if isinstance(node, exp.Anonymous) else ""
+    name = exprs.call_name(node) if isinstance(node, exp.Anonymous) else ""
     return name if name in GENERATORS else None
 
 
-def projected(result: Result) -> Operator:
+def projected(result: Result) -> ops.Operator:
     """Return a relation with just its columns, in their order."""
     attributes = tuple(column.attribute for column in result.columns)
-    if result.node.output == attributes or opaque_parts(result.node):
+    if result.node.output == attributes or ops.opaque_parts(result.node):
         return result.node
-    return Project(result.node, passed_on(attributes))
+    return ops.Project(result.node, exprs.passed_on(attributes))

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import Column, ColumnSpec, quote
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError
-from dbt.adapters.spark_mt.query.types import (
-    InvalidTypeError,
-    canonical_type,
-    castable_ddl,
-    casts_losslessly,
-    has_bounded_text,
-    parse_type,
-    unstored_part,
-)
+from dbt.adapters.spark_mt.query import types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -144,8 +136,8 @@ def canonical_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
 
     def canonical(text: str) -> str:
         try:
-            return canonical_type(text)
-        except InvalidTypeError:
+            return types.canonical_type(text)
+        except types.InvalidTypeError:
             return text
 
     return tuple(replace(c, type=canonical(c.type)) for c in columns)
@@ -229,8 +221,8 @@ class ColumnList:
         column = Column(spec.name, written, nullable=not spec.not_null, comment=spec.comment)
         timestamp = dict(self.context.confs).get(TIMESTAMP_TYPE, "TIMESTAMP")
         try:
-            wanted = parse_type(written, timestamp=timestamp if spec.type else "TIMESTAMP")
-        except InvalidTypeError:
+            wanted = types.parse_type(written, timestamp=timestamp if spec.type else "TIMESTAMP")
+        except types.InvalidTypeError:
             error = UnknownTypeError(table=self.table, column=spec.name, type=written)
             return column, error
         column = replace(column, type=wanted.ddl)
@@ -247,9 +239,9 @@ class ColumnList:
 
 def _type_advice(given: str, wanted: DataType) -> str:
     """Return what to list or cast; Spark casts to CHAR and VARCHAR by a cast to STRING."""
-    if not has_bounded_text(wanted):
+    if not types.has_bounded_text(wanted):
         return f"List the column as {given}, or CAST the column to {wanted.ddl} in the query"
-    unbounded = castable_ddl(wanted)
+    unbounded = types.castable_ddl(wanted)
     if holds(given, unbounded):
         return f"List the column as {unbounded}; a CHECK in the column list can bound its length"
     return f"CAST the column to {unbounded} in the query, and list it as {unbounded}"
@@ -281,8 +273,8 @@ def unstored_columns(
     nothing = all(column.type == "VOID" for column in known)
     for column in known:
         try:
-            part = unstored_part(parse_type(column.type), in_collection=nothing)
-        except InvalidTypeError:
+            part = types.unstored_part(types.parse_type(column.type), in_collection=nothing)
+        except types.InvalidTypeError:
             continue
         if part is None or (column.name.lower(), column.type) in there:
             continue
@@ -318,8 +310,8 @@ def holds(given: str, wanted: str) -> bool:
     if given == wanted:
         return True
     try:
-        return casts_losslessly(parse_type(given), parse_type(wanted))
-    except InvalidTypeError:
+        return types.casts_losslessly(types.parse_type(given), types.parse_type(wanted))
+    except types.InvalidTypeError:
         return False
 
 
@@ -411,6 +403,6 @@ def _inner_names(definition: ResolvedDefinition) -> tuple[str, ...]:
 
 def _cast_type(text: str) -> str | None:
     try:
-        return castable_ddl(parse_type(text))
-    except InvalidTypeError:
+        return types.castable_ddl(types.parse_type(text))
+    except types.InvalidTypeError:
         return None

@@ -9,13 +9,8 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from enum import Enum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from dbt.adapters.spark_mt.definition import modes
 from dbt.adapters.spark_mt.definition.errors import InvalidValueError, MaterializedTableError
-from dbt.adapters.spark_mt.definition.modes import (
-    ResolvedStartMode,
-    StartInterval,
-    StartMode,
-    StartModeType,
-)
 
 
 class InvalidDurationError(InvalidValueError):
@@ -364,7 +359,7 @@ START_ERRORS = (FutureStartError, StartBeforeTimeError, InvalidTimestampError, I
 """Errors for a start mode without an instant."""
 
 
-def subtract(now: datetime, interval: StartInterval, zone: tzinfo) -> datetime:
+def subtract(now: datetime, interval: modes.StartInterval, zone: tzinfo) -> datetime:
     """Return the instant `interval` before `now`, as Spark subtracts intervals.
 
     Days and longer units are counted on the calendar of `zone`, shorter ones in elapsed time. A day
@@ -395,8 +390,12 @@ def _at_offset_of(local: datetime, result: datetime) -> datetime:
 
 
 def resolve_start_mode(
-    mode: StartMode, stored: ResolvedStartMode | None, now: datetime, zone: tzinfo, table: str
-) -> ResolvedStartMode:
+    mode: modes.StartMode,
+    stored: modes.ResolvedStartMode | None,
+    now: datetime,
+    zone: tzinfo,
+    table: str,
+) -> modes.ResolvedStartMode:
     """Resolve `mode` to its instant.
 
     Args:
@@ -414,8 +413,8 @@ def resolve_start_mode(
     if stored is not None and stored.mode == mode:
         return stored
     base = mode.type.fallback
-    if base is StartModeType.FROM_BEGINNING:
-        return ResolvedStartMode(mode)
+    if base is modes.StartModeType.FROM_BEGINNING:
+        return modes.ResolvedStartMode(mode)
     instant = now
     try:
         if mode.timestamp is not None:
@@ -428,4 +427,4 @@ def resolve_start_mode(
         raise FutureStartError(
             startMode=mode.sql, table=table, now=f"{now.astimezone(zone):%Y-%m-%d %H:%M:%S}"
         )
-    return ResolvedStartMode(mode, epoch_milliseconds(instant))
+    return modes.ResolvedStartMode(mode, epoch_milliseconds(instant))

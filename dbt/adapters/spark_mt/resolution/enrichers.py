@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from dbt.adapters.spark_mt.definition import modes
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError, did_you_mean
 from dbt.adapters.spark_mt.definition.freshness import LONGEST, LONGEST_SECONDS, Freshness
-from dbt.adapters.spark_mt.definition.modes import (
-    LogicalRefreshMode,
-    RefreshMode,
-    StartMode,
-    StartModeType,
-)
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 
 if TYPE_CHECKING:
@@ -83,8 +78,8 @@ class EnrichmentResult:
     """The clauses with nothing left open."""
 
     freshness: Freshness
-    refresh_mode: RefreshMode
-    start_mode: StartMode
+    refresh_mode: modes.RefreshMode
+    start_mode: modes.StartMode
 
 
 @runtime_checkable
@@ -116,10 +111,10 @@ class DefaultMaterializedTableEnricher:
         """Return the three values for `definition`."""
         freshness = definition.freshness or self.omitted_freshness(definition, context)
         below = freshness.seconds < context.settings.freshness_threshold.total_seconds()
-        derived = RefreshMode.CONTINUOUS if below else RefreshMode.FULL
+        derived = modes.RefreshMode.CONTINUOUS if below else modes.RefreshMode.FULL
         omitted = context.settings.default_start_mode
         if definition.keeps_state:
-            omitted = StartMode(StartModeType.RESUME_OR_FROM_BEGINNING)
+            omitted = modes.StartMode(modes.StartModeType.RESUME_OR_FROM_BEGINNING)
         return EnrichmentResult(
             freshness=freshness,
             refresh_mode=_declared_mode(definition) or derived,
@@ -130,7 +125,7 @@ class DefaultMaterializedTableEnricher:
         self, definition: DeclaredDefinition, context: EnrichmentContext
     ) -> Freshness:
         """Return the freshness of a definition that names none."""
-        if definition.logical_refresh_mode is LogicalRefreshMode.FULL:
+        if definition.logical_refresh_mode is modes.LogicalRefreshMode.FULL:
             return context.settings.default_freshness_full
         return context.settings.default_freshness_continuous
 
@@ -153,9 +148,11 @@ class UpstreamFreshnessEnricher(DefaultMaterializedTableEnricher):
         return max(upstream, key=lambda freshness: freshness.seconds)
 
 
-def _declared_mode(definition: DeclaredDefinition) -> RefreshMode | None:
+def _declared_mode(definition: DeclaredDefinition) -> modes.RefreshMode | None:
     logical = definition.logical_refresh_mode
-    return None if logical is LogicalRefreshMode.AUTOMATIC else RefreshMode[logical.name]
+    return (
+        None if logical is modes.LogicalRefreshMode.AUTOMATIC else modes.RefreshMode[logical.name]
+    )
 
 
 ENRICHERS: dict[str, type[MaterializedTableEnricher]] = {
@@ -233,7 +230,11 @@ def _problem(result: object, definition: DeclaredDefinition) -> str:
     """Return what is wrong with the result of an enricher; empty for nothing."""
     if not isinstance(result, EnrichmentResult):
         return f"it returned {result!r} instead of an EnrichmentResult"
-    wanted = {"freshness": Freshness, "refresh_mode": RefreshMode, "start_mode": StartMode}
+    wanted = {
+        "freshness": Freshness,
+        "refresh_mode": modes.RefreshMode,
+        "start_mode": modes.StartMode,
+    }
     given = ((name, getattr(result, name), type_) for name, type_ in wanted.items())
     wrong = [f"{name} = {value!r}" for name, value, type_ in given if not isinstance(value, type_)]
     if wrong:

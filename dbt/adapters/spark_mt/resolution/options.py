@@ -16,12 +16,8 @@ from dbt.adapters.spark_mt.definition.errors import (
     did_you_mean,
 )
 from dbt.adapters.spark_mt.query.confs import is_semantic
+from dbt.adapters.spark_mt.resolution import query_options
 from dbt.adapters.spark_mt.resolution.durations import check_pattern, parse_duration
-from dbt.adapters.spark_mt.resolution.query_options import (
-    PROCESS_FUNCTION,
-    WATERMARK,
-    parse_watermarks,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -38,7 +34,13 @@ RESERVED_PREFIX = "materialized-table"
 DEFAULT_REDACTION = r"(?i)secret|password|token|access[.]?key"
 _TEXT_TYPES = frozenset({"STRING", "CHAR", "VARCHAR"})
 _BOOLEANS = {"true": True, "false": False}
-_KNOWN = (TYPE_WIDENING, TRIGGER_INTERVAL, WATERMARK, PROCESS_FUNCTION, INCREMENTAL)
+_KNOWN = (
+    TYPE_WIDENING,
+    TRIGGER_INTERVAL,
+    query_options.WATERMARK,
+    query_options.PROCESS_FUNCTION,
+    INCREMENTAL,
+)
 
 
 class Incremental(Enum):
@@ -139,7 +141,9 @@ def read_options(options: Pairs, names: Callable[[str], str] = str.lower) -> Tab
     return TableOptions(
         date_formatters=tuple(sorted(formatters.items())),
         trigger_interval=parse_duration(trigger) if trigger is not None else None,
-        watermarks=parse_watermarks(by_key[WATERMARK]) if WATERMARK in by_key else (),
+        watermarks=query_options.parse_watermarks(by_key[query_options.WATERMARK])
+        if query_options.WATERMARK in by_key
+        else (),
         incremental=Incremental(word) if word in INCREMENTAL_VALUES else Incremental.AUTO,
     )
 
@@ -183,9 +187,9 @@ def _value_problem(key: str, value: str) -> str:
         known = value.lower() in words
         return "" if known else f"'{value}' is neither {' nor '.join(words)}."
     try:
-        if key == WATERMARK:
-            parse_watermarks(value)
-        if key in (WATERMARK, PROCESS_FUNCTION):
+        if key == query_options.WATERMARK:
+            query_options.parse_watermarks(value)
+        if key in (query_options.WATERMARK, query_options.PROCESS_FUNCTION):
             return ""
         duration = parse_duration(value)
     except InvalidValueError as error:
@@ -252,7 +256,7 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "and the duration of the last refreshes permit. docs/hosting.md describes it.",
     ),
     OptionDoc(
-        WATERMARK,
+        query_options.WATERMARK,
         "`ts DELAY OF INTERVAL 10 SECONDS`, or `s.orders: ts DELAY OF INTERVAL 10 SECONDS`; "
         "several are separated by a semicolon",
         "How late rows of a source may come, by a column of type TIMESTAMP or TIMESTAMP_NTZ of the "
@@ -261,7 +265,7 @@ OPTIONS: tuple[OptionDoc, ...] = (
         "stays plain SQL. docs/refresh.md describes which queries can.",
     ),
     OptionDoc(
-        PROCESS_FUNCTION,
+        query_options.PROCESS_FUNCTION,
         "the name of a function that `spark.materialized-table.process-functions` registers",
         "A stateful processor (`transformWithState`) makes the table's rows out of those of its "
         "query. docs/refresh.md describes how.",

@@ -13,16 +13,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from dbt.adapters.spark_mt.definition import watermark
 from dbt.adapters.spark_mt.definition.columns import Column, TableName, quote
 from dbt.adapters.spark_mt.definition.errors import (
     InvalidDefinitionError,
     InvalidValueError,
     did_you_mean,
-)
-from dbt.adapters.spark_mt.definition.watermark import (
-    ProcessCall,
-    ProcessFunction,
-    Watermark,
 )
 from dbt.adapters.spark_mt.query.analyzer import QueryError
 from dbt.adapters.spark_mt.resolution.durations import parse_duration
@@ -113,7 +109,7 @@ class RepeatedWatermarkError(InvalidDefinitionError):
     remedy = "Give each source one watermark; put the source's name before each."
 
 
-def parse_watermarks(text: str) -> tuple[Watermark, ...]:
+def parse_watermarks(text: str) -> tuple[watermark.Watermark, ...]:
     """Read the value of the option: `s.orders: ts DELAY OF INTERVAL '10' SECOND; …`.
 
     Raises:
@@ -129,13 +125,13 @@ def parse_watermarks(text: str) -> tuple[Watermark, ...]:
     return tuple(map(_watermark, matches))
 
 
-def _watermark(match: re.Match[str]) -> Watermark:
+def _watermark(match: re.Match[str]) -> watermark.Watermark:
     source = TableName.of(*_names(match["source"])) if match["source"] else None
     column, written = _names(match["column"])[0], match["delay"].strip()
     delay = parse_duration(written)
     if delay < timedelta(milliseconds=1):
         raise WatermarkDelayError(column=column, delay=written)
-    return Watermark(source, column, delay)
+    return watermark.Watermark(source, column, delay)
 
 
 def _names(text: str) -> list[str]:
@@ -147,7 +143,7 @@ def _names(text: str) -> list[str]:
 
 def check_watermarks(
     table: str,
-    watermarks: Sequence[Watermark],
+    watermarks: Sequence[watermark.Watermark],
     followed: Sequence[TableName],
     analyzer: QueryAnalyzer,
 ) -> Iterator[MaterializedTableError]:
@@ -185,7 +181,7 @@ def _type_of(source: TableName, column: str, analyzer: QueryAnalyzer) -> str:
     return analyzed.columns[0].type
 
 
-def _problem(mark: Watermark, types: dict[TableName, str]) -> str:
+def _problem(mark: watermark.Watermark, types: dict[TableName, str]) -> str:
     listed = ", ".join(map(str, types))
     with_column = {source: type_ for source, type_ in types.items() if type_}
     if not with_column:
@@ -211,7 +207,7 @@ class ProcessFunctionError(InvalidDefinitionError):
 
 def process_call(
     options: Pairs, registered: Pairs, table: str
-) -> tuple[ProcessCall, ProcessFunction] | None:
+) -> tuple[watermark.ProcessCall, watermark.ProcessFunction] | None:
     """Load the process function that a table's options name; None where they name none.
 
     Args:
@@ -235,10 +231,10 @@ def process_call(
     except Exception as error:  # a user's module may raise anything
         problem = f"{place} failed with {type(error).__name__}: {error}".rstrip(": ")
         raise ProcessFunctionError(function=name, table=table, problem=problem) from error
-    if not isinstance(made, ProcessFunction) or not made.keys or not made.output:
+    if not isinstance(made, watermark.ProcessFunction) or not made.keys or not made.output:
         problem = f"{place} returned no ProcessFunction with keys and output"
         raise ProcessFunctionError(function=name, table=table, problem=problem)
-    return ProcessCall(name, place, made.keys, tuple(made.output.items())), made
+    return watermark.ProcessCall(name, place, made.keys, tuple(made.output.items())), made
 
 
 def other_function(options: Pairs, before: Pairs, table: str) -> Iterator[ProcessFunctionError]:

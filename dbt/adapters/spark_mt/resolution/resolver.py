@@ -13,42 +13,12 @@ from dbt.adapters.spark_mt.definition.errors import (
 )
 from dbt.adapters.spark_mt.definition.modes import FROM_BEGINNING, ResolvedStartMode
 from dbt.adapters.spark_mt.query.syntax import same_tokens
-from dbt.adapters.spark_mt.resolution.columns import (
-    COLUMN_LIST_ERRORS,
-    ColumnList,
-    Names,
-    canonical_columns,
-    extended_list,
-    unstored_columns,
-)
-from dbt.adapters.spark_mt.resolution.durations import (
-    SESSION_TIME_ZONE,
-    START_ERRORS,
-    parse_zone,
-    resolve_start_mode,
-)
+from dbt.adapters.spark_mt.resolution import columns as table_columns
+from dbt.adapters.spark_mt.resolution import durations, query_options, source_columns, validation
 from dbt.adapters.spark_mt.resolution.enrichers import EnrichmentContext, enrich
 from dbt.adapters.spark_mt.resolution.options import OptionScope, check_options
-from dbt.adapters.spark_mt.resolution.query_options import (
-    WATERMARK,
-    ProcessFunctionError,
-    check_watermarks,
-    other_function,
-    parse_watermarks,
-    processed,
-)
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
 from dbt.adapters.spark_mt.resolution.settings import derived_from
-from dbt.adapters.spark_mt.resolution.source_columns import (
-    in_stored_order,
-    keeping_sources,
-    recorded_columns,
-)
-from dbt.adapters.spark_mt.resolution.validation import (
-    SelfReferences,
-    check_keys,
-    warnings,
-)
 from dbt.adapters.spark_mt.statements.clauses import defaults
 
 if TYPE_CHECKING:
@@ -94,7 +64,7 @@ def comparable_part(
     None if columns are not known, and none are stored.
     """
     before = stored.resolved if stored else None
-    if any(isinstance(error, COLUMN_LIST_ERRORS) for error in errors):
+    if any(isinstance(error, table_columns.COLUMN_LIST_ERRORS) for error in errors):
         if before is None:
             return None
         definition = replace(
@@ -103,7 +73,7 @@ def comparable_part(
             columns=before.columns,
             query_columns=before.query_columns,
         )
-    if before is not None and any(isinstance(error, START_ERRORS) for error in errors):
+    if before is not None and any(isinstance(error, durations.START_ERRORS) for error in errors):
         definition = replace(definition, start_mode=before.start_mode)
     return definition
 
@@ -169,18 +139,20 @@ class Resolver:
                 definition is not valid; several violations are one `InvalidDefinitionError`.
         """
         statement_context = statement_context or StatementContext()
-        recorded = statement_context.recorded or recorded_columns(declared, stored)
+        recorded = statement_context.recorded or source_columns.recorded_columns(declared, stored)
         analyzed = self.analyzer.analyze(declared.query, recorded)
         table = name.within(analyzed.context.catalog, analyzed.context.schema)
         errors = [*statement_context.errors, *self._self_references(table, analyzed, stored)]
         functions = self.settings.process_functions
         try:
-            analyzed = processed(analyzed, declared.options, functions, str(table))
-        except ProcessFunctionError as error:
+            analyzed = query_options.processed(analyzed, declared.options, functions, str(table))
+        except query_options.ProcessFunctionError as error:
             scope = OptionScope(str(table), (), declared.partitioned_by, str.lower)
             raise_violations(str(table), [*errors, error, *check_options(declared.options, scope)])
         if statement_context.extends_list:
-            declared = replace(declared, columns=extended_list(declared.columns, analyzed))
+            declared = replace(
+                declared, columns=table_columns.extended_list(declared.columns, analyzed)
+            )
         definition, definition_errors = self._define(str(table), declared, analyzed, stored)
         errors += definition_errors
         comparable = comparable_part(definition, stored, definition_errors)
@@ -213,7 +185,9 @@ class Resolver:
         """
         table = str(name)
         before = stored.resolved.declared.options
-        errors: list[MaterializedTableError] = [*other_function(declared.options, before, table)]
+        errors: list[MaterializedTableError] = [
+            *query_options.other_function(declared.options, before, table)
+        ]
         context = self._enrichment(analyzed, stored, stored.resolved.context)
         enriched = enrich(declared, context, table)
         definition = replace(
@@ -232,7 +206,7 @@ class Resolver:
         self, definition: ResolvedDefinition, analyzed: AnalyzedQuery, *, new: bool
     ) -> Resolution:
         notes = (
-            *warnings(definition, analyzed, new=new),
+            *validation.warnings(definition, analyzed, new=new),
             *self.checks.warnings(definition, analyzed),
         )
         return Resolution(definition, analyzed, notes)
@@ -246,14 +220,16 @@ class Resolver:
             upstream=self.upstream,
             stored=stored,
             now=self.clock(),
-            time_zone=parse_zone(dict(session.confs).get(SESSION_TIME_ZONE, "UTC")),
+            time_zone=durations.parse_zone(
+                dict(session.confs).get(durations.SESSION_TIME_ZONE, "UTC")
+            ),
         )
 
     def _self_references(
         self, table: TableName, analyzed: AnalyzedQuery, stored: StoredDefinition | None
     ) -> list[MaterializedTableError]:
         """Return reads of the own table; those through others unless the query is unchanged."""
-        search = SelfReferences(table, self.analyzer, self.upstream)
+        search = validation.SelfReferences(table, self.analyzer, self.upstream)
         found: list[MaterializedTableError] = [*search.direct(analyzed.sources)]
         # An unchanged query was searched through other tables when it was new.
         unchanged = stored is not None and same_tokens(
@@ -272,15 +248,19 @@ class Resolver:
     ) -> tuple[ResolvedDefinition, list[MaterializedTableError]]:
         context = self._enrichment(analyzed, stored, analyzed.context)
         enriched = enrich(declared, context, table)
-        query_columns = canonical_columns(analyzed.columns)
-        columns, errors = ColumnList(table, query_columns, analyzed.context).apply(declared.columns)
+        query_columns = table_columns.canonical_columns(analyzed.columns)
+        columns, errors = table_columns.ColumnList(table, query_columns, analyzed.context).apply(
+            declared.columns
+        )
         if stored is not None and not declared.columns:
-            columns = in_stored_order(columns, declared, stored, analyzed.context)
+            columns = source_columns.in_stored_order(columns, declared, stored, analyzed.context)
         there = stored.resolved.columns if stored is not None else ()
-        errors += unstored_columns(table, columns, there)
+        errors += table_columns.unstored_columns(table, columns, there)
         start_mode, before = enriched.start_mode, stored.resolved.start_mode if stored else None
         try:
-            start = resolve_start_mode(start_mode, before, context.now, context.time_zone, table)
+            start = durations.resolve_start_mode(
+                start_mode, before, context.now, context.time_zone, table
+            )
         except MaterializedTableError as error:
             start = ResolvedStartMode(FROM_BEGINNING)
             errors.append(error)
@@ -298,25 +278,25 @@ class Resolver:
             **defaults(declared),
         )
         if stored is not None:
-            definition = keeping_sources(definition, stored.resolved)
+            definition = source_columns.keeping_sources(definition, stored.resolved)
         return definition, [*errors, *self._check(table, definition, analyzed, new=stored is None)]
 
     def _check(
         self, table: str, definition: ResolvedDefinition, analyzed: AnalyzedQuery, *, new: bool
     ) -> Iterator[MaterializedTableError]:
-        names = Names.of(definition.context)
+        names = table_columns.Names.of(definition.context)
         declared = definition.declared
         scope = OptionScope(table, definition.columns, declared.partitioned_by, names.fold)
-        yield from check_keys(table, definition, names)
+        yield from validation.check_keys(table, definition, names)
         yield from check_options(declared.options, scope)
         yield from self.checks.errors(table, definition, analyzed, new=new)
-        option = dict(declared.options).get(WATERMARK)
+        option = dict(declared.options).get(query_options.WATERMARK)
         if option is None or analyzed.streaming:
             return
         try:
-            watermarks = parse_watermarks(option)
+            watermarks = query_options.parse_watermarks(option)
         except InvalidValueError:
             return  # the check of the options has named it
         followed = row_shape(definition, analyzed).followed
         sources = [source.name for source in analyzed.sources if str(source.name) in followed]
-        yield from check_watermarks(table, watermarks, sources, self.analyzer)
+        yield from query_options.check_watermarks(table, watermarks, sources, self.analyzer)

@@ -21,29 +21,11 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.modes import RefreshMode
+from dbt.adapters.spark_mt.query import operators as ops
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.binder import OF_FILES
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
 from dbt.adapters.spark_mt.query.operator_builder import definition_tree
-from dbt.adapters.spark_mt.query.operators import (
-    Aggregate,
-    Apply,
-    Distinct,
-    Filter,
-    Generate,
-    Join,
-    JoinKind,
-    Limit,
-    Opaque,
-    Operator,
-    Project,
-    Scan,
-    SetOperation,
-    Sort,
-    Union,
-    Values,
-    Window,
-)
 from dbt.adapters.spark_mt.query.text import shape_of, without_lookups
 from dbt.adapters.spark_mt.resolution.columns import Names, query_positions
 
@@ -79,38 +61,38 @@ class _Rules:
 
     static: Container[str]
 
-    def check(self, node: Operator) -> None:
+    def check(self, node: ops.Operator) -> None:
         """Make sure that each row of an operator is made of one row of one followed source.
 
         Raises:
             NoShapeError: It is not.
         """
         match node:
-            case Project(view=TableName() as view):
+            case ops.Project(view=TableName() as view):
                 self._check_view(node.input, view)
-            case Filter(input=Window()):
+            case ops.Filter(input=ops.Window()):
                 raise NoShapeError(reason="QUALIFY", problem="it uses QUALIFY")
-            case Project() | Filter() | Generate() | Sort():
+            case ops.Project() | ops.Filter() | ops.Generate() | ops.Sort():
                 self.check(node.input)
-            case Union():
+            case ops.Union():
                 for branch in node.branches:
                     self.check(branch)
-            case Join():
+            case ops.Join():
                 self._check_join(node)
-            case Scan():
+            case ops.Scan():
                 self._check_scan(node)
             case _:
                 reason, problem = _problem(node)
                 raise NoShapeError(reason=reason, problem=problem)
 
-    def _check_view(self, rows: Operator, view: TableName) -> None:
+    def _check_view(self, rows: ops.Operator, view: TableName) -> None:
         try:
             self.check(rows)
         except NoShapeError as no:
             problem = f"of the view {view}: {no.problem}"
             raise NoShapeError(reason=no.reason, problem=problem) from no
 
-    def _check_scan(self, scan: Scan) -> None:
+    def _check_scan(self, scan: ops.Scan) -> None:
         if scan.views and scan.version:
             problem = f"the view {scan.views[-1]} reads a version of {scan.relation.name}"
             raise NoShapeError(reason="VERSION_IN_VIEW", problem=problem)
@@ -118,49 +100,49 @@ class _Rules:
             problem = "its rows come from a table that is looked up"
             raise NoShapeError(reason="LOOKUP_FIRST", problem=problem)
 
-    def _check_join(self, node: Join) -> None:
+    def _check_join(self, node: ops.Join) -> None:
         if node.subquery:
             raise NoShapeError(reason="SUBQUERY", problem=PROBLEMS["SUBQUERY"])
         self.check(node.left)
         if not self._is_static(node.right):
             problem = "it joins sources that are both followed"
             raise NoShapeError(reason="JOIN", problem=problem)
-        if node.kind in {JoinKind.RIGHT, JoinKind.FULL}:
+        if node.kind in {ops.JoinKind.RIGHT, ops.JoinKind.FULL}:
             problem = "it keeps unmatched rows of a table that is looked up"
             raise NoShapeError(reason="OUTER_JOIN", problem=problem)
 
-    def _is_static(self, node: Operator) -> bool:
+    def _is_static(self, node: ops.Operator) -> bool:
         """Return whether changes do not count: of a lookup table, or at a fixed version."""
-        static = isinstance(node, Scan) and str(node.relation).lower() in self.static
-        return static and isinstance(node, Scan) and not node.views
+        static = isinstance(node, ops.Scan) and str(node.relation).lower() in self.static
+        return static and isinstance(node, ops.Scan) and not node.views
 
 
-def _problem(node: Operator) -> tuple[str, str]:
+def _problem(node: ops.Operator) -> tuple[str, str]:
     """Return why an operator combines rows."""
     code, subject = _CODES.get(type(node), "OPERATOR"), type(node).__name__
     match node:
-        case Opaque():
+        case ops.Opaque():
             return node.reason, node.problem
-        case Aggregate():
+        case ops.Aggregate():
             code = "GROUP" if node.groups else "AGGREGATE"
             subject = ", ".join(call.name for call in node.calls)
-        case Distinct(input=Union()):
+        case ops.Distinct(input=ops.Union()):
             code = "UNION_DISTINCT"
-        case Limit(count=None):
+        case ops.Limit(count=None):
             code = "OFFSET"
-        case SetOperation():
+        case ops.SetOperation():
             subject = "INTERSECT" if node.intersect else "EXCEPT"
-        case Values(text=""):
+        case ops.Values(text=""):
             code = "CONSTANT_ROWS"
     return code, PROBLEMS[code].format(subject)
 
 
-_CODES: dict[type[Operator], str] = {
-    Apply: "SUBQUERY",
-    Distinct: "DISTINCT",
-    Limit: "LIMIT",
-    Values: "RELATION",
-    Window: "WINDOW_FUNCTION",
+_CODES: dict[type[ops.Operator], str] = {
+    ops.Apply: "SUBQUERY",
+    ops.Distinct: "DISTINCT",
+    ops.Limit: "LIMIT",
+    ops.Values: "RELATION",
+    ops.Window: "WINDOW_FUNCTION",
 }
 PROBLEMS = {
     "AGGREGATE": "it aggregates all rows ({})",
@@ -178,22 +160,22 @@ PROBLEMS = {
 """Codes and parts of sentences for operators that combine rows."""
 
 
-def _groups(tree: Tree) -> tuple[Project, Aggregate] | None:
+def _groups(tree: Tree) -> tuple[ops.Project, ops.Aggregate] | None:
     """Return the aggregate that gives the result of a query, with the projection over it."""
     root = tree.root
-    while isinstance(root, Sort):
+    while isinstance(root, ops.Sort):
         root = root.input
-    if not isinstance(root, Project):
+    if not isinstance(root, ops.Project):
         return None
     rows = root.input
-    while isinstance(rows, Sort):
+    while isinstance(rows, ops.Sort):
         rows = rows.input
-    if isinstance(rows, Filter) and isinstance(rows.input, Aggregate) and rows.input.groups:
+    if isinstance(rows, ops.Filter) and isinstance(rows.input, ops.Aggregate) and rows.input.groups:
         raise NoShapeError(reason="HAVING", problem="it uses HAVING")
-    return (root, rows) if isinstance(rows, Aggregate) and rows.groups else None
+    return (root, rows) if isinstance(rows, ops.Aggregate) and rows.groups else None
 
 
-def _check_key(columns: Project, groups: Aggregate, key: Sequence[int]) -> None:
+def _check_key(columns: ops.Project, groups: ops.Aggregate, key: Sequence[int]) -> None:
     """Make sure that the grouping expressions are the key: a column for each, no other."""
     if groups.sets is not None:
         raise NoShapeError(reason="GROUPING_SETS", problem="it groups by several sets of columns")

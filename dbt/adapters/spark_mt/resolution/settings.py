@@ -7,22 +7,11 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition import freshness, modes
 from dbt.adapters.spark_mt.definition.errors import (
     InvalidValueError,
     MaterializedTableError,
     closest,
-)
-from dbt.adapters.spark_mt.definition.freshness import (
-    Freshness,
-    FreshnessTooLongError,
-    InvalidFreshnessError,
-    TimeUnit,
-)
-from dbt.adapters.spark_mt.definition.modes import (
-    FROM_BEGINNING,
-    InvalidStartModeError,
-    LogicalRefreshMode,
-    StartMode,
 )
 from dbt.adapters.spark_mt.definition.table_format import SINGLE_DRIVER
 from dbt.adapters.spark_mt.resolution.durations import describe_duration, parse_duration
@@ -57,7 +46,7 @@ class InvalidSettingError(InvalidValueError):
     condition = "MATERIALIZED_TABLE_INVALID_SETTING"
 
 
-def parse_start_mode(text: str) -> StartMode:
+def parse_start_mode(text: str) -> modes.StartMode:
     """Read one of the six forms as the clause START_MODE takes it.
 
     Raises:
@@ -70,22 +59,24 @@ def parse_start_mode(text: str) -> StartMode:
     except StatementSyntaxError:
         complete = False
     if not complete:
-        raise InvalidStartModeError(startMode=text.strip(), problem="is none of the six forms")
+        raise modes.InvalidStartModeError(
+            startMode=text.strip(), problem="is none of the six forms"
+        )
     return mode
 
 
-def _freshness(text: str) -> Freshness:
+def _freshness(text: str) -> freshness.Freshness:
     try:
-        return Freshness.parse(text)
-    except FreshnessTooLongError:
+        return freshness.Freshness.parse(text)
+    except freshness.FreshnessTooLongError:
         raise
-    except InvalidFreshnessError:
+    except freshness.InvalidFreshnessError:
         duration = parse_duration(text)
     if duration <= timedelta() or duration % timedelta(seconds=1):
         raise InvalidSettingError(detail="A freshness is a positive number of whole seconds.")
     seconds = duration // timedelta(seconds=1)
-    unit = next(u for u in reversed(TimeUnit) if seconds % u.value == 0)
-    return Freshness(seconds // unit.value, unit).checked()
+    unit = next(u for u in reversed(freshness.TimeUnit) if seconds % u.value == 0)
+    return freshness.Freshness(seconds // unit.value, unit).checked()
 
 
 def _positive(text: str) -> timedelta:
@@ -119,8 +110,8 @@ def _registered(text: str) -> Pairs:
     return tuple(found)
 
 
-_THREE_MINUTES = Freshness(3, TimeUnit.MINUTE)
-_ONE_HOUR = Freshness(1, TimeUnit.HOUR)
+_THREE_MINUTES = freshness.Freshness(3, freshness.TimeUnit.MINUTE)
+_ONE_HOUR = freshness.Freshness(1, freshness.TimeUnit.HOUR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +133,9 @@ class Settings:
     """
 
     freshness_threshold: timedelta = timedelta(minutes=30)
-    default_freshness_continuous: Freshness = _THREE_MINUTES
-    default_freshness_full: Freshness = _ONE_HOUR
-    default_start_mode: StartMode = FROM_BEGINNING
+    default_freshness_continuous: freshness.Freshness = _THREE_MINUTES
+    default_freshness_full: freshness.Freshness = _ONE_HOUR
+    default_start_mode: modes.StartMode = modes.FROM_BEGINNING
     enricher: str = "default"
     checkpoint_location: str | None = None
     trigger_interval: timedelta | None = None
@@ -316,10 +307,10 @@ def derived_from(declared: DeclaredDefinition, settings: Settings) -> Pairs:
     """Return the settings that determine a resolved definition, by the end of their names."""
     used = {"enricher": settings.enricher}
     deriving = _deriving(settings)
-    if declared.logical_refresh_mode is LogicalRefreshMode.AUTOMATIC:
+    if declared.logical_refresh_mode is modes.LogicalRefreshMode.AUTOMATIC:
         used[_THRESHOLD] = deriving[_THRESHOLD]
     if declared.freshness is None:
-        full = declared.logical_refresh_mode is LogicalRefreshMode.FULL
+        full = declared.logical_refresh_mode is modes.LogicalRefreshMode.FULL
         default = _DEFAULT_FULL if full else _DEFAULT_CONTINUOUS
         used[default] = deriving[default]
     if declared.start_mode is None:

@@ -12,14 +12,7 @@ from dbt.adapters.spark_mt.definition.modes import (
 )
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.syntax import missing_comma
-from dbt.adapters.spark_mt.resolution.columns import (
-    Names,
-    canonical_columns,
-    has_distinct_columns,
-    holds,
-    listed,
-    query_positions,
-)
+from dbt.adapters.spark_mt.resolution import columns as table_columns
 from dbt.adapters.spark_mt.statements.clauses import CLAUSES
 
 if TYPE_CHECKING:
@@ -85,7 +78,7 @@ class OnlyPartitionColumnsError(InvalidDefinitionError):
 
 
 def check_keys(
-    table: str, definition: ResolvedDefinition, names: Names
+    table: str, definition: ResolvedDefinition, names: table_columns.Names
 ) -> Iterator[MaterializedTableError]:
     """Yield what is wrong with key, partitioning and clustering."""
     declared = definition.declared
@@ -101,13 +94,15 @@ def check_keys(
             if names.fold(column) in seen:
                 yield RepeatedColumnError(clause=clause, table=table, column=column)
             elif names.find(column, definition.columns) is None:
-                available = listed(definition.columns)
+                available = table_columns.listed(definition.columns)
                 hint = missing_comma(declared.query, column)
                 yield missing(table=table, column=column, columns=available, hint=hint)
             seen.add(names.fold(column))
     partitions = {names.fold(c) for c in declared.partitioned_by}
     if definition.columns and all(names.fold(c.name) in partitions for c in definition.columns):
-        yield OnlyPartitionColumnsError(table=table, columns=listed(definition.columns))
+        yield OnlyPartitionColumnsError(
+            table=table, columns=table_columns.listed(definition.columns)
+        )
 
 
 def warnings(definition: ResolvedDefinition, query: AnalyzedQuery, *, new: bool) -> Iterator[str]:
@@ -207,14 +202,14 @@ def result_problems(definition: ResolvedDefinition, result: Iterable[Column]) ->
         definition: The table's.
         result: The columns that the query returns now.
     """
-    given, problems = found_columns(definition, canonical_columns(result))
+    given, problems = found_columns(definition, table_columns.canonical_columns(result))
     if problems:
         return problems
-    pairs = zip(definition.columns, query_positions(definition), strict=True)
+    pairs = zip(definition.columns, table_columns.query_positions(definition), strict=True)
     return tuple(
         f"{column}: the query returns {found.type}, which the column cannot hold"
         for column, position in pairs
-        if not holds((found := given[position]).type, column.type)
+        if not table_columns.holds((found := given[position]).type, column.type)
     )
 
 
@@ -225,10 +220,10 @@ def found_columns(
 
     The names are compared in order for a query that returns one name twice.
     """
-    names, expected = Names.of(definition.context), definition.query_columns
+    names, expected = table_columns.Names.of(definition.context), definition.query_columns
     folded = [names.fold(column.name) for column in given]
     returned = ", ".join(quote(column.name) for column in given)
-    if not has_distinct_columns(definition):
+    if not table_columns.has_distinct_columns(definition):
         if folded == [names.fold(name) for name in expected]:
             return given, ()
         then = ", ".join(map(quote, expected))

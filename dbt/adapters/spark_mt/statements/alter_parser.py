@@ -10,40 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.statements.clauses import (
-    CLAUSES,
-    Alter,
-    Part,
-    PartList,
-    parts_of,
-    read_clauses,
-)
+from dbt.adapters.spark_mt.statements import clauses, lexer, nodes
+from dbt.adapters.spark_mt.statements import values as clause_values
 from dbt.adapters.spark_mt.statements.errors import UnsupportedAlterError
-from dbt.adapters.spark_mt.statements.lexer import (
-    TokenKind,
-    did_you_mean,
-    expect_end,
-    read_table_name,
-    refuse_temporary,
-    unescape,
-)
-from dbt.adapters.spark_mt.statements.nodes import (
-    AddQuery,
-    AlterQuery,
-    PartitionValue,
-    Refresh,
-    ResetOptions,
-    Resume,
-    SetClause,
-    SetOptions,
-    Suspend,
-)
-from dbt.adapters.spark_mt.statements.values import (
-    read_keys,
-    read_options,
-    read_query,
-    refuse_duplicates,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +21,14 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.statements.lexer import Cursor
 
     AlterStatement = (
-        Suspend | Resume | Refresh | SetClause | SetOptions | ResetOptions | AlterQuery | AddQuery
+        nodes.Suspend
+        | nodes.Resume
+        | nodes.Refresh
+        | nodes.SetClause
+        | nodes.SetOptions
+        | nodes.ResetOptions
+        | nodes.AlterQuery
+        | nodes.AddQuery
     )
 
 
@@ -154,8 +130,8 @@ def watermark_option(cursor: Cursor, ahead: int) -> str:
     if cursor.peek(ahead + 1).keyword == "FOR":
         column = cursor.peek(ahead + 2).text
     sign, word, number, unit = (cursor.peek(ahead + place) for place in (5, 6, 7, 8))
-    if sign.text == "-" and word.keyword == "INTERVAL" and number.kind is TokenKind.STRING:
-        count = unescape(number.text)
+    if sign.text == "-" and word.keyword == "INTERVAL" and number.kind is lexer.TokenKind.STRING:
+        count = lexer.unescape(number.text)
         if _WHOLE_NUMBER.fullmatch(count) and _UNITS.fullmatch(unit.keyword):
             delay = f"{count.strip()} {unit}"
     return f"'watermark' = {quote_text(f'{column} DELAY OF INTERVAL {delay}')}"
@@ -203,7 +179,7 @@ def _role(cursor: Cursor, ahead: int) -> str:
 def _mentions(cursor: Cursor, *keywords: str) -> bool:
     """Whether these words follow each other in the rest of the statement."""
     ahead = 0
-    while cursor.peek(ahead).kind is not TokenKind.END:
+    while cursor.peek(ahead).kind is not lexer.TokenKind.END:
         if all(cursor.peek(ahead + i).keyword == word for i, word in enumerate(keywords)):
             return True
         ahead += 1
@@ -214,20 +190,22 @@ _TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"})
 _WORDS = frozenset({"TRUE", "FALSE"})
 
 
-def _read_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
+def _read_partition(cursor: Cursor) -> tuple[nodes.PartitionValue, ...]:
     found = cursor.items(lambda c: (c.peek(), _read_value(c)))
-    refuse_duplicates(cursor, [(value.column, token) for token, value in found], "column")
+    clause_values.refuse_duplicates(
+        cursor, [(value.column, token) for token, value in found], "column"
+    )
     return tuple(value for _, value in found)
 
 
-def _read_value(cursor: Cursor) -> PartitionValue:
+def _read_value(cursor: Cursor) -> nodes.PartitionValue:
     token = cursor.peek()
     column = cursor.name("a partition column's name")
     if not cursor.accept("="):
         raise cursor.missing_equals(token, "'value'")
     if cursor.accept("NULL"):
-        return PartitionValue(column, None)
-    return PartitionValue(column, _read_literal(cursor))
+        return nodes.PartitionValue(column, None)
+    return nodes.PartitionValue(column, _read_literal(cursor))
 
 
 def _read_literal(cursor: Cursor) -> str:
@@ -236,7 +214,7 @@ def _read_literal(cursor: Cursor) -> str:
         return cursor.next().text
     if first.keyword in _TYPED:
         cursor.next()
-    if first.keyword in _TYPED or first.kind is TokenKind.STRING:
+    if first.keyword in _TYPED or first.kind is lexer.TokenKind.STRING:
         cursor.string("a value")
         return cursor.text_between(first, cursor.previous)
     if first.text in ("-", "+"):
@@ -244,19 +222,23 @@ def _read_literal(cursor: Cursor) -> str:
     dot = cursor.peek()
     if dot.text == "." and cursor.peek(1).start == dot.end:
         cursor.next()
-    if cursor.peek().kind is not TokenKind.NUMBER:
+    if cursor.peek().kind is not lexer.TokenKind.NUMBER:
         raise cursor.expected(what="a literal: a text in quotes, a number, DATE '…', NULL, TRUE …")
     return cursor.text_between(first, cursor.next())
 
 
-_ALONE = {c.keyword: c for c in CLAUSES if c.alter in (Alter.ALONE, Alter.ALONE_OR_RESET)}
-_RESET = {c.keyword: c for c in CLAUSES if c.alter is Alter.ALONE_OR_RESET}
-_WITH_QUERY = tuple(c for c in CLAUSES if c.alter is Alter.WITH_QUERY)
-_BEFORE_QUERY = PartList(
+_ALONE = {
+    c.keyword: c
+    for c in clauses.CLAUSES
+    if c.alter in (clauses.Alter.ALONE, clauses.Alter.ALONE_OR_RESET)
+}
+_RESET = {c.keyword: c for c in clauses.CLAUSES if c.alter is clauses.Alter.ALONE_OR_RESET}
+_WITH_QUERY = tuple(c for c in clauses.CLAUSES if c.alter is clauses.Alter.WITH_QUERY)
+_BEFORE_QUERY = clauses.PartList(
     parts=(
-        Part("options", ("WITH",), read_options),
-        Part("options", ("TBLPROPERTIES",), read_options),
-        *(part for clause in _WITH_QUERY for part in parts_of(clause, "SET")),
+        clauses.Part("options", ("WITH",), clause_values.read_options),
+        clauses.Part("options", ("TBLPROPERTIES",), clause_values.read_options),
+        *(part for clause in _WITH_QUERY for part in clauses.parts_of(clause, "SET")),
     ),
     orders=(("options", *(clause.field for clause in _WITH_QUERY)),),
 )
@@ -272,20 +254,22 @@ def read_alter(cursor: Cursor) -> AlterStatement:
     """
     cursor.statement = "ALTER MATERIALIZED TABLE"
     cursor.expect("ALTER")
-    refuse_temporary(cursor)
+    lexer.refuse_temporary(cursor)
     cursor.expect("MATERIALIZED", "TABLE")
-    name = read_table_name(cursor)
+    name = lexer.read_table_name(cursor)
     if cursor.at("AS") or any(cursor.at(*part.words) for part in _BEFORE_QUERY.parts):
-        values: dict[str, Any] = read_clauses(cursor, _BEFORE_QUERY)
+        values: dict[str, Any] = clauses.read_clauses(cursor, _BEFORE_QUERY)
         options = values.pop("options", ())
-        return AlterQuery(name, DeclaredDefinition(read_query(cursor), **values), options)
+        return nodes.AlterQuery(
+            name, DeclaredDefinition(clause_values.read_query(cursor), **values), options
+        )
     word = cursor.peek()
     read = _FORMS.get(word.keyword)
     if read is None or (word.keyword == "ADD" and not _at_added_query(cursor)):
         raise _unsupported(cursor, name, "")
     cursor.next()
     statement = read(cursor, name)
-    expect_end(cursor)
+    lexer.expect_end(cursor)
     return statement
 
 
@@ -294,30 +278,30 @@ def _at_added_query(cursor: Cursor) -> bool:
     while cursor.peek(depth).text == "(":
         depth += 1
     first = cursor.peek(depth)
-    return first.kind is TokenKind.END or first.keyword in _QUERY_BEGINS
+    return first.kind is lexer.TokenKind.END or first.keyword in _QUERY_BEGINS
 
 
-def _read_resume(cursor: Cursor, name: TableName) -> Resume:
+def _read_resume(cursor: Cursor, name: TableName) -> nodes.Resume:
     with_options = cursor.accept("WITH") or cursor.accept("TBLPROPERTIES")
-    return Resume(name, read_options(cursor) if with_options else ())
+    return nodes.Resume(name, clause_values.read_options(cursor) if with_options else ())
 
 
 def _read_set(cursor: Cursor, name: TableName) -> AlterStatement:
     if cursor.at("("):
-        return SetOptions(name, read_options(cursor))
+        return nodes.SetOptions(name, clause_values.read_options(cursor))
     clause = _ALONE.get(cursor.peek().keyword)
     if clause is None:
         raise _unsupported(cursor, name, "SET ")
     cursor.next()
-    return SetClause(name, clause.field, clause.read_value(cursor))
+    return nodes.SetClause(name, clause.field, clause.read_value(cursor))
 
 
 def _read_reset(cursor: Cursor, name: TableName) -> AlterStatement:
     if clause := _RESET.get(cursor.peek().keyword):
         cursor.next()
-        return SetClause(name, clause.field, None)
+        return nodes.SetClause(name, clause.field, None)
     if cursor.at("("):
-        return ResetOptions(name, read_keys(cursor))
+        return nodes.ResetOptions(name, clause_values.read_keys(cursor))
     raise _unsupported(cursor, name, "RESET ")
 
 
@@ -326,25 +310,25 @@ def _unsupported(cursor: Cursor, name: TableName, read: str) -> UnsupportedAlter
     instead = _alter_advice(cursor, name, read)
     words = [cursor.peek()]
     if instead and not read:
-        words += [word for word in (cursor.peek(1),) if word.kind is TokenKind.WORD]
+        words += [word for word in (cursor.peek(1),) if word.kind is lexer.TokenKind.WORD]
     return cursor.error(
         UnsupportedAlterError,
         form=read + " ".join(map(str, words)),
         forms=", ".join(ALTER_FORMS),
-        suggestion="" if instead else did_you_mean(read + cursor.peek().keyword, ALTER_FORMS),
+        suggestion="" if instead else lexer.did_you_mean(read + cursor.peek().keyword, ALTER_FORMS),
         instead=instead or _FOR_ALL,
     )
 
 
 _FORMS: dict[str, Callable[[Cursor, TableName], AlterStatement]] = {
-    "SUSPEND": lambda _, name: Suspend(name),
+    "SUSPEND": lambda _, name: nodes.Suspend(name),
     "RESUME": _read_resume,
-    "REFRESH": lambda cursor, name: Refresh(
+    "REFRESH": lambda cursor, name: nodes.Refresh(
         name, _read_partition(cursor) if cursor.accept("PARTITION") else ()
     ),
     "SET": _read_set,
     "RESET": _read_reset,
-    "ADD": lambda cursor, name: AddQuery(name, read_query(cursor)),
+    "ADD": lambda cursor, name: nodes.AddQuery(name, clause_values.read_query(cursor)),
 }
 ALTER_FORMS = (
     "SUSPEND",

@@ -11,31 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.spark_mt.definition import modes
 from dbt.adapters.spark_mt.definition.columns import quote, quote_text
-from dbt.adapters.spark_mt.definition.modes import (
-    KEEP_NONE,
-    LogicalRefreshMode,
-    RefreshMode,
-    StartModeType,
-)
-from dbt.adapters.spark_mt.statements.errors import (
-    ClauseOutOfOrderError,
-    DistributedTableError,
-    MissingAsError,
-    PartitionedAndClusteredError,
-    RepeatedClauseError,
-    StatementSyntaxError,
-    UnknownClauseError,
-)
+from dbt.adapters.spark_mt.statements import errors as syntax_errors
+from dbt.adapters.spark_mt.statements import values as clause_values
 from dbt.adapters.spark_mt.statements.lexer import Cursor, did_you_mean
-from dbt.adapters.spark_mt.statements.values import (
-    read_column_names,
-    read_freshness,
-    read_options,
-    read_refresh_mode,
-    read_start_mode,
-    read_state_retention,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -163,7 +143,7 @@ class Clause:
             trial = Cursor(text)
             try:
                 self.read(trial)
-            except StatementSyntaxError:
+            except syntax_errors.StatementSyntaxError:
                 continue
             if trial.at_end():
                 return text
@@ -221,7 +201,7 @@ def names_text(names: Iterable[str]) -> str:
 def _start(start: ResolvedStartMode, _: Fold) -> object:
     """Compare relative start modes by interval, absolute ones by instant."""
     mode = start.mode
-    if mode.type.fallback is StartModeType.FROM_TIMESTAMP:
+    if mode.type.fallback is modes.StartModeType.FROM_TIMESTAMP:
         return mode.type, start.instant_ms
     return mode.type, mode.interval and mode.interval.length
 
@@ -229,12 +209,12 @@ def _start(start: ResolvedStartMode, _: Fold) -> object:
 def _start_effect(wanted: ResolvedDefinition) -> Effect:
     """RESUME_OR_* applies at the next change of the query, another form at once."""
     resumes = wanted.start_mode.mode.type.resumes
-    acts = wanted.refresh_mode is RefreshMode.CONTINUOUS and not resumes
+    acts = wanted.refresh_mode is modes.RefreshMode.CONTINUOUS and not resumes
     return Effect.CONTENT if acts else Effect.TEXT
 
 
 def _start_warning(wanted: ResolvedDefinition, _: bool) -> str:  # noqa: FBT001
-    if wanted.refresh_mode is RefreshMode.CONTINUOUS or wanted.declared.start_mode is None:
+    if wanted.refresh_mode is modes.RefreshMode.CONTINUOUS or wanted.declared.start_mode is None:
         return ""
     return "START_MODE is stored and has no effect in mode FULL."
 
@@ -261,7 +241,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause(
         "PARTITIONED BY",
         "partitioned_by",
-        read_column_names,
+        clause_values.read_column_names,
         Place.HEAD,
         sql=names_text,
         excludes="clustered_by",
@@ -276,7 +256,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause(
         "CLUSTER BY",
         "clustered_by",
-        read_column_names,
+        clause_values.read_column_names,
         Place.HEAD,
         sql=names_text,
         excludes="partitioned_by",
@@ -289,7 +269,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause(
         "WITH",
         "options",
-        read_options,
+        clause_values.read_options,
         Place.HEAD,
         sql=options_text,
         spellings=("TBLPROPERTIES",),
@@ -298,7 +278,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause(
         "FRESHNESS",
         "freshness",
-        read_freshness,
+        clause_values.read_freshness,
         Place.REFRESH,
         example="INTERVAL '3' MINUTE",
         alter=Alter.ALONE_OR_RESET,
@@ -319,7 +299,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause(
         "REFRESH_MODE",
         "refresh_mode",
-        read_refresh_mode,
+        clause_values.read_refresh_mode,
         Place.REFRESH,
         sql=lambda mode: str(mode.value),
         example="FULL",
@@ -327,7 +307,7 @@ CLAUSES: tuple[Clause, ...] = (
         label="Refresh mode",
         effect=lambda _: Effect.REFRESH,
         is_resolved=True,
-        implied=LogicalRefreshMode.AUTOMATIC,
+        implied=modes.LogicalRefreshMode.AUTOMATIC,
         source="freshness",
         config=ConfigKey(
             "refresh_mode", "automatic", "`automatic`, `continuous` or `full`, in any case."
@@ -336,7 +316,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause(
         "START_MODE",
         "start_mode",
-        read_start_mode,
+        clause_values.read_start_mode,
         Place.EVOLUTION,
         example="FROM_BEGINNING",
         alter=Alter.WITH_QUERY,
@@ -355,7 +335,7 @@ CLAUSES: tuple[Clause, ...] = (
     Clause(
         "STATE_RETENTION",
         "state_retention",
-        read_state_retention,
+        clause_values.read_state_retention,
         Place.EVOLUTION,
         example="NONE",
         alter=Alter.WITH_QUERY,
@@ -363,7 +343,7 @@ CLAUSES: tuple[Clause, ...] = (
         key=lambda retention, _: (retention.type, frozenset(retention.operators)),
         effect=lambda _: Effect.TEXT,
         is_resolved=True,
-        default=KEEP_NONE,
+        default=modes.KEEP_NONE,
         warning=_retention_warning,
         config=ConfigKey(
             "state_retention", "none", "`none`, `all`, `ptf_only` or `ptf_only('operator')`."
@@ -459,29 +439,33 @@ def read_clauses(cursor: Cursor, known: PartList) -> dict[str, object]:
 def _check_place(cursor: Cursor, known: PartList, before: list[Part], part: Part) -> None:
     fields = [each.field for each in before]
     if part.field in fields:
-        raise cursor.error(RepeatedClauseError, clause=part)
+        raise cursor.error(syntax_errors.RepeatedClauseError, clause=part)
     other = next((each for each in before if part.field == each.excludes), None)
     if other is not None:
-        raise cursor.error(PartitionedAndClusteredError, other=other)
+        raise cursor.error(syntax_errors.PartitionedAndClusteredError, other=other)
     fitting = [order for order in known.orders if fields == sorted(fields, key=order.index)]
     ranks = [(order.index(part.field), order) for order in fitting]
     if any(rank > max(map(order.index, fields), default=-1) for rank, order in ranks):
         return
     rank, order = ranks[0]
     later = next(each for each in before if order.index(each.field) > rank)
-    raise cursor.error(ClauseOutOfOrderError, clause=part, before=later, clauses=known)
+    raise cursor.error(
+        syntax_errors.ClauseOutOfOrderError, clause=part, before=later, clauses=known
+    )
 
 
 def _no_clause(cursor: Cursor, known: PartList) -> Exception:
     token = cursor.peek()
     if token.keyword in _BUCKETS:
-        return cursor.error(DistributedTableError)
+        return cursor.error(syntax_errors.DistributedTableError)
     if token.keyword in _QUERY_WORDS:
-        return cursor.error(MissingAsError)
+        return cursor.error(syntax_errors.MissingAsError)
     if cursor.at_end() or cursor.at(";"):
         return cursor.expected("AS and the query")
     if other := _OTHER_NAMES.get(token.keyword):
         suggestion = f"Did you mean {other}? "
     else:
         suggestion = did_you_mean(token.keyword, (*map(str, known.parts), "AS"))
-    return cursor.error(UnknownClauseError, clauses=f"{known}, AS", suggestion=suggestion)
+    return cursor.error(
+        syntax_errors.UnknownClauseError, clauses=f"{known}, AS", suggestion=suggestion
+    )

@@ -18,19 +18,12 @@ import sqlglot
 from sqlglot.errors import TokenError
 
 from dbt.adapters.spark_mt.definition.columns import TableName
-from dbt.adapters.spark_mt.statements.errors import (
-    MissingEqualsError,
-    MultipleStatementsError,
-    StatementSyntaxError,
-    TemporaryTableError,
-    UnknownValueError,
-    UnreadableTextError,
-)
+from dbt.adapters.spark_mt.statements import errors as syntax_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    _E = TypeVar("_E", bound=StatementSyntaxError)
+    _E = TypeVar("_E", bound=syntax_errors.StatementSyntaxError)
     _T = TypeVar("_T")
 
 
@@ -239,7 +232,7 @@ def tokenize(sql: str) -> tuple[Token, ...]:
         found = sqlglot.tokenize(_GUARD + sql, read="spark")
     except TokenError as error:
         start, problem = unreadable(sql)
-        raise UnreadableTextError(
+        raise syntax_errors.UnreadableTextError(
             statement="The statement",
             problem=problem,
             found=sql[start : start + 1],
@@ -341,9 +334,9 @@ class Cursor:
             if not self.accept(word):
                 raise self.expected(word)
 
-    def expected(self, what: str) -> StatementSyntaxError:
+    def expected(self, what: str) -> syntax_errors.StatementSyntaxError:
         """Return the error that something else comes next."""
-        return self.error(StatementSyntaxError, expected=what)
+        return self.error(syntax_errors.StatementSyntaxError, expected=what)
 
     def error(self, kind: type[_E], token: Token | None = None, **facts: object) -> _E:
         """Return an error at `token`, or at what comes next."""
@@ -352,9 +345,11 @@ class Cursor:
         facts |= {"found": token, "statement": self.statement, **asdict(where)}
         return kind(violations=(), **facts)
 
-    def missing_equals(self, key: object, value: object) -> MissingEqualsError:
+    def missing_equals(self, key: object, value: object) -> syntax_errors.MissingEqualsError:
         """Return the error that no equals sign follows `key`, with a value to write after it."""
-        return self.error(MissingEqualsError, clause=key, suggestion=f"{key} = {value}")
+        return self.error(
+            syntax_errors.MissingEqualsError, clause=key, suggestion=f"{key} = {value}"
+        )
 
     def name(self, what: str = "a name") -> str:
         """Read an identifier: a word, or anything in backticks.
@@ -396,7 +391,9 @@ class Cursor:
         keyword = self.peek().keyword
         if keyword not in values:
             suggestion, known = did_you_mean(keyword, values), ", ".join(values)
-            raise self.error(UnknownValueError, clause=clause, values=known, suggestion=suggestion)
+            raise self.error(
+                syntax_errors.UnknownValueError, clause=clause, values=known, suggestion=suggestion
+            )
         self.next()
         return keyword
 
@@ -442,7 +439,7 @@ def refuse_temporary(cursor: Cursor, otherwise: str = "") -> None:
     if token.keyword in ("GLOBAL", "TEMPORARY", "TEMP"):
         last = cursor.peek(1) if cursor.peek(1).keyword in ("TEMPORARY", "TEMP") else token
         words = cursor.text_between(token, last)
-        raise cursor.error(TemporaryTableError, temporary=words, otherwise=otherwise)
+        raise cursor.error(syntax_errors.TemporaryTableError, temporary=words, otherwise=otherwise)
 
 
 def read_parts(cursor: Cursor, most: int, what: str) -> tuple[str, ...]:
@@ -474,7 +471,7 @@ def expect_end(cursor: Cursor) -> None:
     while cursor.accept(";"):
         pass
     if not cursor.at_end():
-        raise cursor.error(MultipleStatementsError)
+        raise cursor.error(syntax_errors.MultipleStatementsError)
 
 
 def statements_of(text: str) -> tuple[str, ...]:

@@ -11,52 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import Check, ColumnSpec, Constraint, PrimaryKey
 from dbt.adapters.spark_mt.definition.definition import DeclaredDefinition
-from dbt.adapters.spark_mt.statements.alter_parser import (
-    computed_advice,
-    constraint_advice,
-    read_alter,
-    watermark_option,
-)
-from dbt.adapters.spark_mt.statements.clauses import (
-    CLAUSES,
-    Part,
-    PartList,
-    Place,
-    parts_of,
-    read_clauses,
-)
-from dbt.adapters.spark_mt.statements.errors import (
-    EnforcedKeyError,
-    IfNotExistsFormError,
-    MixedColumnListError,
-    RepeatedClauseError,
-    UnsupportedColumnOptionError,
-    UnsupportedConstraintError,
-    UnsupportedExplainError,
-    WatermarkClauseError,
-)
-from dbt.adapters.spark_mt.statements.lexer import (
-    Cursor,
-    Token,
-    TokenKind,
-    expect_end,
-    read_parts,
-    read_table_name,
-    refuse_temporary,
-    skip_blank,
-)
-from dbt.adapters.spark_mt.statements.nodes import (
-    AlterQuery,
-    CreateForm,
-    CreateTable,
-    DescribeJob,
-    DescribeTable,
-    DropTable,
-    Explain,
-    ShowCreate,
-    ShowJobs,
-    ShowTables,
-)
+from dbt.adapters.spark_mt.statements import alter_parser, clauses, lexer, nodes
+from dbt.adapters.spark_mt.statements import errors as syntax_errors
 from dbt.adapters.spark_mt.statements.values import read_column_names, read_query, refuse_duplicates
 
 if TYPE_CHECKING:
@@ -75,23 +31,25 @@ _CLOSING = ")>]"
 
 
 def _read_column_list(
-    cursor: Cursor,
+    cursor: lexer.Cursor,
 ) -> tuple[tuple[ColumnSpec, ...], tuple[Constraint, ...]]:
     """Read what is between the parentheses after the table's name."""
-    columns: list[tuple[ColumnSpec, Token]] = []
+    columns: list[tuple[ColumnSpec, lexer.Token]] = []
     constraints: list[Constraint] = []
 
-    def read(cursor: Cursor) -> None:
+    def read(cursor: lexer.Cursor) -> None:
         token = cursor.peek()
         if cursor.at("WATERMARK", "FOR"):
-            raise cursor.error(WatermarkClauseError, option=watermark_option(cursor, 0))
+            raise cursor.error(
+                syntax_errors.WatermarkClauseError, option=alter_parser.watermark_option(cursor, 0)
+            )
         if not _at_constraint(cursor):
             columns.append((_read_column(cursor), token))
             return
         constraint = _read_constraint(cursor)
         is_key = isinstance(constraint, PrimaryKey)
         if is_key and any(isinstance(other, PrimaryKey) for other in constraints):
-            raise cursor.error(RepeatedClauseError, token, clause="PRIMARY KEY")
+            raise cursor.error(syntax_errors.RepeatedClauseError, token, clause="PRIMARY KEY")
         constraints.append(constraint)
 
     cursor.items(read)
@@ -100,31 +58,33 @@ def _read_column_list(
     typed = ", ".join(column.name for column, _ in columns if column.type is not None)
     if bare and typed:
         first = next(iter(bare.values()))
-        raise cursor.error(MixedColumnListError, first, bare=", ".join(bare), typed=typed)
+        raise cursor.error(
+            syntax_errors.MixedColumnListError, first, bare=", ".join(bare), typed=typed
+        )
     return tuple(column for column, _ in columns), tuple(constraints)
 
 
-def _at_constraint(cursor: Cursor) -> bool:
+def _at_constraint(cursor: lexer.Cursor) -> bool:
     """Whether a constraint comes next and not a column with a constraint's keyword as its name."""
     named = cursor.at("CONSTRAINT") and cursor.peek(2).keyword in _CONSTRAINT_WORDS
     key = cursor.at("PRIMARY", "KEY") or cursor.at("FOREIGN", "KEY")
     return named or key or any(cursor.at(w, "(") for w in ("CHECK", "UNIQUE"))
 
 
-def _read_constraint(cursor: Cursor) -> Constraint:
-    instead = constraint_advice(cursor)
+def _read_constraint(cursor: lexer.Cursor) -> Constraint:
+    instead = alter_parser.constraint_advice(cursor)
     name = cursor.name("a constraint's name") if cursor.accept("CONSTRAINT") else None
     if cursor.accept("PRIMARY", "KEY"):
         columns = read_column_names(cursor)
         if not cursor.accept("NOT", "ENFORCED"):
-            raise cursor.error(EnforcedKeyError)
+            raise cursor.error(syntax_errors.EnforcedKeyError)
         return PrimaryKey(columns, name)
     if cursor.accept("CHECK"):
         return Check(_read_condition(cursor), name)
-    raise cursor.error(UnsupportedConstraintError, instead=instead)
+    raise cursor.error(syntax_errors.UnsupportedConstraintError, instead=instead)
 
 
-def _read_condition(cursor: Cursor) -> str:
+def _read_condition(cursor: lexer.Cursor) -> str:
     """Read `( expression )`, byte for byte without what surrounds it."""
     cursor.expect("(")
     first = cursor.peek()
@@ -142,7 +102,7 @@ def _read_condition(cursor: Cursor) -> str:
     return cursor.text_between(first, last)
 
 
-def _read_column(cursor: Cursor) -> ColumnSpec:
+def _read_column(cursor: lexer.Cursor) -> ColumnSpec:
     name = cursor.name("a column's name")
     if cursor.at(",") or cursor.at(")"):
         return ColumnSpec(name)
@@ -157,16 +117,18 @@ def _read_column(cursor: Cursor) -> ColumnSpec:
         elif cursor.accept("COMMENT"):
             repeated, comment = comment is not None, cursor.string("a comment")
         elif token.keyword in _CONSTRAINT_WORDS:
-            instead = constraint_advice(cursor, name)
-            raise cursor.error(UnsupportedConstraintError, instead=instead)
+            instead = alter_parser.constraint_advice(cursor, name)
+            raise cursor.error(syntax_errors.UnsupportedConstraintError, instead=instead)
         else:
             raise _unsupported_option(cursor, name)
         if repeated:
-            raise cursor.error(RepeatedClauseError, token, clause=token)
+            raise cursor.error(syntax_errors.RepeatedClauseError, token, clause=token)
     return ColumnSpec(name, type_, not_null, comment)
 
 
-def _unsupported_option(cursor: Cursor, column: str) -> UnsupportedColumnOptionError:
+def _unsupported_option(
+    cursor: lexer.Cursor, column: str
+) -> syntax_errors.UnsupportedColumnOptionError:
     """Return the error about what follows a column, with the value that it gives."""
     option = cursor.next()
     if option.keyword == "GENERATED":
@@ -179,21 +141,21 @@ def _unsupported_option(cursor: Cursor, column: str) -> UnsupportedColumnOptionE
         depth += {"(": 1, ")": -1}.get(last.text, 0)
     gives = option.keyword in ("AS", "GENERATED", "DEFAULT") and last is cursor.previous
     expression = cursor.text_between(first, last) if gives and first is not cursor.peek() else ""
-    instead = computed_advice(option.keyword, expression, column)
-    return cursor.error(UnsupportedColumnOptionError, option, instead=instead)
+    instead = alter_parser.computed_advice(option.keyword, expression, column)
+    return cursor.error(syntax_errors.UnsupportedColumnOptionError, option, instead=instead)
 
 
-def _read_type(cursor: Cursor) -> str:
+def _read_type(cursor: lexer.Cursor) -> str:
     """Read a type such as `STRUCT<a: INT, b: ARRAY<STRING>>`, byte for byte; Spark checks it."""
     first = cursor.peek()
-    if first.kind is not TokenKind.WORD or first.keyword in _AFTER_TYPE:
+    if first.kind is not lexer.TokenKind.WORD or first.keyword in _AFTER_TYPE:
         raise cursor.expected(what="a column's type, a comma or a closing parenthesis")
     depth = 0
     while not (cursor.at_end() or cursor.at(";")):
         token = cursor.peek()
         if depth == 0 and (token.text in (",", ")") or token.keyword in _AFTER_TYPE):
             break
-        if token.kind is TokenKind.SIGN:
+        if token.kind is lexer.TokenKind.SIGN:
             depth += sum((c in _OPENING) - (c in _CLOSING) for c in token.text)
         if depth < 0:
             break
@@ -203,113 +165,121 @@ def _read_type(cursor: Cursor) -> str:
     return cursor.text_between(first, cursor.previous)
 
 
-def _create_parts() -> PartList:
-    columns = Part("items", ("(",), _read_column_list, title="(column, …)", keep=True)
-    places = {place: [c for c in CLAUSES if c.place is place] for place in Place}
-    parts = [part for place in Place for clause in places[place] for part in parts_of(clause)]
+def _create_parts() -> clauses.PartList:
+    columns = clauses.Part("items", ("(",), _read_column_list, title="(column, …)", keep=True)
+    places = {place: [c for c in clauses.CLAUSES if c.place is place] for place in clauses.Place}
+    parts = [
+        part
+        for place in clauses.Place
+        for clause in places[place]
+        for part in clauses.parts_of(clause)
+    ]
     # The FLIPs put either pair after WITH and never combine them.
     orders = (
-        (Place.HEAD, Place.REFRESH, Place.EVOLUTION),
-        (Place.HEAD, Place.EVOLUTION, Place.REFRESH),
+        (clauses.Place.HEAD, clauses.Place.REFRESH, clauses.Place.EVOLUTION),
+        (clauses.Place.HEAD, clauses.Place.EVOLUTION, clauses.Place.REFRESH),
     )
     fields = (tuple(c.field for place in order for c in places[place]) for order in orders)
-    return PartList((columns, *parts), tuple((columns.field, *order) for order in fields))
+    return clauses.PartList((columns, *parts), tuple((columns.field, *order) for order in fields))
 
 
 CREATE_PARTS = _create_parts()
 
 
-def _read_create(cursor: Cursor) -> CreateTable:
+def _read_create(cursor: lexer.Cursor) -> nodes.CreateTable:
     cursor.expect("CREATE")
-    form = CreateForm.CREATE
+    form = nodes.CreateForm.CREATE
     if cursor.accept("OR"):
-        form = CreateForm(f"CREATE OR {cursor.choice('CREATE OR …', ('ALTER', 'REPLACE'))}")
+        form = nodes.CreateForm(f"CREATE OR {cursor.choice('CREATE OR …', ('ALTER', 'REPLACE'))}")
     cursor.statement = f"{form.value} MATERIALIZED TABLE"
-    refuse_temporary(cursor, ", or create a temporary view, which stores no rows")
+    lexer.refuse_temporary(cursor, ", or create a temporary view, which stores no rows")
     cursor.expect("MATERIALIZED", "TABLE")
     token = cursor.peek()
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    if if_not_exists and form is not CreateForm.CREATE:
-        raise cursor.error(IfNotExistsFormError, token, form=form.value)
-    name = read_table_name(cursor)
-    values: dict[str, Any] = read_clauses(cursor, CREATE_PARTS)
+    if if_not_exists and form is not nodes.CreateForm.CREATE:
+        raise cursor.error(syntax_errors.IfNotExistsFormError, token, form=form.value)
+    name = lexer.read_table_name(cursor)
+    values: dict[str, Any] = clauses.read_clauses(cursor, CREATE_PARTS)
     columns, constraints = values.pop("items", ((), ()))
     declared = DeclaredDefinition(read_query(cursor), columns, constraints, **values)
-    return CreateTable(form, name, declared, if_not_exists)
+    return nodes.CreateTable(form, name, declared, if_not_exists)
 
 
-def _read_drop(cursor: Cursor) -> DropTable:
+def _read_drop(cursor: lexer.Cursor) -> nodes.DropTable:
     cursor.statement = "DROP MATERIALIZED TABLE"
     cursor.expect("DROP")
-    refuse_temporary(cursor)
+    lexer.refuse_temporary(cursor)
     cursor.expect("MATERIALIZED", "TABLE")
     if_exists = cursor.accept("IF", "EXISTS")
-    return DropTable(read_table_name(cursor), if_exists)
+    return nodes.DropTable(lexer.read_table_name(cursor), if_exists)
 
 
-def _read_show(cursor: Cursor) -> ShowTables | ShowCreate | ShowJobs:
+def _read_show(cursor: lexer.Cursor) -> nodes.ShowTables | nodes.ShowCreate | nodes.ShowJobs:
     cursor.statement = "SHOW"
     cursor.expect("SHOW")
     if cursor.accept("JOBS"):
-        return ShowJobs()
+        return nodes.ShowJobs()
     return _read_show_create(cursor) if cursor.accept("CREATE") else _read_show_tables(cursor)
 
 
-def _read_describe(cursor: Cursor) -> DescribeTable | DescribeJob:
+def _read_describe(cursor: lexer.Cursor) -> nodes.DescribeTable | nodes.DescribeJob:
     cursor.statement = cursor.next().keyword
     if cursor.accept("JOB"):
-        return DescribeJob(cursor.string("a job's id"))
+        return nodes.DescribeJob(cursor.string("a job's id"))
     extended = cursor.accept("EXTENDED")
     cursor.expect("MATERIALIZED", "TABLE")
     cursor.statement = f"{cursor.statement} MATERIALIZED TABLE"
     # A table may be called extended: then nothing, or a dot, follows it.
-    if cursor.at("EXTENDED") and cursor.peek(1).kind in (TokenKind.WORD, TokenKind.QUOTED):
+    if cursor.at("EXTENDED") and cursor.peek(1).kind in (
+        lexer.TokenKind.WORD,
+        lexer.TokenKind.QUOTED,
+    ):
         cursor.next()
         extended = True
-    return DescribeTable(read_table_name(cursor), extended)
+    return nodes.DescribeTable(lexer.read_table_name(cursor), extended)
 
 
-def _read_explain(cursor: Cursor) -> Explain:
+def _read_explain(cursor: lexer.Cursor) -> nodes.Explain:
     cursor.statement = "EXPLAIN"
     cursor.expect("EXPLAIN")
     if cursor.at("CREATE"):
-        return Explain(_read_create(cursor))
+        return nodes.Explain(_read_create(cursor))
     token = cursor.peek()
     if cursor.at("ALTER"):
-        statement = read_alter(cursor)
-        if isinstance(statement, AlterQuery):
-            return Explain(statement)
+        statement = alter_parser.read_alter(cursor)
+        if isinstance(statement, nodes.AlterQuery):
+            return nodes.Explain(statement)
         cursor.statement = "EXPLAIN"
     what = "ALTER without AS query" if token.keyword == "ALTER" else token
-    raise cursor.error(UnsupportedExplainError, token, what=what)
+    raise cursor.error(syntax_errors.UnsupportedExplainError, token, what=what)
 
 
-def _read_show_create(cursor: Cursor) -> ShowCreate:
+def _read_show_create(cursor: lexer.Cursor) -> nodes.ShowCreate:
     or_alter = cursor.accept("OR")
     if or_alter:
         cursor.expect("ALTER")
     cursor.statement = f"SHOW CREATE {'OR ALTER ' if or_alter else ''}MATERIALIZED TABLE"
     cursor.expect("MATERIALIZED", "TABLE")
-    return ShowCreate(read_table_name(cursor), or_alter)
+    return nodes.ShowCreate(lexer.read_table_name(cursor), or_alter)
 
 
-def _read_show_tables(cursor: Cursor) -> ShowTables:
+def _read_show_tables(cursor: lexer.Cursor) -> nodes.ShowTables:
     cursor.statement = "SHOW MATERIALIZED TABLES"
     cursor.expect("MATERIALIZED", "TABLES")
     schema: tuple[str, ...] = ()
     if cursor.accept("FROM") or cursor.accept("IN"):
-        schema = read_parts(cursor, 2, "a schema's name")
+        schema = lexer.read_parts(cursor, 2, "a schema's name")
     negated = cursor.accept("NOT")
     pattern = None
     if negated or cursor.at("LIKE"):
         cursor.expect("LIKE")
         pattern = cursor.string("a pattern")
-    return ShowTables(schema, pattern, negated)
+    return nodes.ShowTables(schema, pattern, negated)
 
 
-_READERS: dict[str, Callable[[Cursor], Statement]] = {
+_READERS: dict[str, Callable[[lexer.Cursor], Statement]] = {
     "CREATE": _read_create,
-    "ALTER": read_alter,
+    "ALTER": alter_parser.read_alter,
     "DROP": _read_drop,
     "SHOW": _read_show,
     "DESC": _read_describe,
@@ -326,12 +296,12 @@ def parse(sql: str) -> Statement:
     Raises:
         StatementSyntaxError: The text does not follow the grammar.
     """
-    cursor = Cursor(sql)
+    cursor = lexer.Cursor(sql)
     read = _READERS.get(cursor.peek().keyword)
     if read is None:
         raise cursor.expected(" or ".join(_READERS))
     statement = read(cursor)
-    expect_end(cursor)
+    lexer.expect_end(cursor)
     return statement
 
 
@@ -380,10 +350,10 @@ def is_ours(sql: str) -> bool:
 def _head(sql: str) -> str:
     """Return the first words in upper case with one blank between, and the sign after them."""
     words: list[str] = []
-    offset = skip_blank(sql, 0)
+    offset = lexer.skip_blank(sql, 0)
     while len(words) < _MOST_WORDS and (match := _WORD.match(sql, offset)):
         words.append(match[0].upper())
-        offset = skip_blank(sql, match.end())
+        offset = lexer.skip_blank(sql, match.end())
     return " ".join([*words, sql[offset : offset + 1]])
 
 
@@ -393,8 +363,8 @@ def parse_name(text: str) -> TableName:
     Raises:
         StatementSyntaxError: It is no name, or more than a name.
     """
-    cursor = Cursor(text)
+    cursor = lexer.Cursor(text)
     cursor.statement = "The name"
-    name = read_table_name(cursor)
-    expect_end(cursor)
+    name = lexer.read_table_name(cursor)
+    lexer.expect_end(cursor)
     return name

@@ -5,32 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.spark_mt.definition.columns import Check, quote, quote_text
-from dbt.adapters.spark_mt.statements.clauses import (
-    BY_FIELD,
-    CLAUSES,
-    lines_text,
-    names_text,
-    options_text,
-)
-from dbt.adapters.spark_mt.statements.nodes import (
-    AddQuery,
-    AlterQuery,
-    CreateTable,
-    DescribeJob,
-    DescribeTable,
-    DropTable,
-    Explain,
-    Refresh,
-    ResetOptions,
-    Resume,
-    SetClause,
-    SetOptions,
-    ShowCreate,
-    ShowJobs,
-    ShowTables,
-    Statement,
-    Suspend,
-)
+from dbt.adapters.spark_mt.statements import clauses, nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +13,7 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import ColumnSpec, Constraint
 
 
-def render(statement: Statement) -> str:
+def render(statement: nodes.Statement) -> str:
     """Return a statement's text, one clause a line, without a semicolon: `parse(render(x)) == x`.
 
     The query is kept byte for byte.
@@ -46,7 +21,7 @@ def render(statement: Statement) -> str:
     return _RENDERERS[type(statement)](statement)
 
 
-def render_create(statement: CreateTable, notes: Mapping[str, str]) -> str:
+def render_create(statement: nodes.CreateTable, notes: Mapping[str, str]) -> str:
     """Return a CREATE statement with comments; SHOW CREATE explains with them what applies.
 
     Args:
@@ -57,15 +32,15 @@ def render_create(statement: CreateTable, notes: Mapping[str, str]) -> str:
     Raises:
         ValueError: A note is about no clause.
     """
-    unknown = sorted(set(notes) - {clause.keyword for clause in CLAUSES})
+    unknown = sorted(set(notes) - {clause.keyword for clause in clauses.CLAUSES})
     if unknown:
         raise ValueError(f"notes about no clause: {unknown}")  # noqa: TRY003, EM102 - for programmers
     declared = statement.declared
     guard = "IF NOT EXISTS " if statement.if_not_exists else ""
     head = f"{statement.form.value} MATERIALIZED TABLE {guard}{statement.name.sql}"
     items = [*map(_column, declared.columns), *map(_constraint, declared.constraints)]
-    lines = [f"{head} {lines_text(items)}" if items else head]
-    for clause in CLAUSES:
+    lines = [f"{head} {clauses.lines_text(items)}" if items else head]
+    for clause in clauses.CLAUSES:
         note = notes.get(clause.keyword, "").replace("*/", "* /").replace("/*", "/ *")
         comment = f"/* {note} */" if note else ""
         line = f"{clause.text(clause.declared(declared))} {comment}".strip()
@@ -84,27 +59,27 @@ def _constraint(constraint: Constraint) -> str:
     name = f"CONSTRAINT {quote(constraint.name)} " if constraint.name is not None else ""
     if isinstance(constraint, Check):
         return f"{name}CHECK ({constraint.expression})"
-    return f"{name}PRIMARY KEY {names_text(constraint.columns)} NOT ENFORCED"
+    return f"{name}PRIMARY KEY {clauses.names_text(constraint.columns)} NOT ENFORCED"
 
 
-def _alter_query(node: AlterQuery) -> str:
-    texts = (clause.text(clause.declared(node.declared)) for clause in CLAUSES)
+def _alter_query(node: nodes.AlterQuery) -> str:
+    texts = (clause.text(clause.declared(node.declared)) for clause in clauses.CLAUSES)
     given = [f"SET {text}" for text in texts if text]
-    options = [f"WITH {options_text(node.options)}"] if node.options else []
+    options = [f"WITH {clauses.options_text(node.options)}"] if node.options else []
     return "\n".join([*options, *given, "AS", node.declared.query])
 
 
-def _set_clause(node: SetClause) -> str:
-    clause = BY_FIELD[node.field]
+def _set_clause(node: nodes.SetClause) -> str:
+    clause = clauses.BY_FIELD[node.field]
     return f"RESET {clause.keyword}" if node.value is None else f"SET {clause.text(node.value)}"
 
 
-def _refresh(node: Refresh) -> str:
+def _refresh(node: nodes.Refresh) -> str:
     values = (f"{quote(v.column)} = {v.literal or 'NULL'}" for v in node.partition)
     return f"REFRESH PARTITION ({', '.join(values)})" if node.partition else "REFRESH"
 
 
-def _show_tables(node: ShowTables) -> str:
+def _show_tables(node: nodes.ShowTables) -> str:
     schema = " FROM " + ".".join(quote(part) for part in node.schema) if node.schema else ""
     negation = " NOT" if node.negated else ""
     like = f"{negation} LIKE {quote_text(node.pattern)}" if node.pattern is not None else ""
@@ -116,26 +91,28 @@ def _alter(form: Callable[[Any], str], blank: str = " ") -> Callable[[Any], str]
 
 
 _RENDERERS: dict[type, Callable[[Any], str]] = {
-    CreateTable: lambda n: render_create(n, {}),
-    Suspend: _alter(lambda _: "SUSPEND"),
-    Resume: _alter(lambda n: f"RESUME WITH {options_text(n.options)}" if n.options else "RESUME"),
-    Refresh: _alter(_refresh),
-    SetClause: _alter(_set_clause),
-    SetOptions: _alter(lambda n: f"SET {options_text(n.options)}"),
-    ResetOptions: _alter(lambda n: f"RESET ({', '.join(map(quote_text, n.keys))})"),
-    AlterQuery: _alter(_alter_query, "\n"),
-    AddQuery: _alter(lambda n: f"ADD\n{n.query}"),
-    DropTable: lambda n: (
+    nodes.CreateTable: lambda n: render_create(n, {}),
+    nodes.Suspend: _alter(lambda _: "SUSPEND"),
+    nodes.Resume: _alter(
+        lambda n: f"RESUME WITH {clauses.options_text(n.options)}" if n.options else "RESUME"
+    ),
+    nodes.Refresh: _alter(_refresh),
+    nodes.SetClause: _alter(_set_clause),
+    nodes.SetOptions: _alter(lambda n: f"SET {clauses.options_text(n.options)}"),
+    nodes.ResetOptions: _alter(lambda n: f"RESET ({', '.join(map(quote_text, n.keys))})"),
+    nodes.AlterQuery: _alter(_alter_query, "\n"),
+    nodes.AddQuery: _alter(lambda n: f"ADD\n{n.query}"),
+    nodes.DropTable: lambda n: (
         f"DROP MATERIALIZED TABLE {'IF EXISTS ' if n.if_exists else ''}{n.name.sql}"
     ),
-    ShowTables: _show_tables,
-    ShowCreate: lambda n: (
+    nodes.ShowTables: _show_tables,
+    nodes.ShowCreate: lambda n: (
         f"SHOW CREATE {'OR ALTER ' if n.or_alter else ''}MATERIALIZED TABLE {n.name.sql}"
     ),
-    DescribeTable: lambda n: (
+    nodes.DescribeTable: lambda n: (
         f"DESC{' EXTENDED' if n.extended else ''} MATERIALIZED TABLE {n.name.sql}"
     ),
-    DescribeJob: lambda n: f"DESC JOB {quote_text(n.job_id)}",
-    ShowJobs: lambda _: "SHOW JOBS",
-    Explain: lambda n: f"EXPLAIN {render(n.statement)}",
+    nodes.DescribeJob: lambda n: f"DESC JOB {quote_text(n.job_id)}",
+    nodes.ShowJobs: lambda _: "SHOW JOBS",
+    nodes.Explain: lambda n: f"EXPLAIN {render(n.statement)}",
 }

@@ -5,39 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from dbt.adapters.spark_mt.definition.freshness import (
-    Freshness,
-    FreshnessTooLongError,
-    InvalidFreshnessError,
-    InvalidFreshnessUnitError,
-    TimeUnit,
-)
-from dbt.adapters.spark_mt.definition.modes import (
-    IntervalUnit,
-    InvalidStartModeError,
-    InvalidStateRetentionError,
-    LogicalRefreshMode,
-    StartInterval,
-    StartMode,
-    StartModeType,
-    StateRetention,
-    StateRetentionType,
-)
-from dbt.adapters.spark_mt.statements.errors import (
-    DuplicateNameError,
-    IntervalFormError,
-    MissingCommaError,
-    StatementSyntaxError,
-    TableHintError,
-)
-from dbt.adapters.spark_mt.statements.lexer import (
-    Cursor,
-    Token,
-    TokenKind,
-    did_you_mean,
-    expect_end,
-    hints,
-)
+from dbt.adapters.spark_mt.definition import freshness, modes
+from dbt.adapters.spark_mt.statements import errors as syntax_errors
+from dbt.adapters.spark_mt.statements import lexer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,66 +15,72 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.columns import Pairs
 
 
-_UNITS = tuple(unit.name for unit in IntervalUnit)
+_UNITS = tuple(unit.name for unit in modes.IntervalUnit)
 _POSITIVE = re.compile(r"(?=0*[1-9])[0-9]{1,18}")
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+)\s+([A-Za-z]+)\s*")
 _NO_INTERVAL = "literal must be an interval for FROM_NOW and RESUME_OR_FROM_NOW modes"
 
 
-class FreshnessSyntaxError(StatementSyntaxError, InvalidFreshnessError):
+class FreshnessSyntaxError(syntax_errors.StatementSyntaxError, freshness.InvalidFreshnessError):
     """FRESHNESS holds no positive whole number, or one that is too large."""
 
-    condition = InvalidFreshnessError.condition
-    text = InvalidFreshnessError.text
+    condition = freshness.InvalidFreshnessError.condition
+    text = freshness.InvalidFreshnessError.text
     remedy = (
         "Write a whole number from 1 to 2147483647, without a sign, such as INTERVAL '3' MINUTE."
     )
 
 
-class FreshnessTooLongSyntaxError(StatementSyntaxError, FreshnessTooLongError):
+class FreshnessTooLongSyntaxError(
+    syntax_errors.StatementSyntaxError, freshness.FreshnessTooLongError
+):
     """FRESHNESS is longer than the longest one."""
 
-    condition = FreshnessTooLongError.condition
-    text = FreshnessTooLongError.text
-    remedy = FreshnessTooLongError.remedy
+    condition = freshness.FreshnessTooLongError.condition
+    text = freshness.FreshnessTooLongError.text
+    remedy = freshness.FreshnessTooLongError.remedy
 
 
-class FreshnessUnitSyntaxError(StatementSyntaxError, InvalidFreshnessUnitError):
+class FreshnessUnitSyntaxError(
+    syntax_errors.StatementSyntaxError, freshness.InvalidFreshnessUnitError
+):
     """FRESHNESS has a unit that no schedule knows, such as MONTH."""
 
-    condition = InvalidFreshnessUnitError.condition
-    text = InvalidFreshnessUnitError.text
+    condition = freshness.InvalidFreshnessUnitError.condition
+    text = freshness.InvalidFreshnessUnitError.text
     remedy = (
         "{suggestion}MONTH and YEAR are units of START_MODE only; 30 days are INTERVAL '30' DAY."
     )
 
 
-class StartModeSyntaxError(StatementSyntaxError, InvalidStartModeError):
+class StartModeSyntaxError(syntax_errors.StatementSyntaxError, modes.InvalidStartModeError):
     """START_MODE's keyword and argument do not fit together."""
 
-    condition = InvalidStartModeError.condition
-    text = InvalidStartModeError.text
-    remedy = InvalidStartModeError.remedy
+    condition = modes.InvalidStartModeError.condition
+    text = modes.InvalidStartModeError.text
+    remedy = modes.InvalidStartModeError.remedy
 
 
-class StateRetentionSyntaxError(StatementSyntaxError, InvalidStateRetentionError):
+class StateRetentionSyntaxError(
+    syntax_errors.StatementSyntaxError, modes.InvalidStateRetentionError
+):
     """STATE_RETENTION names operators where it cannot."""
 
-    condition = InvalidStateRetentionError.condition
-    text = InvalidStateRetentionError.text
+    condition = modes.InvalidStateRetentionError.condition
+    text = modes.InvalidStateRetentionError.text
     remedy = "Leave the operators out, or write STATE_RETENTION = PTF_ONLY({found} …)."
 
 
-def read_options(cursor: Cursor) -> Pairs:
+def read_options(cursor: lexer.Cursor) -> Pairs:
     """Read `('key' = 'value', …)`, in the order written."""
     pairs: list[tuple[str, str]] = []
-    keys: list[tuple[str, Token]] = []
+    keys: list[tuple[str, lexer.Token]] = []
 
-    def read(cursor: Cursor) -> None:
+    def read(cursor: lexer.Cursor) -> None:
         token = cursor.peek()
         key = cursor.string("an option's key")
         if not cursor.accept("="):
-            value = cursor.peek() if cursor.peek().kind is TokenKind.STRING else "'value'"
+            value = cursor.peek() if cursor.peek().kind is lexer.TokenKind.STRING else "'value'"
             raise cursor.missing_equals(token, value)
         pairs.append((key, cursor.string("an option's value")))
         keys.append((key, token))
@@ -114,21 +90,23 @@ def read_options(cursor: Cursor) -> Pairs:
     return tuple(pairs)
 
 
-def read_keys(cursor: Cursor) -> tuple[str, ...]:
+def read_keys(cursor: lexer.Cursor) -> tuple[str, ...]:
     """Read `('key', …)`."""
     keys = cursor.items(lambda c: (c.string("an option's key"), c.previous))
     refuse_duplicates(cursor, keys, "option")
     return tuple(key for key, _ in keys)
 
 
-def read_column_names(cursor: Cursor) -> tuple[str, ...]:
+def read_column_names(cursor: lexer.Cursor) -> tuple[str, ...]:
     """Read `(column, …)`."""
     names = cursor.items(lambda c: (c.name("a column's name"), c.previous))
     refuse_duplicates(cursor, names, "column")
     return tuple(name for name, _ in names)
 
 
-def refuse_duplicates(cursor: Cursor, names: Sequence[tuple[str, Token]], what: str) -> None:
+def refuse_duplicates(
+    cursor: lexer.Cursor, names: Sequence[tuple[str, lexer.Token]], what: str
+) -> None:
     """Refuse a list in which names are repeated, spelt the same.
 
     The resolver compares names that differ in case only, by the settings of Spark.
@@ -137,72 +115,76 @@ def refuse_duplicates(cursor: Cursor, names: Sequence[tuple[str, Token]], what: 
         DuplicateNameError: With all of them.
     """
     seen: set[str] = set()
-    doubled: dict[str, Token] = {}
+    doubled: dict[str, lexer.Token] = {}
     for name, token in names:
         if name in seen:
             doubled.setdefault(name, token)
         seen.add(name)
     if doubled:
         first = next(iter(doubled.values()))
-        raise cursor.error(DuplicateNameError, first, what=what, names=", ".join(doubled))
+        raise cursor.error(
+            syntax_errors.DuplicateNameError, first, what=what, names=", ".join(doubled)
+        )
 
 
-def read_freshness(cursor: Cursor) -> Freshness:
+def read_freshness(cursor: lexer.Cursor) -> freshness.Freshness:
     """Read `INTERVAL 'n' unit` with one of the units of a schedule."""
     if not cursor.at("INTERVAL"):
         raise cursor.expected(what="INTERVAL 'n' unit")
     token, count, unit = _read_interval(cursor)
     singular = unit.keyword.removesuffix("S")
-    if singular not in TimeUnit.__members__:
-        suggestion = did_you_mean(unit.keyword, tuple(TimeUnit.__members__))
+    if singular not in freshness.TimeUnit.__members__:
+        suggestion = lexer.did_you_mean(unit.keyword, tuple(freshness.TimeUnit.__members__))
         known = "" if singular in _UNITS else suggestion
         if not unit.text.isalpha():
             known = "A freshness has one unit, without a precision. "
         raise cursor.error(FreshnessUnitSyntaxError, unit, unit=unit, suggestion=known)
     try:
-        return Freshness.of(count, singular)
-    except FreshnessTooLongError as error:
+        return freshness.Freshness.of(count, singular)
+    except freshness.FreshnessTooLongError as error:
         whole = _span(cursor, token, unit)
         raise cursor.error(FreshnessTooLongSyntaxError, whole, **error.parameters) from error
-    except InvalidFreshnessError as error:
+    except freshness.InvalidFreshnessError as error:
         raise cursor.error(FreshnessSyntaxError, token, value=count) from error
 
 
-def read_refresh_mode(cursor: Cursor) -> LogicalRefreshMode:
+def read_refresh_mode(cursor: lexer.Cursor) -> modes.LogicalRefreshMode:
     """Read `CONTINUOUS | FULL | AUTOMATIC`."""
-    return LogicalRefreshMode[cursor.choice("REFRESH_MODE", tuple(LogicalRefreshMode.__members__))]
+    return modes.LogicalRefreshMode[
+        cursor.choice("REFRESH_MODE", tuple(modes.LogicalRefreshMode.__members__))
+    ]
 
 
-def read_start_mode(cursor: Cursor) -> StartMode:
+def read_start_mode(cursor: lexer.Cursor) -> modes.StartMode:
     """Read one of the six forms of START_MODE."""
     keyword = cursor.peek()
-    kind = StartModeType[cursor.choice("START_MODE", tuple(StartModeType.__members__))]
-    if kind.fallback is StartModeType.FROM_TIMESTAMP:
-        return StartMode(kind, timestamp=_read_timestamp(cursor, keyword))
-    if kind.fallback is StartModeType.FROM_NOW and cursor.accept("("):
+    kind = modes.StartModeType[cursor.choice("START_MODE", tuple(modes.StartModeType.__members__))]
+    if kind.fallback is modes.StartModeType.FROM_TIMESTAMP:
+        return modes.StartMode(kind, timestamp=_read_timestamp(cursor, keyword))
+    if kind.fallback is modes.StartModeType.FROM_NOW and cursor.accept("("):
         interval = _read_start_interval(cursor, keyword)
         cursor.expect(")")
-        return StartMode(kind, interval=interval)
+        return modes.StartMode(kind, interval=interval)
     if cursor.at("("):
         problem = "takes no argument; only the FROM_NOW and FROM_TIMESTAMP forms do"
         raise _start_mode_error(cursor, keyword, problem)
-    return StartMode(kind)
+    return modes.StartMode(kind)
 
 
-def read_state_retention(cursor: Cursor) -> StateRetention:
+def read_state_retention(cursor: lexer.Cursor) -> modes.StateRetention:
     """Read `ALL | NONE | PTF_ONLY[('operator', …)]`."""
-    values = tuple(StateRetentionType.__members__)
-    kind = StateRetentionType[cursor.choice("STATE_RETENTION", values)]
+    values = tuple(modes.StateRetentionType.__members__)
+    kind = modes.StateRetentionType[cursor.choice("STATE_RETENTION", values)]
     if not cursor.at("("):
-        return StateRetention(kind)
-    if kind is not StateRetentionType.PTF_ONLY:
+        return modes.StateRetention(kind)
+    if kind is not modes.StateRetentionType.PTF_ONLY:
         raise cursor.error(StateRetentionSyntaxError, stateRetention=kind.value)
-    return StateRetention(kind, tuple(cursor.items(lambda c: c.string("an operator's name"))))
+    return modes.StateRetention(kind, tuple(cursor.items(lambda c: c.string("an operator's name"))))
 
 
-def _read_timestamp(cursor: Cursor, keyword: Token) -> str:
+def _read_timestamp(cursor: lexer.Cursor, keyword: lexer.Token) -> str:
     has_literal = cursor.accept("(") and cursor.at("TIMESTAMP")
-    if not has_literal or cursor.peek(1).kind is not TokenKind.STRING:
+    if not has_literal or cursor.peek(1).kind is not lexer.TokenKind.STRING:
         raise _start_mode_error(cursor, keyword, "needs a timestamp literal")
     cursor.next()
     text = cursor.string("a timestamp")
@@ -210,7 +192,7 @@ def _read_timestamp(cursor: Cursor, keyword: Token) -> str:
     return text
 
 
-def _read_start_interval(cursor: Cursor, keyword: Token) -> StartInterval:
+def _read_start_interval(cursor: lexer.Cursor, keyword: lexer.Token) -> modes.StartInterval:
     if not cursor.at("INTERVAL"):
         raise _start_mode_error(cursor, keyword, _NO_INTERVAL)
     token, count, unit = _read_interval(cursor)
@@ -221,17 +203,17 @@ def _read_start_interval(cursor: Cursor, keyword: Token) -> StartInterval:
     if not _POSITIVE.fullmatch(count):
         problem = f"needs an interval of a positive whole number, but was: {count}"
         raise _start_mode_error(cursor, keyword, problem, token)
-    return StartInterval(int(count), IntervalUnit[singular])
+    return modes.StartInterval(int(count), modes.IntervalUnit[singular])
 
 
 def _start_mode_error(
-    cursor: Cursor, keyword: Token, problem: str, token: Token | None = None
+    cursor: lexer.Cursor, keyword: lexer.Token, problem: str, token: lexer.Token | None = None
 ) -> StartModeSyntaxError:
     mode = keyword.keyword
     return cursor.error(StartModeSyntaxError, token, startMode=mode, problem=problem)
 
 
-def _read_interval(cursor: Cursor) -> tuple[Token, str, Token]:
+def _read_interval(cursor: lexer.Cursor) -> tuple[lexer.Token, str, lexer.Token]:
     """Read `INTERVAL 'n' unit`; return the number's token, the number, and the unit's token.
 
     A sign before the number belongs to it, and `DAY TO HOUR` or `DAY(2)` is one unit: the clauses
@@ -243,33 +225,33 @@ def _read_interval(cursor: Cursor) -> tuple[Token, str, Token]:
     with_unit = _NUMBER_AND_UNIT.fullmatch(count)
     if with_unit and unit.keyword.removesuffix("S") not in _UNITS:
         suggestion = f"INTERVAL '{with_unit[1]}' {with_unit[2].upper()}"
-        raise cursor.error(IntervalFormError, token, suggestion=suggestion)
-    if unit.kind is not TokenKind.WORD or unit.keyword == "AS":
+        raise cursor.error(syntax_errors.IntervalFormError, token, suggestion=suggestion)
+    if unit.kind is not lexer.TokenKind.WORD or unit.keyword == "AS":
         raise cursor.expected(what=f"a unit: {', '.join(_UNITS)}")
     return token, count.strip(), _read_unit(cursor)
 
 
-def _read_count(cursor: Cursor) -> tuple[Token, str]:
+def _read_count(cursor: lexer.Cursor) -> tuple[lexer.Token, str]:
     """Read the number of an interval, with the sign that Spark and Flink allow before it."""
     first = cursor.peek()
     sign = cursor.next().text if first.text in ("-", "+") else ""
     token = cursor.peek()
-    is_bare = token.kind is TokenKind.NUMBER and cursor.peek(1).kind is TokenKind.WORD
+    is_bare = token.kind is lexer.TokenKind.NUMBER and cursor.peek(1).kind is lexer.TokenKind.WORD
     text = cursor.next().text if is_bare else cursor.string("a whole number")
     whole = _span(cursor, first, token)
     if sign == "-":
         return whole, f"-{text}"
     if sign or is_bare:
         suggestion = f"INTERVAL '{text}' {cursor.peek()}"
-        raise cursor.error(IntervalFormError, whole, suggestion=suggestion)
+        raise cursor.error(syntax_errors.IntervalFormError, whole, suggestion=suggestion)
     return whole, text
 
 
-def _read_unit(cursor: Cursor) -> Token:
+def _read_unit(cursor: lexer.Cursor) -> lexer.Token:
     """Read a unit, or what Spark and Flink take in its place: `DAY TO HOUR`, `DAY(2)`."""
     first = cursor.next()
     while True:
-        if cursor.at("TO") and cursor.peek(1).kind is TokenKind.WORD:
+        if cursor.at("TO") and cursor.peek(1).kind is lexer.TokenKind.WORD:
             words = 2
         elif cursor.at("(") and cursor.peek(2).text == ")":
             words = 3
@@ -279,13 +261,13 @@ def _read_unit(cursor: Cursor) -> Token:
             cursor.next()
 
 
-def _span(cursor: Cursor, first: Token, last: Token) -> Token:
+def _span(cursor: lexer.Cursor, first: lexer.Token, last: lexer.Token) -> lexer.Token:
     """Return several tokens as one, for an error that underlines all of them."""
-    return Token(first.kind, cursor.text_between(first, last), first.start)
+    return lexer.Token(first.kind, cursor.text_between(first, last), first.start)
 
 
 _OPTIONS_HINT = re.compile(r"/\*\+\s*OPTIONS\s*\(", re.IGNORECASE)
-_NAMES = (TokenKind.WORD, TokenKind.QUOTED)
+_NAMES = (lexer.TokenKind.WORD, lexer.TokenKind.QUOTED)
 _TWINS = {
     "scan.timestamp-millis": "START_MODE = FROM_TIMESTAMP(TIMESTAMP '…')",
     "latest": "START_MODE = FROM_NOW",
@@ -293,7 +275,7 @@ _TWINS = {
 }
 
 
-def read_query(cursor: Cursor) -> str:
+def read_query(cursor: lexer.Cursor) -> str:
     """Read the query that ends a statement.
 
     Returns:
@@ -319,38 +301,38 @@ def query_text(text: str) -> str:
         StatementSyntaxError: Another statement follows.
         UnreadableTextError: A quote or a comment is never closed.
     """
-    _, end = _rest(Cursor(text))
+    _, end = _rest(lexer.Cursor(text))
     return text[:end].strip()
 
 
-def _rest(cursor: Cursor) -> tuple[list[Token], int]:
+def _rest(cursor: lexer.Cursor) -> tuple[list[lexer.Token], int]:
     """Read what is left of a statement, and return it and where its semicolon, or its end, is."""
     tokens = []
     while not (cursor.at_end() or cursor.at(";")):
         tokens.append(cursor.next())
     end = cursor.peek().start if cursor.at(";") else len(cursor.sql)
-    expect_end(cursor)
+    lexer.expect_end(cursor)
     return tokens, end
 
 
-def _refuse_table_hints(cursor: Cursor, tokens: list[Token]) -> None:
+def _refuse_table_hints(cursor: lexer.Cursor, tokens: list[lexer.Token]) -> None:
     # After SELECT a hint is a token, after a table's name sqlglot takes it for a comment.
     spans = [(token.start, token.text) for token in tokens if token.text.startswith("/*+")]
     starts = [token.start for token in tokens[1:]] + [len(cursor.sql)]
     for token, start in zip(tokens, starts, strict=True):
-        found = hints(cursor.sql[token.end : start])
+        found = lexer.hints(cursor.sql[token.end : start])
         spans += [(token.end + offset, text) for offset, text in found]
     for start, text in spans:
         if _OPTIONS_HINT.match(text):
-            hint, lowered = Token(TokenKind.SIGN, text, start), text.lower()
+            hint, lowered = lexer.Token(lexer.TokenKind.SIGN, text, start), text.lower()
             twin = next((twin for word, twin in _TWINS.items() if word in lowered), "START_MODE")
-            raise cursor.error(TableHintError, hint, twin=twin)
+            raise cursor.error(syntax_errors.TableHintError, hint, twin=twin)
 
 
-def _refuse_missing_commas(cursor: Cursor, tokens: list[Token]) -> None:
+def _refuse_missing_commas(cursor: lexer.Cursor, tokens: list[lexer.Token]) -> None:
     """Refuse `a.b c.d`, which no place of a query allows."""
 
-    def is_path(tokens: list[Token]) -> bool:
+    def is_path(tokens: list[lexer.Token]) -> bool:
         first, dot, last = tokens
         return first.kind in _NAMES and dot.text == "." and last.kind in _NAMES
 
@@ -358,4 +340,4 @@ def _refuse_missing_commas(cursor: Cursor, tokens: list[Token]) -> None:
         left, right = tokens[i : i + 3], tokens[i + 3 : i + 6]
         if is_path(left) and is_path(right):
             suggestion = ", ".join("".join(t.text for t in path) for path in (left, right))
-            raise cursor.error(MissingCommaError, right[0], suggestion=suggestion)
+            raise cursor.error(syntax_errors.MissingCommaError, right[0], suggestion=suggestion)

@@ -16,26 +16,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, OffsetPosition, positions_of
 from dbt.adapters.spark_mt.resolution.stream_flow import Reason
-from dbt.adapters.spark_mt.strategies.strategy import (
-    APPEND,
-    FULL_MODE,
-    INCREMENTAL,
-    MERGE,
-    NO_BASELINE,
-    ROW_WISE,
-    SEVERAL_SOURCES,
-    Choice,
-    Refusal,
-    Request,
-    Strategy,
-    Write,
-    all_rows,
-    changed_views,
-    disallowed,
-    follows,
-    retyped,
-    unread,
-)
+from dbt.adapters.spark_mt.strategies import strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,16 +29,21 @@ if TYPE_CHECKING:
 NO_KEY = "there is no PRIMARY KEY by which its rows could be found"
 
 
-def _can_append(table: TableFacts) -> Choice | Refusal:
+def _can_append(table: TableFacts) -> strategy.Choice | strategy.Refusal:
     if problem := next(_append_problems(table), None):
-        return Refusal(APPEND, (problem,))
-    several = (SEVERAL_SOURCES,) if len(table.followed) > 1 else ()
-    return Choice(INCREMENTAL, APPEND, (ROW_WISE, *several, *follows(table.followed)), Write.ADD)
+        return strategy.Refusal(strategy.APPEND, (problem,))
+    several = (strategy.SEVERAL_SOURCES,) if len(table.followed) > 1 else ()
+    return strategy.Choice(
+        strategy.INCREMENTAL,
+        strategy.APPEND,
+        (strategy.ROW_WISE, *several, *strategy.follows(table.followed)),
+        strategy.Write.ADD,
+    )
 
 
 def _append_problems(table: TableFacts) -> Iterator[Reason]:
     if table.is_full:
-        yield FULL_MODE
+        yield strategy.FULL_MODE
     if table.whole is not None:
         yield table.whole
     if not table.is_row_wise:
@@ -67,24 +53,26 @@ def _append_problems(table: TableFacts) -> Iterator[Reason]:
         yield Reason("PRIMARY_KEY", "", text)
 
 
-def _appended(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
+def _appended(
+    table: TableFacts, own: strategy.Choice, inputs: RefreshInputs
+) -> strategy.Choice | strategy.Refusal:
     """Return after which positions rows are added, or why that would be wrong now.
 
     Rows that came and went since a baseline do no harm where the table keeps no older rows: all
     rows since the baseline can be computed again.
     """
-    since = _changes_since(APPEND, table, inputs)
-    if isinstance(since, Refusal):
+    since = _changes_since(strategy.APPEND, table, inputs)
+    if isinstance(since, strategy.Refusal):
         return since
     kinds = inputs.changes(since)
-    reasons = tuple(disallowed(kinds, ChangeKind.ADDED))
+    reasons = tuple(strategy.disallowed(kinds, ChangeKind.ADDED))
     if not reasons:
         return replace(own, since=since)
     if table.baseline is None:
         lost = _of_logs(since, reasons)
-        return Refusal(APPEND, lost or reasons, bool(lost), since)
+        return strategy.Refusal(strategy.APPEND, lost or reasons, bool(lost), since)
     may_recompute = not table.keeps_rows and ChangeKind.REMOVED in kinds.values()
-    return Refusal(APPEND, reasons, not may_recompute, since, NO_KEY)
+    return strategy.Refusal(strategy.APPEND, reasons, not may_recompute, since, NO_KEY)
 
 
 def _of_logs(since: SourcePositions, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
@@ -93,19 +81,19 @@ def _of_logs(since: SourcePositions, reasons: Sequence[Reason]) -> tuple[Reason,
     return tuple(reason for reason in reasons if reason.subject in logs)
 
 
-def _can_merge(table: TableFacts) -> Choice | Refusal:
+def _can_merge(table: TableFacts) -> strategy.Choice | strategy.Refusal:
     if problem := next(_merge_problems(table), None):
-        return Refusal(MERGE, (problem,))
+        return strategy.Refusal(strategy.MERGE, (problem,))
     text = "rows of the keys that changes touch are computed over all source data"
-    reasons = (Reason("TOUCHED_KEYS", "", text), *follows(table.followed))
-    return Choice(INCREMENTAL, MERGE, reasons, Write.KEYS)
+    reasons = (Reason("TOUCHED_KEYS", "", text), *strategy.follows(table.followed))
+    return strategy.Choice(strategy.INCREMENTAL, strategy.MERGE, reasons, strategy.Write.KEYS)
 
 
 def _merge_problems(table: TableFacts) -> Iterator[Reason]:
     if table.is_full:
-        yield FULL_MODE
+        yield strategy.FULL_MODE
     if table.baseline is None:
-        yield Reason(NO_BASELINE, "", "the table counts all source rows")
+        yield Reason(strategy.NO_BASELINE, "", "the table counts all source rows")
     if table.whole is not None:
         yield table.whole
     if table.is_row_wise:
@@ -119,42 +107,46 @@ def _merge_problems(table: TableFacts) -> Iterator[Reason]:
         yield Reason("BASELINE", "", text)
 
 
-def _merged(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
+def _merged(
+    table: TableFacts, own: strategy.Choice, inputs: RefreshInputs
+) -> strategy.Choice | strategy.Refusal:
     """Return after which positions the changes count, or why they cannot be applied.
 
     Where no row changed, an append without rows records the new positions.
     """
-    since = _changes_since(MERGE, table, inputs)
-    if isinstance(since, Refusal):
+    since = _changes_since(strategy.MERGE, table, inputs)
+    if isinstance(since, strategy.Refusal):
         return since
     kinds = inputs.changes(since)
-    if reasons := tuple(disallowed(kinds, ChangeKind.ADDED, ChangeKind.REMOVED)):
-        return Refusal(MERGE, reasons, is_final=True, since=since)
+    if reasons := tuple(strategy.disallowed(kinds, ChangeKind.ADDED, ChangeKind.REMOVED)):
+        return strategy.Refusal(strategy.MERGE, reasons, is_final=True, since=since)
     if set(kinds.values()) <= {ChangeKind.NONE}:
         nothing = Reason("NO_CHANGE", "", "no row of its sources changed")
-        return replace(own, strategy=APPEND, reasons=(nothing,), write=Write.ADD, since=since)
+        return replace(
+            own, strategy=strategy.APPEND, reasons=(nothing,), write=strategy.Write.ADD, since=since
+        )
     return replace(own, since=since)
 
 
 def _changes_since(
-    strategy: str, table: TableFacts, inputs: RefreshInputs
-) -> SourcePositions | Refusal:
+    candidate: str, table: TableFacts, inputs: RefreshInputs
+) -> SourcePositions | strategy.Refusal:
     """Return after which positions a refresh applies changes, or why it must not.
 
     A table with a baseline is never computed from all source rows: unknown positions end it.
     """
-    forced = inputs.request is Request.FORCED and table.baseline is None
-    if forced or inputs.request in (Request.FILL, Request.PARTITIONS):
-        return all_rows(strategy, inputs)
+    forced = inputs.request is strategy.Request.FORCED and table.baseline is None
+    if forced or inputs.request in (strategy.Request.FILL, strategy.Request.PARTITIONS):
+        return strategy.all_rows(candidate, inputs)
     if inputs.redefined and not table.keeps_rows:
-        return changed_views(strategy, inputs)
+        return strategy.changed_views(candidate, inputs)
     since = positions_of(table.shape.followed, inputs.positions or {})
     known = {name for name, _ in since}
     missing = [name for name in table.shape.followed if name not in known]
     if missing:
-        return replace(unread(strategy, missing), is_final=table.baseline is not None)
-    return retyped(strategy, inputs, since, is_final=table.baseline is not None) or since
+        return replace(strategy.unread(candidate, missing), is_final=table.baseline is not None)
+    return strategy.retyped(candidate, inputs, since, is_final=table.baseline is not None) or since
 
 
-ADDING = Strategy(APPEND, _can_append, _appended)
-MERGING = Strategy(MERGE, _can_merge, _merged)
+ADDING = strategy.Strategy(strategy.APPEND, _can_append, _appended)
+MERGING = strategy.Strategy(strategy.MERGE, _can_merge, _merged)

@@ -12,29 +12,12 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.errors import InvalidDefinitionError, InvalidValueError
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode, RefreshMode, StartModeType
+from dbt.adapters.spark_mt.resolution import query_options
 from dbt.adapters.spark_mt.resolution.options import Incremental, read_options
-from dbt.adapters.spark_mt.resolution.query_options import (
-    WATERMARK,
-    ProcessFunctionError,
-    WatermarkInStreamQueryError,
-)
 from dbt.adapters.spark_mt.resolution.row_lineage import row_shape
+from dbt.adapters.spark_mt.strategies import strategy
 from dbt.adapters.spark_mt.strategies.changed_rows import ADDING, MERGING
 from dbt.adapters.spark_mt.strategies.differential import DERIVING
-from dbt.adapters.spark_mt.strategies.strategy import (
-    APPEND,
-    DIFFERENTIAL,
-    INCREMENTAL,
-    NONE,
-    RECOMPUTE,
-    STATEFUL,
-    STREAM,
-    Choice,
-    RefreshInputs,
-    Refusal,
-    Request,
-    Write,
-)
 from dbt.adapters.spark_mt.strategies.stream import STREAMING, stream_problems
 from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 from dbt.adapters.spark_mt.strategies.whole_table import RECOMPUTING, SINCE_START
@@ -53,16 +36,16 @@ STRATEGIES = (STREAMING, ADDING, MERGING, SINCE_START, DERIVING, RECOMPUTING)
 """Every strategy, the preferred one first."""
 
 
-KEEP = RefreshInputs(Request.KEEP)
+KEEP = strategy.RefreshInputs(strategy.Request.KEEP)
 
 
 def choose(
     definition: ResolvedDefinition,
     analyzed: AnalyzedQuery,
     baseline: Baseline | None = None,
-    inputs: RefreshInputs = KEEP,
-    excluded: Sequence[Refusal] = (),
-) -> Choice:
+    inputs: strategy.RefreshInputs = KEEP,
+    excluded: Sequence[strategy.Refusal] = (),
+) -> strategy.Choice:
     """Return how the rows of a table are computed: in general, or by one refresh.
 
     Args:
@@ -78,25 +61,25 @@ def choose(
         strategy is `none`, with the reasons of the refusals, where there is none.
     """
     table = TableFacts(definition, analyzed, baseline)
-    refused: list[Refusal] = []
-    offers: list[tuple[Strategy, Choice]] = []
-    for strategy in STRATEGIES:
-        answer = strategy.possible(table)
-        if isinstance(answer, Refusal):
+    refused: list[strategy.Refusal] = []
+    offers: list[tuple[Strategy, strategy.Choice]] = []
+    for candidate in STRATEGIES:
+        answer = candidate.possible(table)
+        if isinstance(answer, strategy.Refusal):
             refused.append(answer)
         else:
-            offers.append((strategy, answer))
-    names = tuple(strategy.name for strategy, _ in offers)
+            offers.append((candidate, answer))
+    names = tuple(candidate.name for candidate, _ in offers)
     out = {refusal.strategy for refusal in excluded}
-    left = [(strategy, own) for strategy, own in offers if strategy.name not in out]
-    not_used: tuple[Refusal, ...] = ()
-    if inputs.request is Request.KEEP:
+    left = [(candidate, own) for candidate, own in offers if candidate.name not in out]
+    not_used: tuple[strategy.Refusal, ...] = ()
+    if inputs.request is strategy.Request.KEEP:
         chosen = left[0][1] if left else _none(_of_changes(refused))
     else:
         chosen, not_used = _for_refresh(table, left, inputs)
-        if chosen.strategy == NONE and not chosen.reasons:
+        if chosen.strategy == strategy.NONE and not chosen.reasons:
             chosen = _none(_of_changes(refused) or not_used)
-        if offers and chosen.write is Write.REPLACE:
+        if offers and chosen.write is strategy.Write.REPLACE:
             chosen = _by_stream(offers[0][1], chosen)
     before = (*not_used, *excluded, *refused)
     reasons = chosen.reasons or next((refusal.reasons for refusal in before), ())
@@ -106,18 +89,20 @@ def choose(
 
 
 def _for_refresh(
-    table: TableFacts, offers: Sequence[tuple[Strategy, Choice]], inputs: RefreshInputs
-) -> tuple[Choice, tuple[Refusal, ...]]:
+    table: TableFacts,
+    offers: Sequence[tuple[Strategy, strategy.Choice]],
+    inputs: strategy.RefreshInputs,
+) -> tuple[strategy.Choice, tuple[strategy.Refusal, ...]]:
     """Return what a refresh uses, and what it cannot use, the last refusal first.
 
     A host needs to know only whether a stream can run: a refresh chooses again otherwise.
     """
-    refused: list[Refusal] = []
-    for strategy, own in offers:
-        if inputs.request is Request.HOST and strategy.name != STREAM:
+    refused: list[strategy.Refusal] = []
+    for candidate, own in offers:
+        if inputs.request is strategy.Request.HOST and candidate.name != strategy.STREAM:
             return own, tuple(reversed(refused))
-        answer = strategy.usable(table, own, replace(inputs, refused=tuple(refused)))
-        if isinstance(answer, Choice):
+        answer = candidate.usable(table, own, replace(inputs, refused=tuple(refused)))
+        if isinstance(answer, strategy.Choice):
             return answer, tuple(reversed(refused))
         refused.append(answer)
         if answer.is_final:
@@ -125,18 +110,20 @@ def _for_refresh(
     return _none(()), tuple(reversed(refused))
 
 
-def _of_changes(refused: Sequence[Refusal]) -> list[Refusal]:
+def _of_changes(refused: Sequence[strategy.Refusal]) -> list[strategy.Refusal]:
     """Return why a query cannot be applied to changes, whatever the table keeps."""
-    return [refusal for refusal in refused if refusal.strategy == APPEND]
+    return [refusal for refusal in refused if refusal.strategy == strategy.APPEND]
 
 
-def _none(refused: Sequence[Refusal]) -> Choice:
+def _none(refused: Sequence[strategy.Refusal]) -> strategy.Choice:
     """Return that no strategy keeps the table: why its changes cannot be applied."""
     reasons = [reason for refusal in refused for reason in refusal.reasons]
-    return Choice(INCREMENTAL, NONE, tuple(dict.fromkeys(reasons)), Write.NONE)
+    return strategy.Choice(
+        strategy.INCREMENTAL, strategy.NONE, tuple(dict.fromkeys(reasons)), strategy.Write.NONE
+    )
 
 
-def _by_stream(kept: Choice, choice: Choice) -> Choice:
+def _by_stream(kept: strategy.Choice, choice: strategy.Choice) -> strategy.Choice:
     """Return a choice that computes all rows: by the stream whose checkpoint begins with them."""
     if not kept.keeps_checkpoint:
         return choice
@@ -260,19 +247,21 @@ def _check_incremental(
     if options.incremental is not Incremental.STRICT:
         return
     choice = choose(definition, query)
-    if choice.possible == (RECOMPUTE,):
+    if choice.possible == (strategy.RECOMPUTE,):
         violations = [
             reason.violation
             for refusal in choice.refused
-            if refusal.strategy == DIFFERENTIAL
+            if refusal.strategy == strategy.DIFFERENTIAL
             for reason in refusal.reasons
         ]
         yield NotIncrementalError(table=table, violations=violations)
 
 
-def _process_problem(table: str, query: AnalyzedQuery, problem: str) -> ProcessFunctionError:
+def _process_problem(
+    table: str, query: AnalyzedQuery, problem: str
+) -> query_options.ProcessFunctionError:
     function = query.process.name if query.process else ""
-    return ProcessFunctionError(function=function, table=table, problem=problem)
+    return query_options.ProcessFunctionError(function=function, table=table, problem=problem)
 
 
 def _check_stream(
@@ -283,8 +272,8 @@ def _check_stream(
         code = ", ".join(reason.code for reason in reasons)
         problem = ", and ".join(reason.text for reason in reasons)
         yield StreamQueryError(table=table, code=code, problem=problem)
-    if WATERMARK in dict(definition.declared.options):
-        yield WatermarkInStreamQueryError(table=table)
+    if query_options.WATERMARK in dict(definition.declared.options):
+        yield query_options.WatermarkInStreamQueryError(table=table)
 
 
 def _check_first_start(
@@ -321,8 +310,8 @@ def _unknown_changes(sources: tuple[str, ...]) -> str:
 
 def warnings(definition: ResolvedDefinition, query: AnalyzedQuery) -> Iterator[str]:
     """Yield which options have no effect on the strategy of a table."""
-    if WATERMARK not in dict(definition.declared.options):
+    if query_options.WATERMARK not in dict(definition.declared.options):
         return
     choice = choose(definition, query)
-    if choice.strategy != STATEFUL:
-        yield f"Option '{WATERMARK}' has no effect ({choice.name}): {choice.reason}."
+    if choice.strategy != strategy.STATEFUL:
+        yield f"Option '{query_options.WATERMARK}' has no effect ({choice.name}): {choice.reason}."

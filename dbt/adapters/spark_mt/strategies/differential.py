@@ -12,42 +12,16 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.modes import LogicalRefreshMode
 from dbt.adapters.spark_mt.definition.positions import ChangeKind, positions_of
+from dbt.adapters.spark_mt.query import differential
 from dbt.adapters.spark_mt.query.analyzer import SourceKind
 from dbt.adapters.spark_mt.query.boundary import UNEXPECTED, guarded
-from dbt.adapters.spark_mt.query.differential import (
-    ChangeNotSupported,
-    RelationStates,
-    TopRows,
-    added_sums,
-    obstacles,
-    result_change,
-)
 from dbt.adapters.spark_mt.query.operators import scans
 from dbt.adapters.spark_mt.query.partial_sums import summable_types
 from dbt.adapters.spark_mt.resolution.columns import has_distinct_columns, stored_columns
 from dbt.adapters.spark_mt.resolution.options import Incremental
 from dbt.adapters.spark_mt.resolution.stream_flow import Reason
 from dbt.adapters.spark_mt.resolution.stream_plan import has_watermark
-from dbt.adapters.spark_mt.strategies.strategy import (
-    DIFFERENTIAL,
-    FULL_MODE,
-    INCREMENTAL,
-    RECOMPUTE,
-    REMEMBERED,
-    SWITCHED_OFF,
-    Choice,
-    Cost,
-    Refusal,
-    Request,
-    Strategy,
-    Write,
-    all_rows,
-    changed_views,
-    disallowed,
-    follows,
-    retyped,
-    unread,
-)
+from dbt.adapters.spark_mt.strategies import strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,27 +54,29 @@ _NOT_COMPUTED = frozenset(
 """Shapes of queries whose rows do not follow from versions of the sources alone."""
 
 
-def _not_derived(problem: str) -> Choice | Refusal:
-    return Refusal.of(DIFFERENTIAL, UNEXPECTED, problem)
+def _not_derived(problem: str) -> strategy.Choice | strategy.Refusal:
+    return strategy.Refusal.of(strategy.DIFFERENTIAL, UNEXPECTED, problem)
 
 
 @guarded(_not_derived)
-def _possible(table: TableFacts) -> Choice | Refusal:
+def _possible(table: TableFacts) -> strategy.Choice | strategy.Refusal:
     """Return that changed rows are computed, or every reason why the definition forbids it."""
     if problems := _switched_off(table) or tuple(_problems(table)) or _of_query(table):
-        return Refusal(DIFFERENTIAL, problems)
-    reasons = (_rules(table), *follows(table.followed))
-    return Choice(INCREMENTAL, DIFFERENTIAL, reasons, Write.CHANGE)
+        return strategy.Refusal(strategy.DIFFERENTIAL, problems)
+    reasons = (_rules(table), *strategy.follows(table.followed))
+    return strategy.Choice(
+        strategy.INCREMENTAL, strategy.DIFFERENTIAL, reasons, strategy.Write.CHANGE
+    )
 
 
 def _switched_off(table: TableFacts) -> tuple[Reason, ...]:
     """Return why the user does not want it; empty where it is wanted."""
     declared = table.definition.declared.logical_refresh_mode
     if table.is_full and declared is not LogicalRefreshMode.AUTOMATIC:
-        return (FULL_MODE,)
+        return (strategy.FULL_MODE,)
     if table.incremental is not Incremental.OFF:
         return ()
-    return (Reason(SWITCHED_OFF, "", "the option incremental is off"),)
+    return (Reason(strategy.SWITCHED_OFF, "", "the option incremental is off"),)
 
 
 def _problems(table: TableFacts) -> Iterator[Reason]:
@@ -109,7 +85,7 @@ def _problems(table: TableFacts) -> Iterator[Reason]:
         yield Reason("BASELINE", "", "the table counts its sources from a baseline")
     if not has_distinct_columns(table.definition):
         yield Reason("DUPLICATE_NAMES", "", "two columns of its result have the same name")
-    elif TopRows.of(table.tree.root) is not None and _has_other_types(table):
+    elif differential.TopRows.of(table.tree.root) is not None and _has_other_types(table):
         text = "its first rows are stored with other types than those by which they are sorted"
         yield Reason("TOP_OF_OTHER_TYPES", "", text)
     yield from _moving(table)
@@ -142,7 +118,7 @@ def _moving(table: TableFacts) -> Iterator[Reason]:
 
 
 def _of_query(table: TableFacts) -> tuple[Reason, ...]:
-    return tuple(map(_reason, obstacles(table.tree)))
+    return tuple(map(_reason, differential.obstacles(table.tree)))
 
 
 def _reason(found: NotIncremental) -> Reason:
@@ -150,9 +126,9 @@ def _reason(found: NotIncremental) -> Reason:
     return Reason(found.code, "", found.problem + remedy)
 
 
-_SAME = RelationStates("before", "after")
-_GAINED = RelationStates("before", "after", "(added)")
-_CHANGED = RelationStates("before", "after", "(added)", "(removed)")
+_SAME = differential.RelationStates("before", "after")
+_GAINED = differential.RelationStates("before", "after", "(added)")
+_CHANGED = differential.RelationStates("before", "after", "(added)", "(removed)")
 _STATES = {ChangeKind.NONE: _SAME, ChangeKind.ADDED: _GAINED}
 
 
@@ -175,55 +151,61 @@ def _rules(table: TableFacts, kinds: Mapping[str, ChangeKind] | None = None) -> 
     stored = [column.type for column in stored_columns(table.definition)]
     types = summable_types(stored, table.definition.context)
     try:
-        rules = result_change(table.tree, states, "stored", types).rules
-        if "K" in rules and added_sums(table.tree, states) is not None:
+        rules = differential.result_change(table.tree, states, "stored", types).rules
+        if "K" in rules and differential.added_sums(table.tree, states) is not None:
             rules = (*rules, "D3")  # whether partial sums pay is known when the sizes are
-    except ChangeNotSupported as no:
+    except differential.ChangeNotSupported as no:
         return _reason(no.reason)
     by = f" ({', '.join(sorted(set(rules)))})" if rules else ""
     return Reason(RULES, "", f"the change of the result follows from those of the sources{by}")
 
 
-def _usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
+def _usable(
+    table: TableFacts, own: strategy.Choice, inputs: RefreshInputs
+) -> strategy.Choice | strategy.Refusal:
     """Return after which positions changes are applied, or why all rows must be computed."""
     if refused := _refused(inputs):
         return refused
     names = table.shape.followed
     since = positions_of(names, inputs.positions or {})
     if missing := [name for name in names if name not in dict(since)]:
-        return unread(DIFFERENTIAL, missing)
+        return strategy.unread(strategy.DIFFERENTIAL, missing)
     return _derived(table, own, inputs, since)
 
 
-DERIVING = Strategy(DIFFERENTIAL, _possible, _usable)
+DERIVING = strategy.Strategy(strategy.DIFFERENTIAL, _possible, _usable)
 
 
 def _derived(
-    table: TableFacts, own: Choice, inputs: RefreshInputs, since: SourcePositions
-) -> Choice | Refusal:
+    table: TableFacts, own: strategy.Choice, inputs: RefreshInputs, since: SourcePositions
+) -> strategy.Choice | strategy.Refusal:
     """Return that changes are applied, or why all rows are computed although they could be."""
     is_strict = table.incremental is Incremental.STRICT
     if not is_strict and (longer := slower(inputs.costs)) is not None:  # before a log is read
-        return Refusal(DIFFERENTIAL, (longer,), since=since)
-    if refused := retyped(DIFFERENTIAL, inputs, since):
+        return strategy.Refusal(strategy.DIFFERENTIAL, (longer,), since=since)
+    if refused := strategy.retyped(strategy.DIFFERENTIAL, inputs, since):
         return refused
     extents = inputs.extents(since)
     reasons, is_possible = _extent(extents, is_strict=is_strict)
     if is_possible:
         rules = _rules(table, {name: extent.kind for name, extent in extents.items()})
         is_possible = rules.code == RULES
-        reasons = (*reasons, rules, *follows(table.followed)) if is_possible else (rules,)
+        reasons = (*reasons, rules, *strategy.follows(table.followed)) if is_possible else (rules,)
     if not is_possible:
-        return Refusal(DIFFERENTIAL, reasons, since=since)
+        return strategy.Refusal(strategy.DIFFERENTIAL, reasons, since=since)
     return replace(own, reasons=reasons, since=since)
 
 
-def _refused(inputs: RefreshInputs) -> Refusal | None:
+def _refused(inputs: RefreshInputs) -> strategy.Refusal | None:
     """Refuse what is asked for, or a table whose rows are not those of its positions."""
-    if inputs.request in (Request.FORCED, Request.FILL, Request.PARTITIONS):
-        return all_rows(DIFFERENTIAL, inputs)
+    if inputs.request in (
+        strategy.Request.FORCED,
+        strategy.Request.FILL,
+        strategy.Request.PARTITIONS,
+    ):
+        return strategy.all_rows(strategy.DIFFERENTIAL, inputs)
     if inputs.redefined:
-        return changed_views(DIFFERENTIAL, inputs)
+        return strategy.changed_views(strategy.DIFFERENTIAL, inputs)
     found = None
     if inputs.foreign:
         listed = ", ".join(map(str, inputs.foreign))
@@ -231,7 +213,7 @@ def _refused(inputs: RefreshInputs) -> Refusal | None:
     elif inputs.is_partly_refreshed():
         text = "some partitions reflect another state of the sources than the rest"
         found = Reason("PARTITIONS", "", text)
-    return Refusal(DIFFERENTIAL, (found,)) if found else None
+    return strategy.Refusal(strategy.DIFFERENTIAL, (found,)) if found else None
 
 
 def _extent(
@@ -239,7 +221,7 @@ def _extent(
 ) -> tuple[tuple[Reason, ...], bool]:
     """Return which part of the sources changed, and whether to derive the result's change."""
     kinds = {name: extent.kind for name, extent in extents.items()}
-    if unknown := tuple(disallowed(kinds, ChangeKind.ADDED, ChangeKind.REMOVED)):
+    if unknown := tuple(strategy.disallowed(kinds, ChangeKind.ADDED, ChangeKind.REMOVED)):
         return unknown, False
     changed = sum(extent.changed for extent in extents.values())
     rows = sum(extent.rows for extent in extents.values())
@@ -253,17 +235,20 @@ def _extent(
     return (found,), is_strict
 
 
-def slower(costs: Mapping[str, Cost]) -> Reason | None:
+def slower(costs: Mapping[str, strategy.Cost]) -> Reason | None:
     """Return that a recompute is faster, by the last refreshes of the table; None if it is not."""
-    own, other = costs.get(DIFFERENTIAL, Cost()), costs.get(RECOMPUTE, Cost())
+    own, other = (
+        costs.get(strategy.DIFFERENTIAL, strategy.Cost()),
+        costs.get(strategy.RECOMPUTE, strategy.Cost()),
+    )
     if other.seconds is not None and other.seconds < SHORTEST_RECOMPUTE_S:
         text = f"the last recompute took {other.seconds:.1f} seconds, planning changes takes longer"
         return Reason("SHORT_RECOMPUTE", "", text)
-    if own.seconds is None or other.seconds is None or own.ago > REMEMBERED:
+    if own.seconds is None or other.seconds is None or own.ago > strategy.REMEMBERED:
         return None
     is_trial = 0 < own.repeated < _TRIALS and own.seconds <= other.seconds * _LONGEST_TRIAL
-    if not is_trial and other.ago > REMEMBERED and own.seconds * _CLEARLY > other.seconds:
-        why = f"it was the first build, or more than {REMEMBERED} refreshes ago"
+    if not is_trial and other.ago > strategy.REMEMBERED and own.seconds * _CLEARLY > other.seconds:
+        why = f"it was the first build, or more than {strategy.REMEMBERED} refreshes ago"
         text = f"the {other.seconds:.1f} seconds of the last recompute are measured again: {why}"
         return Reason("OLD_DURATION", "", text)
     most = other.seconds * (_MARGIN if own.repeated else 1 / _MARGIN)

@@ -15,25 +15,7 @@ from dbt.adapters.spark_mt.resolution.columns import Names, query_positions
 from dbt.adapters.spark_mt.resolution.row_lineage import Shape, not_pinnable, pinned_names
 from dbt.adapters.spark_mt.resolution.stream_flow import NotAStreamError, OutputMode, Reason
 from dbt.adapters.spark_mt.resolution.stream_plan import StreamShape, has_watermark, stream_shape
-from dbt.adapters.spark_mt.strategies.strategy import (
-    APPEND,
-    FULL_MODE,
-    ROW_WISE,
-    SEVERAL_SOURCES,
-    STATEFUL,
-    STREAM,
-    Choice,
-    Refusal,
-    Request,
-    Strategy,
-    Write,
-    all_rows,
-    changed_views,
-    follows,
-    kind_of,
-    retyped,
-    unread,
-)
+from dbt.adapters.spark_mt.strategies import strategy
 from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 if TYPE_CHECKING:
@@ -55,52 +37,60 @@ LOG_FORMATS = ("kafka", "rate", "rate-micro-batch", *_FILES)
 """Formats of tables without versions that can be read as streams: logs, and folders of files."""
 
 
-def _possible(table: TableFacts) -> Choice | Refusal:
+def _possible(table: TableFacts) -> strategy.Choice | strategy.Refusal:
     """Return the stream that keeps a table, or why none can."""
     try:
         return _Streams(table).of_table()
     except NotAStreamError as no:
-        return Refusal(STREAM, no.reasons)
+        return strategy.Refusal(strategy.STREAM, no.reasons)
 
 
-def _usable(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
+def _usable(
+    table: TableFacts, own: strategy.Choice, inputs: RefreshInputs
+) -> strategy.Choice | strategy.Refusal:
     """Return the stream that resumes after the rows of a table, or why it cannot."""
-    if inputs.request not in (Request.REFRESH, Request.HOST):
-        return all_rows(STREAM, inputs)
+    if inputs.request not in (strategy.Request.REFRESH, strategy.Request.HOST):
+        return strategy.all_rows(strategy.STREAM, inputs)
     if inputs.positions is None:
-        return unread(STREAM, own.followed)
+        return strategy.unread(strategy.STREAM, own.followed)
     if inputs.redefined:
-        return changed_views(STREAM, inputs)
+        return strategy.changed_views(strategy.STREAM, inputs)
     problem = _checkpoint_problem(inputs) if own.keeps_checkpoint else _problem(own, inputs)
     return problem or _retyped(table, own, inputs) or own
 
 
-STREAMING = Strategy(STREAM, _possible, _usable)
+STREAMING = strategy.Strategy(strategy.STREAM, _possible, _usable)
 
 
-def _retyped(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Refusal | None:
+def _retyped(
+    table: TableFacts, own: strategy.Choice, inputs: RefreshInputs
+) -> strategy.Refusal | None:
     """Refuse to resume where the rows before have other types than those that come."""
     since = positions_of(own.followed, inputs.positions or {})
-    return retyped(STREAM, inputs, since, is_final=table.baseline is not None)
+    return strategy.retyped(strategy.STREAM, inputs, since, is_final=table.baseline is not None)
 
 
-def _checkpoint_problem(inputs: RefreshInputs) -> Refusal | None:
+def _checkpoint_problem(inputs: RefreshInputs) -> strategy.Refusal | None:
     text = "the checkpoint that belongs to its rows is not there"
-    return None if inputs.can_resume() else Refusal.of(STREAM, "CHECKPOINT_LOST", text)
+    return (
+        None
+        if inputs.can_resume()
+        else strategy.Refusal.of(strategy.STREAM, "CHECKPOINT_LOST", text)
+    )
 
 
-def _problem(own: Choice, inputs: RefreshInputs) -> Refusal | None:
+def _problem(own: strategy.Choice, inputs: RefreshInputs) -> strategy.Refusal | None:
     """Return why a stream cannot resume after the positions of the table's rows."""
-    if inputs.request is not Request.HOST:
+    if inputs.request is not strategy.Request.HOST:
         text = "a refresh on request applies all changes in one commit"
-        return Refusal.of(STREAM, "ONE_COMMIT", text)
+        return strategy.Refusal.of(strategy.STREAM, "ONE_COMMIT", text)
     since = positions_of(own.followed, inputs.positions or {})
     if len(since) < len(own.followed):
-        return unread(STREAM, own.followed)
+        return strategy.unread(strategy.STREAM, own.followed)
     if not inputs.is_readable(since):
         names = ", ".join(own.followed)
         text = f"{names} was dropped and created again"
-        return Refusal.of(STREAM, "SOURCE_RECREATED", text, names)
+        return strategy.Refusal.of(strategy.STREAM, "SOURCE_RECREATED", text, names)
     return None
 
 
@@ -124,7 +114,7 @@ def _read_whole(sources: Sequence[Source]) -> Iterator[Reason]:
     """Yield the sources that do not record their changes."""
     for source in sources:
         if source.kind is SourceKind.UNVERSIONED:
-            text = f"{source.name}, {kind_of(source)}, is read as a whole each time"
+            text = f"{source.name}, {strategy.kind_of(source)}, is read as a whole each time"
             yield Reason("READ_WHOLE", str(source.name), text)
 
 
@@ -134,14 +124,14 @@ class _Streams:
 
     table: TableFacts
 
-    def of_table(self) -> Choice:
+    def of_table(self) -> strategy.Choice:
         """Return the stream of a table, with its baseline.
 
         Raises:
             NotAStreamError: There is none, for these reasons.
         """
         if self.table.is_full:
-            raise NotAStreamError(FULL_MODE)
+            raise NotAStreamError(strategy.FULL_MODE)
         choice = self._of_query()
         if choice.keeps_checkpoint:
             return choice
@@ -149,10 +139,10 @@ class _Streams:
             text = "rows count from a baseline, which a stream without a checkpoint does not know"
             raise NotAStreamError(Reason("BASELINE", "", text))
         if len(choice.followed) > 1:
-            raise NotAStreamError(ROW_WISE, SEVERAL_SOURCES)
+            raise NotAStreamError(strategy.ROW_WISE, strategy.SEVERAL_SOURCES)
         return choice
 
-    def _of_query(self) -> Choice:
+    def _of_query(self) -> strategy.Choice:
         analyzed, shape = self.table.analyzed, self.table.shape
         if analyzed.nondeterministic:
             functions = ", ".join(f"{name}()" for name in analyzed.nondeterministic)
@@ -172,7 +162,7 @@ class _Streams:
                 raise NotAStreamError(*no.reasons, *_read_whole(followed)) from no
         raise NotAStreamError(_shape_reason(shape), *_read_whole(followed))
 
-    def of_stream_query(self) -> Choice:
+    def of_stream_query(self) -> strategy.Choice:
         """Return the stream of a query that says itself which sources are streams."""
         analyzed = self.table.analyzed
         stream = self._stream((), ())
@@ -186,7 +176,7 @@ class _Streams:
         # Only a stream can compute the rows of such a query, also after positions without state.
         return replace(self._choice(stream, (cause, *times), sources), keeps_checkpoint=True)
 
-    def of_process(self) -> Choice:
+    def of_process(self) -> strategy.Choice:
         """Return the stream of a table whose rows are made by a stateful processor.
 
         Its input keeps no state of its own, so that the processor's is all that there is.
@@ -204,7 +194,7 @@ class _Streams:
         kept = replace(stream, stateful=True, reasons=())
         return self._choice(kept, (cause,), sources)
 
-    def _row_wise(self, followed: Sequence[Source]) -> Choice:
+    def _row_wise(self, followed: Sequence[Source]) -> strategy.Choice:
         _check_streamed(followed)
         versioned = any(source.kind is SourceKind.VERSIONED for source in followed)
         if self.table.primary_key and versioned:
@@ -217,9 +207,9 @@ class _Streams:
             stream = StreamShape(OutputMode.APPEND, (), False, (), names)  # noqa: FBT003 - readable
         else:
             stream = self._stream(followed, self.table.watermarks)
-        return self._choice(stream, (ROW_WISE,), followed)
+        return self._choice(stream, (strategy.ROW_WISE,), followed)
 
-    def _stateful(self, followed: Sequence[Source]) -> Choice:
+    def _stateful(self, followed: Sequence[Source]) -> strategy.Choice:
         """A plain query over several rows at a time, which is kept by a stream's state."""
         if self.table.shape.reason in NEVER_STREAMED:
             raise NotAStreamError(_shape_reason(self.table.shape))
@@ -246,17 +236,17 @@ class _Streams:
 
     def _choice(
         self, stream: StreamShape, why: tuple[Reason, ...], sources: Sequence[Source]
-    ) -> Choice:
+    ) -> strategy.Choice:
         key = self._key(stream)
         upsert: tuple[Reason, ...] = ()
         if key and stream.output_mode is OutputMode.APPEND:
             upsert = (Reason("UPSERT", "", "rows replace rows of the same PRIMARY KEY"),)
         timeless = not all(source.has_positions for source in sources)
-        return Choice(
-            STREAM,
-            STATEFUL if stream.stateful else APPEND,
-            (*why, *stream.reasons, *upsert, *follows(sources)),
-            Write.BATCHES,
+        return strategy.Choice(
+            strategy.STREAM,
+            strategy.STATEFUL if stream.stateful else strategy.APPEND,
+            (*why, *stream.reasons, *upsert, *strategy.follows(sources)),
+            strategy.Write.BATCHES,
             output_mode=stream.output_mode,
             key=key,
             followed=stream.followed,
@@ -289,7 +279,7 @@ def _check_streamed(sources: Sequence[Source]) -> None:
         Reason(
             "NOT_A_STREAM",
             str(source.name),
-            f"no stream can follow {source.name}, {kind_of(source)}",
+            f"no stream can follow {source.name}, {strategy.kind_of(source)}",
         )
         for source in sources
         if source.kind is SourceKind.UNVERSIONED and source.format not in LOG_FORMATS

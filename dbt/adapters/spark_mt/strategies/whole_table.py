@@ -16,22 +16,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.spark_mt.definition.positions import BEFORE_ALL, ChangeKind, VersionedPosition
 from dbt.adapters.spark_mt.resolution.stream_flow import Reason
-from dbt.adapters.spark_mt.strategies.strategy import (
-    BATCH,
-    FULL_MODE,
-    INCREMENTAL,
-    NO_BASELINE,
-    RECOMPUTE,
-    WINDOW,
-    Choice,
-    Refusal,
-    Request,
-    Strategy,
-    disallowed,
-    follows,
-    retyped,
-    unread,
-)
+from dbt.adapters.spark_mt.strategies import strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,13 +31,13 @@ if TYPE_CHECKING:
     from dbt.adapters.spark_mt.strategies.table_facts import TableFacts
 
 
-FULL = Choice(BATCH, RECOMPUTE, (FULL_MODE,))
+FULL = strategy.Choice(strategy.BATCH, strategy.RECOMPUTE, (strategy.FULL_MODE,))
 """The choice for every table in mode FULL, whatever its query."""
 _WHOLE = "the query is computed over the rows since the baseline as a whole"
 _REDEFINED = "a changed view makes all rows since the baseline be computed again"
 
 
-def _can_recompute(table: TableFacts) -> Choice | Refusal:
+def _can_recompute(table: TableFacts) -> strategy.Choice | strategy.Refusal:
     """Return that all rows are computed, or that this would add rows that the start excludes.
 
     Without a reason of its own, a choice has those of the preferred strategy that was refused.
@@ -62,58 +47,67 @@ def _can_recompute(table: TableFacts) -> Choice | Refusal:
     baseline = table.baseline
     if baseline is not None and not (baseline.is_adopted and not table.applies_changes):
         text = "rows from before the baseline would come in, or rows that the table keeps would go"
-        return Refusal.of(RECOMPUTE, "BASELINE", text)
-    return Choice(INCREMENTAL, RECOMPUTE)
+        return strategy.Refusal.of(strategy.RECOMPUTE, "BASELINE", text)
+    return strategy.Choice(strategy.INCREMENTAL, strategy.RECOMPUTE)
 
 
-def _recomputed(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice:  # noqa: ARG001 - a port
+def _recomputed(table: TableFacts, own: strategy.Choice, inputs: RefreshInputs) -> strategy.Choice:  # noqa: ARG001 - a port
     return own  # all rows can always be computed
 
 
-def _can_start(table: TableFacts) -> Choice | Refusal:
+def _can_start(table: TableFacts) -> strategy.Choice | strategy.Refusal:
     """Return that rows are computed since the baseline, or why the definition forbids it."""
     if problem := next(_start_problems(table), None):
-        return Refusal(WINDOW, (problem,))
+        return strategy.Refusal(strategy.WINDOW, (problem,))
     since = Reason("SINCE_START", "", "all rows are computed over the source rows since its start")
     positions = table.baseline.positions if table.baseline else None
-    return Choice(INCREMENTAL, WINDOW, (since, *follows(table.followed)), since=positions)
+    return strategy.Choice(
+        strategy.INCREMENTAL,
+        strategy.WINDOW,
+        (since, *strategy.follows(table.followed)),
+        since=positions,
+    )
 
 
 def _start_problems(table: TableFacts) -> Iterator[Reason]:
     if table.is_full:
-        yield FULL_MODE
+        yield strategy.FULL_MODE
     if table.baseline is None:
-        yield Reason(NO_BASELINE, "", "the table counts all source rows")
+        yield Reason(strategy.NO_BASELINE, "", "the table counts all source rows")
     if table.keeps_rows:
         yield Reason("KEPT_ROWS", "", "the table keeps rows from before its baseline")
     if table.whole is not None:
         yield table.whole
 
 
-def _since_start(table: TableFacts, own: Choice, inputs: RefreshInputs) -> Choice | Refusal:
+def _since_start(
+    table: TableFacts, own: strategy.Choice, inputs: RefreshInputs
+) -> strategy.Choice | strategy.Refusal:
     """Return the window, or why the rows since the baseline are not known any more."""
-    if inputs.request is Request.FILL or table.baseline is None:
+    if inputs.request is strategy.Request.FILL or table.baseline is None:
         return own
     return _lost(table, table.baseline, inputs) or own
 
 
-def _lost(table: TableFacts, baseline: Baseline, inputs: RefreshInputs) -> Refusal | None:
+def _lost(table: TableFacts, baseline: Baseline, inputs: RefreshInputs) -> strategy.Refusal | None:
     known = {name for name, _ in baseline.positions}
     missing = [name for name in table.shape.followed if name not in known]
     if missing:
-        return replace(unread(WINDOW, missing), is_final=True)
+        return replace(strategy.unread(strategy.WINDOW, missing), is_final=True)
     for name, last in _beginnings(baseline, inputs.positions or {}):
         if not inputs.is_readable(((name, last),)):
             text = f"{name} was dropped and created again"
-            refusal = Refusal.of(WINDOW, "SOURCE_RECREATED", text, name)
+            refusal = strategy.Refusal.of(strategy.WINDOW, "SOURCE_RECREATED", text, name)
             return replace(refusal, is_final=True, since=((name, last),))
     since = baseline.positions
-    return retyped(WINDOW, inputs, since, is_final=True) or _rewritten(inputs, since)
+    return strategy.retyped(strategy.WINDOW, inputs, since, is_final=True) or _rewritten(
+        inputs, since
+    )
 
 
-def _rewritten(inputs: RefreshInputs, since: SourcePositions) -> Refusal | None:
-    if reasons := tuple(disallowed(inputs.changes(since), ChangeKind.ADDED)):
-        return Refusal(WINDOW, reasons, True, since, _why(inputs.refused))  # noqa: FBT003 - readable
+def _rewritten(inputs: RefreshInputs, since: SourcePositions) -> strategy.Refusal | None:
+    if reasons := tuple(strategy.disallowed(inputs.changes(since), ChangeKind.ADDED)):
+        return strategy.Refusal(strategy.WINDOW, reasons, True, since, _why(inputs.refused))  # noqa: FBT003 - readable
     return None
 
 
@@ -130,18 +124,18 @@ def _beginnings(
     return tuple((name, at) for name, at in last.items() if isinstance(at, VersionedPosition))
 
 
-def _why(refused: Sequence[Refusal]) -> str:
+def _why(refused: Sequence[strategy.Refusal]) -> str:
     """Say why all rows since the baseline are needed: what preferred strategies were refused."""
     if any(reason.code == "VIEW_CHANGED" for refusal in refused for reason in refusal.reasons):
         return _REDEFINED
     return next((r.alternative for r in reversed(refused) if r.alternative), _WHOLE)
 
 
-RECOMPUTING = Strategy(RECOMPUTE, _can_recompute, _recomputed)
-SINCE_START = Strategy(WINDOW, _can_start, _since_start)
+RECOMPUTING = strategy.Strategy(strategy.RECOMPUTE, _can_recompute, _recomputed)
+SINCE_START = strategy.Strategy(strategy.WINDOW, _can_start, _since_start)
 
 
-def advice(choice: Choice, shape_reason: str, retention: str) -> tuple[str, ...]:
+def advice(choice: strategy.Choice, shape_reason: str, retention: str) -> tuple[str, ...]:
     """Return what a table needs that is computed over all source rows since its start.
 
     Args:
@@ -149,7 +143,7 @@ def advice(choice: Choice, shape_reason: str, retention: str) -> tuple[str, ...]
         shape_reason: The code why its query is no row-wise one; empty for a row-wise query.
         retention: The property that says how long the commits of a source can be read.
     """
-    if choice.strategy != WINDOW or not choice.since:
+    if choice.strategy != strategy.WINDOW or not choice.since:
         return ()
     names = ", ".join(name for name, _ in choice.since)
     history = (

@@ -28,21 +28,10 @@ from starlette.responses import Response
 
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
 from dbt.adapters.spark_mt.manager import views
+from dbt.adapters.spark_mt.manager.http import errors as http_errors
 from dbt.adapters.spark_mt.manager.http import metrics, pages, routes, schemas
 from dbt.adapters.spark_mt.manager.http.auth import HEALTH, Guard
 from dbt.adapters.spark_mt.manager.http.connections import BoundedProtocol, bind, listen
-from dbt.adapters.spark_mt.manager.http.errors import (
-    InternalError,
-    InvalidRequestError,
-    ManagerBusyError,
-    ManagerStoppingError,
-    RequestTimeoutError,
-    RequestTooLargeError,
-    ServerNotStartedError,
-    of_http,
-    of_validation,
-    problem_response,
-)
 
 if TYPE_CHECKING:
     import socket
@@ -182,11 +171,11 @@ def create_app(
 
 async def _answer_error(request: Request, error: Exception) -> Response:
     if isinstance(error, RequestValidationError):
-        error = of_validation(error, request)
+        error = http_errors.of_validation(error, request)
     elif isinstance(error, HTTPException):
-        error = of_http(error, request)
+        error = http_errors.of_http(error, request)
     assert isinstance(error, MaterializedTableError)  # noqa: S101 - for no other it is registered
-    return problem_response(error, request)
+    return http_errors.problem_response(error, request)
 
 
 class BodyLimit:
@@ -218,11 +207,11 @@ class BodyLimit:
             with anyio.fail_after(self._seconds):
                 body = await self._body(request, receive)
         except TimeoutError:
-            body = RequestTimeoutError(seconds=round(self._seconds))
+            body = http_errors.RequestTimeoutError(seconds=round(self._seconds))
         except MaterializedTableError as error:
             body = error
         if isinstance(body, MaterializedTableError):
-            problem = problem_response(body, request)
+            problem = http_errors.problem_response(body, request)
             problem.headers["connection"] = "close"  # the rest of the body is not read
             await problem(scope, receive, send)
             return
@@ -240,7 +229,7 @@ class BodyLimit:
         limit = self._limits(request.url.path)
         length = request.headers.get("content-length", "0")
         if length.isdigit() and int(length) > limit:
-            raise RequestTooLargeError(limit=limit)
+            raise http_errors.RequestTooLargeError(limit=limit)
         body, has_more = bytearray(), True
         try:
             while has_more:
@@ -252,14 +241,14 @@ class BodyLimit:
                 body += more
                 has_more = message.get("more_body", False)
                 if len(body) > limit:
-                    raise RequestTooLargeError(limit=limit)
+                    raise http_errors.RequestTooLargeError(limit=limit)
                 if self._held > MOST_HELD:
-                    raise ManagerBusyError(limit="as many large")
+                    raise http_errors.ManagerBusyError(limit="as many large")
         finally:
             self._held -= len(body)
         if _strings(body) > MOST_STRINGS:
             many = f"The body has more than {MOST_STRINGS:,} keys and strings."
-            raise InvalidRequestError(violations=[many])
+            raise http_errors.InvalidRequestError(violations=[many])
         return bytes(body)
 
 
@@ -312,13 +301,17 @@ class RequestLog:
             await self._app(scope, receive, answer.send)
         except asyncio.CancelledError:  # by the server, which closes the connection afterwards
             if not answer.status:
-                problem = problem_response(ManagerStoppingError(), HTTPConnection(scope))
+                problem = http_errors.problem_response(
+                    http_errors.ManagerStoppingError(), HTTPConnection(scope)
+                )
                 await problem(scope, receive, answer.send)
         except Exception:  # whatever it is, the client gets an answer and the log the stack
             log.exception("request failed", request_id=answer.request_id, path=scope["path"])
             if answer.status:
                 raise
-            problem = problem_response(InternalError(), HTTPConnection(scope))
+            problem = http_errors.problem_response(
+                http_errors.InternalError(), HTTPConnection(scope)
+            )
             await problem(scope, receive, answer.send)
         finally:
             self._log(scope, answer, time.perf_counter() - started)
@@ -422,7 +415,7 @@ class HttpServer:
         if not self._wait_until_up():
             problem = str(self._failure or f"no answer within {START_SECONDS:.0f} seconds")
             self.stop()
-            raise ServerNotStartedError(
+            raise http_errors.ServerNotStartedError(
                 host=self._host, port=self._port, problem=problem
             ) from self._failure
         log.info("listening", url=self.url)

@@ -21,17 +21,7 @@ from urllib.parse import urlencode
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 
-from dbt.adapters.spark_mt.manager.http.errors import (
-    CrossSiteRequestError,
-    TokenRequiredError,
-    TooManyTriesError,
-    UnauthenticatedError,
-    UnknownHostError,
-    UnsupportedMediaTypeError,
-    WeakTokenError,
-    WrongTokenError,
-    problem_response,
-)
+from dbt.adapters.spark_mt.manager.http import errors as http_errors
 from dbt.adapters.spark_mt.spark.listeners import is_loopback
 
 if TYPE_CHECKING:
@@ -235,7 +225,7 @@ class Access:
             TooManyTriesError: The same, after too many wrong ones from this address.
         """
         if not is_own_page(request):
-            raise CrossSiteRequestError(reason="another site began the request")
+            raise http_errors.CrossSiteRequestError(reason="another site began the request")
         if self._token is None or not _same(token.strip(), self._token):
             self._refuse_wrong(request.client.host if request.client else "")
         response.set_cookie(
@@ -257,9 +247,11 @@ class Access:
         while wrong and wrong[0] <= now - PATIENCE_SECONDS:
             wrong.popleft()
         if len(wrong) >= WRONG_TOKENS:
-            raise TooManyTriesError(seconds=max(1, math.ceil(wrong[0] + PATIENCE_SECONDS - now)))
+            raise http_errors.TooManyTriesError(
+                seconds=max(1, math.ceil(wrong[0] + PATIENCE_SECONDS - now))
+            )
         wrong.append(now)
-        raise WrongTokenError
+        raise http_errors.WrongTokenError
 
     def sign_out(self, request: Request, response: Response) -> None:
         """End the session: its cookie is deleted, and a copy of it is not valid."""
@@ -286,33 +278,39 @@ class Guard:
         problem = self._refusal(request)
         if problem is None:
             await self._app(scope, receive, send)
-        elif isinstance(problem, UnauthenticatedError) and _is_person(request):
+        elif isinstance(problem, http_errors.UnauthenticatedError) and _is_person(request):
             path, query = request.url.path, request.url.query
             query = urlencode({"next": f"{path}?{query}" if query else path})
             await RedirectResponse(f"{SIGN_IN}?{query}", 303)(scope, receive, send)
         else:
-            await problem_response(problem, request)(scope, receive, send)
+            await http_errors.problem_response(problem, request)(scope, receive, send)
 
     def _refusal(self, request: HTTPConnection) -> MaterializedTableError | None:
         """Return why a request is refused; None if it is not."""
         path = request.url.path
         if not self._access.answers_to(request.headers.get("host", "")):
-            return UnknownHostError()
+            return http_errors.UnknownHostError()
         if path in HEALTH:
             return None
         if request.scope["method"] not in _SAFE:
             return self._refused_change(request, path)
         is_open = path == SIGN_IN or path.startswith(STATIC)
-        return None if is_open or self._access.may_read(request) else UnauthenticatedError()
+        return (
+            None
+            if is_open or self._access.may_read(request)
+            else http_errors.UnauthenticatedError()
+        )
 
     def _refused_change(self, request: HTTPConnection, path: str) -> MaterializedTableError | None:
         visitor = self._access.visitor(request)
         if visitor is not Visitor.TOKEN and not is_own_page(request):
-            return CrossSiteRequestError(reason="another site began the request")
+            return http_errors.CrossSiteRequestError(reason="another site began the request")
         if visitor is Visitor.NOBODY and path != SIGN_IN:
-            return UnauthenticatedError()
+            return http_errors.UnauthenticatedError()
         if visitor is Visitor.LOCAL and is_browser(request):
-            return CrossSiteRequestError(reason="it has no token, so that no user can sign in")
+            return http_errors.CrossSiteRequestError(
+                reason="it has no token, so that no user can sign in"
+            )
         return self._refused_rest(request, visitor) if path.startswith(REST) else None
 
     def _refused_rest(
@@ -321,9 +319,15 @@ class Guard:
         if visitor is Visitor.SESSION:
             csrf_token = request.headers.get(CSRF_HEADER, "")
             if not self._access.may_act(request, csrf_token):
-                return CrossSiteRequestError(reason=f"the header {CSRF_HEADER} is missing or wrong")
+                return http_errors.CrossSiteRequestError(
+                    reason=f"the header {CSRF_HEADER} is missing or wrong"
+                )
         found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return None if found == "application/json" else UnsupportedMediaTypeError(found=found)
+        return (
+            None
+            if found == "application/json"
+            else http_errors.UnsupportedMediaTypeError(found=found)
+        )
 
 
 def _same(found: str, expected: str) -> bool:
@@ -347,7 +351,7 @@ def is_own_page(request: HTTPConnection) -> bool:
 def _check(rules: AccessRules) -> None:
     reason = _open_to_others(rules)
     if rules.token is None and reason:
-        raise TokenRequiredError(host=rules.host, reason=reason, length=SHORTEST_TOKEN)
+        raise http_errors.TokenRequiredError(host=rules.host, reason=reason, length=SHORTEST_TOKEN)
     if rules.token is None:
         return
     problems = []
@@ -358,7 +362,7 @@ def _check(rules: AccessRules) -> None:
     if any(not "!" <= character <= "~" for character in rules.token):
         problems.append("it has blanks or letters outside of ASCII")
     if problems:
-        raise WeakTokenError(reason=" and ".join(problems), length=SHORTEST_TOKEN)
+        raise http_errors.WeakTokenError(reason=" and ".join(problems), length=SHORTEST_TOKEN)
 
 
 def _open_to_others(rules: AccessRules) -> str:

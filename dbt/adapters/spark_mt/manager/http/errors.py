@@ -13,15 +13,11 @@ from dbt.adapters.spark_mt.definition.errors import (
     MaterializedTableError,
     did_you_mean,
 )
-from dbt.adapters.spark_mt.execution import errors as execution
+from dbt.adapters.spark_mt.execution import errors
 from dbt.adapters.spark_mt.execution.ports import CommitConflictError
+from dbt.adapters.spark_mt.manager import views
 from dbt.adapters.spark_mt.manager.http.schemas import RequestBody
 from dbt.adapters.spark_mt.manager.runs import RefreshNotAcceptedError
-from dbt.adapters.spark_mt.manager.views import (
-    RequestInProgressError,
-    RequestRefusedError,
-    UnknownNameError,
-)
 from dbt.adapters.spark_mt.spark.errors import failure_of, is_refusal, is_spark_error
 from dbt.adapters.spark_mt.spark.types import InvalidScheduleTimeError
 from dbt.adapters.spark_mt.statements.errors import StatementSyntaxError
@@ -230,31 +226,31 @@ STATUSES: dict[type[MaterializedTableError], int] = {
     InvalidRequestError: 400,
     ScheduleTimeMissingError: 400,
     InvalidScheduleTimeError: 400,
-    execution.NotPlannableError: 400,
+    errors.NotPlannableError: 400,
     UnauthenticatedError: 401,
     CrossSiteRequestError: 403,
-    execution.TableNotFoundError: 404,
-    execution.JobNotFoundError: 404,
-    execution.NotMaterializedError: 404,
-    UnknownNameError: 404,
+    errors.TableNotFoundError: 404,
+    errors.JobNotFoundError: 404,
+    errors.NotMaterializedError: 404,
+    views.UnknownNameError: 404,
     NoSuchRouteError: 404,
     WrongMethodError: 405,
-    execution.AlreadySuspendedError: 409,
-    execution.AlreadyResumedError: 409,
-    execution.SuspendedError: 409,
-    execution.TableInitializingError: 409,
+    errors.AlreadySuspendedError: 409,
+    errors.AlreadyResumedError: 409,
+    errors.SuspendedError: 409,
+    errors.TableInitializingError: 409,
     CommitConflictError: 409,
-    RequestInProgressError: 409,
+    views.RequestInProgressError: 409,
     RequestTimeoutError: 408,
     RequestTooLargeError: 413,
     UnsupportedMediaTypeError: 415,
     UnknownHostError: 421,
     TooManyTriesError: 429,
-    execution.UnexpectedError: 500,
-    execution.RefreshFailedError: 500,
-    execution.ExecutorLostError: 500,
-    execution.ChangeFailedError: 500,
-    execution.InconsistentTableError: 500,
+    errors.UnexpectedError: 500,
+    errors.RefreshFailedError: 500,
+    errors.ExecutorLostError: 500,
+    errors.ChangeFailedError: 500,
+    errors.InconsistentTableError: 500,
     InternalError: 500,
     ManagerBusyError: 503,
     RefreshNotAcceptedError: 503,
@@ -339,8 +335,10 @@ def of_call(error: BaseException) -> BaseException:
         return error
     failure = failure_of(error)
     if failure.is_missing_table:
-        return UnknownNameError(problem=execution.problem_of(error))
-    return RequestRefusedError(problem=execution.problem_of(error)) if is_refusal(error) else error
+        return views.UnknownNameError(problem=errors.problem_of(error))
+    return (
+        views.RequestRefusedError(problem=errors.problem_of(error)) if is_refusal(error) else error
+    )
 
 
 def _violation(found: Mapping[str, Any], known: list[str]) -> str:

@@ -27,18 +27,8 @@ from starlette.staticfiles import StaticFiles
 
 from dbt.adapters.spark_mt.definition.columns import TableName
 from dbt.adapters.spark_mt.definition.errors import MaterializedTableError
-from dbt.adapters.spark_mt.manager.http import pages_format
+from dbt.adapters.spark_mt.manager.http import pages_format, pages_tables
 from dbt.adapters.spark_mt.manager.http.errors import TooManyTriesError
-from dbt.adapters.spark_mt.manager.http.pages_tables import (
-    Choice,
-    Row,
-    State,
-    advise,
-    choose,
-    counts,
-    lineage_around,
-    lineage_of,
-)
 from dbt.adapters.spark_mt.manager.views import ChangeView, RefreshRequest
 
 if TYPE_CHECKING:
@@ -244,7 +234,7 @@ def environment() -> Environment:
         sparkline=pages_format.sparkline,
     )
     found.globals.update(
-        State=State,
+        State=pages_tables.State,
         chart=pages_format,
         plural=pages_format.plural,
         refresh_seconds=REFRESH_SECONDS,
@@ -271,17 +261,19 @@ class StatusPage:
         if not self._access.may_read(request):
             return _to_sign_in(request)
         rows = self._rows()
-        chosen = choose(tuple(rows.values()), Choice.of(request.query_params))
+        chosen = pages_tables.choose(
+            tuple(rows.values()), pages_tables.Choice.of(request.query_params)
+        )
         return self._page(
             request,
             "tables.html",
             chosen=chosen,
-            counts=counts(chosen.matching),
-            all_counts=counts(rows.values()),
+            counts=pages_tables.counts(chosen.matching),
+            all_counts=pages_tables.counts(rows.values()),
             total=len(rows),
-            advice={row.key: advise(row, rows) for row in chosen.rows},
+            advice={row.key: pages_tables.advise(row, rows) for row in chosen.rows},
             rows=rows,
-            lineage=lineage_of(chosen.rows, rows),
+            lineage=pages_tables.lineage_of(chosen.rows, rows),
         )
 
     def table(self, request: Request) -> Response:
@@ -306,16 +298,16 @@ class StatusPage:
             "table.html",
             row=row,
             rows=rows,
-            advice=advise(row, rows),
+            advice=pages_tables.advise(row, rows),
             details=details,
             details_problem=problem,
             readers=tuple(r.view.name for r in rows.values() if name in r.view.reads),
-            lineage=lineage_around(row, rows),
+            lineage=pages_tables.lineage_around(row, rows),
         )
 
-    def _rows(self) -> dict[str, Row]:
+    def _rows(self) -> dict[str, pages_tables.Row]:
         now_ms = self._now()
-        return {view.name: Row(view, now_ms) for view in self._service.tables()}
+        return {view.name: pages_tables.Row(view, now_ms) for view in self._service.tables()}
 
     def sign_in_page(self, request: Request) -> Response:
         """Ask for the token."""

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus
-from dbt.adapters.spark_mt.manager.http.pages_format import (
-    clock_time,
-    duration,
-    plural,
-    size_text,
-)
+from dbt.adapters.spark_mt.manager.http import pages_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -407,8 +402,8 @@ def _facts(row: Row) -> tuple[str, ...]:
     view, found = row.view, []
     since = row.late_since_ms
     if since is not None:
-        late = duration((row.now_ms - since) / 1000)
-        at = clock_time(since, row.now_ms)
+        late = pages_format.duration((row.now_ms - since) / 1000)
+        at = pages_format.clock_time(since, row.now_ms)
         found.append(f"It has been late for {late}, since {at}.")
     elif view.freshness_status is FreshnessStatus.LATE:
         found.append("Its lag to its base tables is larger than its freshness allows.")
@@ -416,8 +411,12 @@ def _facts(row: Row) -> tuple[str, ...]:
         since = row.failing_since_ms
         # Where all that is known failed, the first failure may have been earlier.
         complete = all(point.status in {"FAILED", "RUNNING"} for point in view.recent)
-        at = "" if since is None or complete else f", since {clock_time(since, row.now_ms)}"
-        times = plural(view.failures, "time")
+        at = (
+            ""
+            if since is None or complete
+            else f", since {pages_format.clock_time(since, row.now_ms)}"
+        )
+        times = pages_format.plural(view.failures, "time")
         found.append(f"Its refresh failed {times} in a row{at}.")
     if view.status == SUSPENDED:
         found.append("The manager has suspended it.")
@@ -428,7 +427,10 @@ def _small_files(sources: Iterable[SourceActivity]) -> Iterator[str]:
     """Yield each source whose files make reading it slow."""
     for source in sources:
         if source.compaction:
-            files, size = plural(source.files or 0, "file"), size_text(source.file_bytes or 0)
+            files, size = (
+                pages_format.plural(source.files or 0, "file"),
+                pages_format.size_text(source.file_bytes or 0),
+            )
             yield f"{source.table} has {files} of {size} on average: {source.compaction}."
 
 
@@ -448,8 +450,8 @@ def _upstream(row: Row) -> str:
     if slowest is None or slowest.table == row.view.name:
         return ""
     return (
-        f"{duration(slowest.seconds)} of its lag arise in {slowest.table}: give that a smaller "
-        "freshness, or this one a larger one."
+        f"{pages_format.duration(slowest.seconds)} of its lag arise in {slowest.table}: give that "
+        "a smaller freshness, or this one a larger one."
     )
 
 
@@ -463,12 +465,13 @@ def _slow(row: Row) -> str:
     allowed = row.view.freshness_seconds
     if usual * 2 > allowed:
         return (
-            f"A refresh usually takes {duration(usual)}, too long for a freshness of "
-            f"{duration(allowed)}{_change_rate(row)}: make the query cheaper, or allow for more."
+            f"A refresh usually takes {pages_format.duration(usual)}, too long for a freshness of "
+            f"{pages_format.duration(allowed)}{_change_rate(row)}: make the query cheaper, or "
+            "allow for more."
         )
     running = row.running_since_ms
     if running is not None:
-        so_far = duration((row.now_ms - running) / 1000)
+        so_far = pages_format.duration((row.now_ms - running) / 1000)
         return f"A refresh has been running for {so_far}; it will show when that has ended."
     return "No refresh has failed: see on its page who runs its refresh, and what its sources say."
 
@@ -483,4 +486,4 @@ def _change_rate(row: Row) -> str:
     if not rates:
         return ""
     seconds, table = min(rates)
-    return f" while {table} changes every {duration(seconds)}"
+    return f" while {table} changes every {pages_format.duration(seconds)}"

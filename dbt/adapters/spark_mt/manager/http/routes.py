@@ -27,33 +27,9 @@ from starlette.responses import Response  # noqa: TC002 - FastAPI reads the anno
 from typing_extensions import Self
 
 from dbt.adapters.spark_mt.execution.errors import JobNotFoundError
-from dbt.adapters.spark_mt.manager.http.errors import (
-    ManagerBusyError,
-    ScheduleTimeMissingError,
-    of_call,
-)
-from dbt.adapters.spark_mt.manager.http.schemas import (
-    ColumnList,
-    EmptyRequest,
-    ExecuteAnswer,
-    ExecuteRequest,
-    HealthAnswer,
-    JobAnswer,
-    JobList,
-    NameList,
-    PlanRequest,
-    QueryRequest,
-    RequestBody,
-    ResumeRequest,
-    TableAnswer,
-    TableFilter,
-    TableList,
-)
-from dbt.adapters.spark_mt.manager.views import (
-    ChangeView,
-    ManagerView,
-    RefreshRequest,
-)
+from dbt.adapters.spark_mt.manager import views
+from dbt.adapters.spark_mt.manager.http import errors as http_errors
+from dbt.adapters.spark_mt.manager.http import schemas
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,7 +57,7 @@ SessionId = Annotated[str, Path(alias="sessionID", description="The client's ses
 Schema = Annotated[str, Path(description="The schema's name.")]
 Catalog = Annotated[str, Query(description="The schema's catalog.")]
 Limit = Annotated[int, Query(ge=1, le=MOST_REFRESHES, description="How many at most.")]
-Filter = Annotated[TableFilter, Query()]
+Filter = Annotated[schemas.TableFilter, Query()]
 
 
 T = TypeVar("T")
@@ -109,7 +85,7 @@ class LongCalls:
             ManagerBusyError: Too many run already; nothing was called.
         """
         if not self._free.acquire(blocking=False):
-            raise ManagerBusyError(limit=MOST_CALLS)
+            raise http_errors.ManagerBusyError(limit=MOST_CALLS)
         done: Future[T] = Future()
         work = partial(contextvars.copy_context().run, self._work, call, done)
         Thread(target=work, name="http-call", daemon=True).start()
@@ -119,7 +95,7 @@ class LongCalls:
         try:
             notify = partial(done.set_result, call())
         except BaseException as error:  # noqa: BLE001 - whoever waits for it gets it
-            notify = partial(done.set_exception, of_call(error))
+            notify = partial(done.set_exception, http_errors.of_call(error))
         self._free.release()
         if done.set_running_or_notify_cancel():
             notify()
@@ -128,7 +104,7 @@ class LongCalls:
 _DIFFER = "isPeriodic and periodic differ"
 
 
-class RefreshTableRequest(RequestBody):
+class RefreshTableRequest(schemas.RequestBody):
     """A refresh, as FLIP-435 describes the request of a workflow scheduler."""
 
     materializedTable: StrictStr = Field(  # noqa: N815 - the paper's name
@@ -155,7 +131,7 @@ class RefreshTableRequest(RequestBody):
     )
 
 
-class GatewayRefreshRequest(RequestBody):
+class GatewayRefreshRequest(schemas.RequestBody):
     """A refresh, as workflow schedulers ask Flink's SQL Gateway for it (Flink 2.0 and later)."""
 
     isPeriodic: StrictBool = Field(  # noqa: N815 - Flink's name
@@ -227,23 +203,23 @@ def _add_tables(routes: APIRouter, service: ManagerService, calls: LongCalls) ->
     tables = APIRouter(prefix="/v3/materialized-tables", tags=["tables"])
 
     @tables.get("", summary="List tables")
-    def list_tables(wanted: Filter) -> TableList:
+    def list_tables(wanted: Filter) -> schemas.TableList:
         """Every table that the manager knows, ordered by name; from memory."""
         return _listed(service.tables(), wanted)
 
     @tables.get("/{name}", summary="Describe a table")
-    async def describe_table(name: Name) -> TableAnswer:
+    async def describe_table(name: Name) -> schemas.TableAnswer:
         """Definition, columns, source positions and newest refreshes; reads the catalog."""
-        return TableAnswer.of(await calls.run(lambda: service.table(name)))
+        return schemas.TableAnswer.of(await calls.run(lambda: service.table(name)))
 
     @tables.get("/{name}/refreshes", summary="List refreshes")
-    async def list_refreshes(name: Name, limit: Limit = 100) -> JobList:
+    async def list_refreshes(name: Name, limit: Limit = 100) -> schemas.JobList:
         """The newest refreshes of a table, the newest first, also running and failed ones."""
         history = await calls.run(lambda: service.history(name, limit))
-        return JobList(tuple(map(JobAnswer.of, history)))
+        return schemas.JobList(tuple(map(schemas.JobAnswer.of, history)))
 
     @tables.post("/plan", summary="Plan a statement")
-    async def plan_statement(body: PlanRequest) -> ChangeView:
+    async def plan_statement(body: schemas.PlanRequest) -> views.ChangeView:
         """Return what a CREATE or ALTER would do, or why it would be refused."""
         return await calls.run(lambda: service.plan(body.statement))
 
@@ -268,14 +244,18 @@ def _add_changes(routes: APIRouter, service: ManagerService, calls: LongCalls) -
         return RefreshAnswer.of(await calls.run(lambda: service.refresh(request)))
 
     @tables.post("/{name}/suspend", summary="Suspend a table")
-    async def suspend_table(name: Name, _body: EmptyRequest | None = None) -> ChangeView:
+    async def suspend_table(
+        name: Name, _body: schemas.EmptyRequest | None = None
+    ) -> views.ChangeView:
         """Stop refreshing a table; it keeps its rows."""
         return await calls.run(lambda: service.suspend(name))
 
     @tables.post("/{name}/resume", summary="Resume a table")
-    async def resume_table(name: Name, body: ResumeRequest | None = None) -> ChangeView:
+    async def resume_table(
+        name: Name, body: schemas.ResumeRequest | None = None
+    ) -> views.ChangeView:
         """Resume the refresh of a table; the answer comes when it has caught up."""
-        options = tuple((body or ResumeRequest()).config.items())
+        options = tuple((body or schemas.ResumeRequest()).config.items())
         return await calls.run(lambda: service.resume(name, options))
 
     routes.include_router(tables)
@@ -285,7 +265,9 @@ def _add_statements(routes: APIRouter, service: ManagerService, calls: LongCalls
     statements = APIRouter(prefix="/v3", tags=["tables"])
 
     @statements.post("/materialized-tables/execute", summary="Carry out a statement")
-    async def execute_statement(body: ExecuteRequest, http: Request) -> ExecuteAnswer:
+    async def execute_statement(
+        body: schemas.ExecuteRequest, http: Request
+    ) -> schemas.ExecuteAnswer:
         """Make, change or refresh a table in the manager's driver, where streams can run."""
         request = body.request()
         work = asyncio.ensure_future(calls.run(lambda: service.execute(request)))
@@ -293,12 +275,14 @@ def _add_statements(routes: APIRouter, service: ManagerService, calls: LongCalls
             while not (await asyncio.wait({work}, timeout=WATCH_S))[0]:
                 if await http.is_disconnected():  # a client that was killed asks for nothing more
                     await run_in_threadpool(_interrupt, service, request.request_id)
-            return ExecuteAnswer.of(await work)
+            return schemas.ExecuteAnswer.of(await work)
         finally:
             work.cancel()
 
     @statements.post("/statements/{requestID}/interrupt", summary="Interrupt", **_NO_CONTENT)
-    async def interrupt_statement(request_id: RequestId, _body: EmptyRequest | None = None) -> None:
+    async def interrupt_statement(
+        request_id: RequestId, _body: schemas.EmptyRequest | None = None
+    ) -> None:
         """Interrupt what a statement runs at this moment; one that is over is left alone."""
         await run_in_threadpool(service.interrupt, request_id)
 
@@ -317,58 +301,58 @@ def _add_manager(routes: APIRouter, service: ManagerService, calls: LongCalls) -
     manager = APIRouter(prefix="/v3", tags=["manager"])
 
     @manager.get("/jobs/{jobID}", summary="Describe a refresh")
-    async def describe_job(job_id: JobId) -> JobAnswer:
+    async def describe_job(job_id: JobId) -> schemas.JobAnswer:
         """How far a refresh has come."""
         found = await calls.run(lambda: service.job(job_id))
         if found is None:
             raise JobNotFoundError(job_id=job_id, catalog=service.about().catalog)
-        return JobAnswer.of(found)
+        return schemas.JobAnswer.of(found)
 
     @manager.get("/schemas/{schema}/materialized-tables", summary="Name tables")
-    async def name_tables(schema: Schema, catalog: Catalog = "spark_catalog") -> NameList:
+    async def name_tables(schema: Schema, catalog: Catalog = "spark_catalog") -> schemas.NameList:
         """The names of a schema's tables as the registry has them now."""
-        return NameList(await calls.run(lambda: service.names(schema, catalog)))
+        return schemas.NameList(await calls.run(lambda: service.names(schema, catalog)))
 
     @manager.get("/manager", summary="Describe the manager")
-    def describe_manager() -> ManagerView:
+    def describe_manager() -> views.ManagerView:
         """Versions, role, lease and what runs now; from memory."""
         return service.about()
 
     @manager.post("/manager/wake", summary="Check now", **_NO_CONTENT)
-    def wake_manager(_body: EmptyRequest | None = None) -> None:
+    def wake_manager(_body: schemas.EmptyRequest | None = None) -> None:
         """Check every table now instead of within a few seconds."""
         service.wake()
 
     @manager.post("/sessions/{sessionID}/columns", summary="Name the columns of a query")
-    async def query_columns(session: SessionId, body: QueryRequest) -> ColumnList:
+    async def query_columns(session: SessionId, body: schemas.QueryRequest) -> schemas.ColumnList:
         """The columns that a query has in a session of the manager's Spark Connect server."""
-        return ColumnList(await calls.run(lambda: service.columns(body.query, session)))
+        return schemas.ColumnList(await calls.run(lambda: service.columns(body.query, session)))
 
     routes.include_router(manager)
 
 
 def _add_health(routes: APIRouter, service: ManagerService) -> None:
-    unwell: dict[int | str, dict[str, object]] = {503: {"model": HealthAnswer}}
+    unwell: dict[int | str, dict[str, object]] = {503: {"model": schemas.HealthAnswer}}
     health = APIRouter(tags=["health"], responses=unwell)
 
     @health.get("/livez", summary="Is it alive")
-    async def livez(response: Response) -> HealthAnswer:
+    async def livez(response: Response) -> schemas.HealthAnswer:
         """503 when the manager's loop does not tick: start it again. Needs no token."""
         found = service.health()
-        return _with_status(HealthAnswer(found.is_alive, found.problems), response)
+        return _with_status(schemas.HealthAnswer(found.is_alive, found.problems), response)
 
     @health.get("/readyz", summary="Is it ready")
-    async def readyz(response: Response) -> HealthAnswer:
+    async def readyz(response: Response) -> schemas.HealthAnswer:
         """503 until it has read the registry, or while something is wrong. Needs no token."""
         found = service.health()
         is_ready = found.is_alive and found.is_ready
-        return _with_status(HealthAnswer(is_ready, found.problems), response)
+        return _with_status(schemas.HealthAnswer(is_ready, found.problems), response)
 
     routes.include_router(health)
 
 
-def _listed(views: tuple[TableView, ...], wanted: TableFilter) -> TableList:
-    found = [view for view in views if _passes(view, wanted)]
+def _listed(tables: tuple[TableView, ...], wanted: schemas.TableFilter) -> schemas.TableList:
+    found = [view for view in tables if _passes(view, wanted)]
     rest = [view for view in found if view.name > wanted.after]
     page = rest if wanted.limit is None else rest[: wanted.limit]
     shown = tuple(
@@ -377,10 +361,10 @@ def _listed(views: tuple[TableView, ...], wanted: TableFilter) -> TableList:
         else replace(view, recent=view.recent[len(view.recent) - wanted.recent :])
         for view in page
     )
-    return TableList(shown, len(found), page[-1].name if len(page) < len(rest) else None)
+    return schemas.TableList(shown, len(found), page[-1].name if len(page) < len(rest) else None)
 
 
-def _passes(view: TableView, wanted: TableFilter) -> bool:
+def _passes(view: TableView, wanted: schemas.TableFilter) -> bool:
     """Whether a filter lets a table through; what it does not name does not matter."""
     return (
         wanted.contains.lower() in view.name.lower()
@@ -391,18 +375,18 @@ def _passes(view: TableView, wanted: TableFilter) -> bool:
     )
 
 
-def _with_status(answer: HealthAnswer, response: Response) -> HealthAnswer:
+def _with_status(answer: schemas.HealthAnswer, response: Response) -> schemas.HealthAnswer:
     response.status_code = 200 if answer.ok else 503
     return answer
 
 
-def refresh_request(body: RefreshTableRequest) -> RefreshRequest:
+def refresh_request(body: RefreshTableRequest) -> views.RefreshRequest:
     """Check what can be checked without the table.
 
     Raises:
         ScheduleTimeMissingError: A periodic refresh without its time (FLIP-435).
     """
-    request = RefreshRequest(
+    request = views.RefreshRequest(
         body.materializedTable,
         is_periodic=body.isPeriodic,
         schedule_time=_time(body, body.materializedTable),
@@ -412,7 +396,7 @@ def refresh_request(body: RefreshTableRequest) -> RefreshRequest:
     return replace(request, schedule_time_format=pattern) if pattern else request
 
 
-def gateway_request(name: str, body: GatewayRefreshRequest) -> RefreshRequest:
+def gateway_request(name: str, body: GatewayRefreshRequest) -> views.RefreshRequest:
     """Check what can be checked without the table; as in Flink, a schedule names no partition.
 
     Raises:
@@ -420,7 +404,7 @@ def gateway_request(name: str, body: GatewayRefreshRequest) -> RefreshRequest:
     """
     options = (*(body.dynamicOptions or {}).items(), *(body.executionConfig or {}).items())
     partition = {} if body.isPeriodic else body.staticPartitions or {}
-    return RefreshRequest(
+    return views.RefreshRequest(
         name,
         is_periodic=body.isPeriodic,
         schedule_time=_time(body, name),
@@ -432,5 +416,5 @@ def gateway_request(name: str, body: GatewayRefreshRequest) -> RefreshRequest:
 def _time(body: RefreshTableRequest | GatewayRefreshRequest, table: str) -> str | None:
     time = (body.scheduleTime or "").strip() or None
     if body.isPeriodic and time is None:
-        raise ScheduleTimeMissingError(table=table)
+        raise http_errors.ScheduleTimeMissingError(table=table)
     return time

@@ -15,16 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from dbt.adapters.spark_mt.definition.columns import Column  # noqa: TC001 - pydantic reads the annotations
 from dbt.adapters.spark_mt.definition.freshness import FreshnessStatus  # noqa: TC001 - pydantic reads the annotations
-from dbt.adapters.spark_mt.execution.results import (
-    RefreshPolicy,
-    RelayedStatement,
-    document_of,
-)
-from dbt.adapters.spark_mt.manager.views import (
-    SourcePosition,
-    StatementRequest,
-    TableView,
-)
+from dbt.adapters.spark_mt.execution import results
+from dbt.adapters.spark_mt.manager import views
 
 if TYPE_CHECKING:
     from dbt.adapters.spark_mt.definition.job import Job
@@ -107,7 +99,7 @@ class TableList:
         next: What `after` takes for the next page; null on the last.
     """
 
-    tables: tuple[TableView, ...]
+    tables: tuple[views.TableView, ...]
     total: int
     next: str | None
 
@@ -222,12 +214,12 @@ class TableAnswer:
         history: Its newest refreshes, the newest first.
     """
 
-    view: TableView
+    view: views.TableView
     statement: str
     expanded_query: str
     description: tuple[LineAnswer, ...]
     columns: tuple[ColumnAnswer, ...]
-    positions: tuple[SourcePosition, ...]
+    positions: tuple[views.SourcePosition, ...]
     history: tuple[JobAnswer, ...]
 
     @classmethod
@@ -312,7 +304,7 @@ class ExecuteRequest(RequestBody):
     owner: dict[StrictStr, StrictStr] = Field(
         default_factory=dict, description="Who declares the table, as its definition keeps it."
     )
-    refreshPolicy: RefreshPolicy | None = Field(  # noqa: N815 - as the other keys
+    refreshPolicy: results.RefreshPolicy | None = Field(  # noqa: N815 - as the other keys
         default=None,
         description="For CREATE OR ALTER and CREATE OR REPLACE: brings the rows up to date "
         "afterwards, unless a manager does (auto), in any case (always) or not (never).",
@@ -329,10 +321,10 @@ class ExecuteRequest(RequestBody):
         description="With adopting: adopts the table only if it has the rows of the query.",
     )
 
-    def request(self) -> StatementRequest:
+    def request(self) -> views.StatementRequest:
         """Return it for the manager."""
-        return StatementRequest(
-            RelayedStatement(
+        return views.StatementRequest(
+            results.RelayedStatement(
                 self.statement, self.refreshPolicy, self.adopting, self.asOf, self.ifEqual
             ),
             self.requestID,
@@ -371,4 +363,4 @@ class ExecuteAnswer:
     @classmethod
     def of(cls, result: StatementResult) -> ExecuteAnswer:
         """Return the answer for a result."""
-        return cls(**document_of(result))
+        return cls(**results.document_of(result))
