@@ -21,15 +21,9 @@ from dbt.adapters.spark_mt.manager import logging as logs
 from dbt.adapters.spark_mt.manager.http.auth import Access, AccessRules
 from dbt.adapters.spark_mt.manager.http.connections import bind
 from dbt.adapters.spark_mt.manager.reconciler import ManagerPolicy
-from dbt.adapters.spark_mt.spark import connect_server
+from dbt.adapters.spark_mt.spark import connect_server, listeners
 from dbt.adapters.spark_mt.spark.derby import LOCK_FILE, lock_holder
 from dbt.adapters.spark_mt.spark.launch import UnusableFolderError, usable_folder
-from dbt.adapters.spark_mt.spark.listeners import (
-    Listener,
-    exposure,
-    is_loopback,
-    listeners,
-)
 from dbt.adapters.spark_mt.spark.session import classic_spark, embedded_metastore
 
 if TYPE_CHECKING:
@@ -130,7 +124,7 @@ def serve(
     Raises:
         MaterializedTableError: It cannot start; the reason and what to do.
     """
-    is_local = is_loopback(options.host)
+    is_local = listeners.is_loopback(options.host)
     token = options.token or (secrets.token_urlsafe(_TOKEN_BYTES) if is_local else "")
     rules = AccessRules(
         host=options.host,
@@ -210,11 +204,13 @@ class _Server:
     def _log_listeners(self, spark: SparkSession) -> None:
         """Log what listens where, and what others reach unasked."""
         port = urlsplit(self._url()).port or 0
-        own = Listener("the page and REST", self._options.host, port, "a token for changes")
-        found = (own, *listeners(spark))
+        own = listeners.Listener(
+            "the page and REST", self._options.host, port, "a token for changes"
+        )
+        found = (own, *listeners.listeners(spark))
         for each in found:
             _LOGGER.info("listening: %s", each)
-        if sentence := exposure(found):
+        if sentence := listeners.exposure(found):
             _LOGGER.warning("%s", sentence)
 
     def _start_spark(self) -> tuple[SparkSession, connect_server.ConnectServer | None]:
