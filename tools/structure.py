@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -18,11 +19,12 @@ from tokenize import COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL, generate_t
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "dbt.adapters.spark_mt"
 SMALL = 60
+MANY_NAMES = 3
 _LAYOUT = {COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL}
 
 
@@ -40,13 +42,15 @@ class Import:
 
     Args:
         target: The module that the name is in, or the dotted name where that is not ours.
-        name: The name in that module; empty for the module itself.
+        name: The name in that module; empty where the module itself is imported, or is not ours.
+        local: What the module that imports calls it.
     """
 
     module: str
     target: str
     line: int
     when: When
+    local: str
     name: str = ""
 
     def __str__(self) -> str:
@@ -127,15 +131,16 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self._note(alias.name, node.lineno)
+            self._note(alias.name, node.lineno, alias.asname or alias.name)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
-            self._note(f"{'.' * node.level}{node.module}.{alias.name}", node.lineno)
+            target = f"{'.' * node.level}{node.module}.{alias.name}"
+            self._note(target, node.lineno, alias.asname or alias.name)
 
-    def _note(self, target: str, line: int) -> None:
+    def _note(self, target: str, line: int, local: str) -> None:
         when = When.TYPES if self._types else When.CALLED if self._depth else When.LOADED
-        self.found.append(Import(self.module, target, line, when))
+        self.found.append(Import(self.module, target, line, when, local))
 
 
 def ours(name: str) -> bool:
@@ -162,12 +167,9 @@ def _code(text: str) -> set[int]:
     return lines
 
 
-def _of_a_module(found: Import, known: Container[str]) -> Import:
-    """Return an import with the module and the name of which its target consists."""
-    if found.target in known or not ours(found.target):
-        return found
-    module, _, name = found.target.rpartition(".")
-    return replace(found, target=module, name=name)
+def _of_module(found: Import) -> Import:
+    target, _, name = found.target.rpartition(".")
+    return replace(found, target=target, name=name)
 
 
 def _module(name: str, path: Path, names: Iterable[str]) -> Module:
@@ -177,7 +179,10 @@ def _module(name: str, path: Path, names: Iterable[str]) -> Module:
     walker.visit(tree)
     documented = _docstrings(tree)
     known = set(names)
-    imports = (_of_a_module(each, known) for each in walker.found)
+    imports = (
+        each if each.target in known or not ours(each.target) else _of_module(each)
+        for each in walker.found
+    )
     return Module(
         name,
         path,
@@ -215,6 +220,22 @@ class Structure:
         found: dict[str, set[str]] = {name: set() for name in self.modules}
         for each in self.imports():
             found[each.target].add(each.module)
+        return found
+
+    def name_lists(self) -> dict[tuple[str, str], set[str]]:
+        """The names that a module imports at run time from another one, by the two modules."""
+        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for each in self.imports(When.LOADED, When.CALLED):
+            if each.name:
+                found[each.module, each.target].add(each.name)
+        return found
+
+    def local_names(self) -> dict[str, set[str]]:
+        """What a module is called where it is imported itself."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for each in self.imports():
+            if not each.name:
+                found[each.target].add(each.local)
         return found
 
     def package_edges(self) -> dict[str, set[str]]:
@@ -355,6 +376,9 @@ def figures(found: Structure) -> dict[str, object]:
         "cycles with type-only imports": len(cycles(found.edges())),
         f"modules under {SMALL} code lines": sum(each.code_lines < SMALL for each in modules),
         "modules with one importer": len(single),
+        f"lists of over {MANY_NAMES} names": sum(
+            len(each) > MANY_NAMES for each in found.name_lists().values()
+        ),
     }
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tools.structure import (
+    MANY_NAMES,
     PACKAGE,
     ROOT,
     Import,
@@ -251,6 +252,32 @@ SEVERAL_MODULES = {
 }
 """Files of unit tests in the folder of a package that are named after no module."""
 
+VOCABULARY = {
+    "definition.columns": "`columns` is what columns are called",
+    "definition.definition": "`definition` is what a definition is called",
+    "definition.errors": "base classes, which others derive from and catch",
+    "definition.positions": "`positions` is what positions are called",
+}
+"""Modules of terms, which are imported as names everywhere: variables are called as the module."""
+
+NAME_LISTS = {
+    ("adapter.materialization", "handle"): "`handle` is what a handle is called",
+    ("api", "execution.errors"): "public names of the API",
+    ("api", "execution.results"): "public names of the API",
+    ("api", "strategies.strategy"): "public names of the API",
+    ("connections", "handle"): "`handle` is what a handle is called",
+    ("manager.workflows", "execution.workflows"): "`workflows` are what it is made with",
+    ("planning.steps", "strategies.strategy"): "a run has a field `strategy`",
+    ("query.differential", "query.differential_changes"): "half of them are its public names",
+    ("query.operator_builder", "query.binder"): "`binder` is what a binder is called",
+    ("resolution.stream_plan", "resolution.stream_flow"): "the one reads what the other finds",
+}
+"""Modules that import more than a few names of another one at run time."""
+
+NOT_MOVED = ("execution", "spark", "spark.delta", "spark.streams")
+"""Packages that still import lists of names."""
+
+
 FORMAT_WORDS = re.compile(
     r"(?<!time)delta|userMetadata|txnAppId|txnVersion|commitInfo|reservoir|_last_checkpoint"
     r"|VERSION AS OF|\b(?:OPTIMIZE|VACUUM)\b|DESCRIBE (?:DETAIL|HISTORY)",
@@ -311,6 +338,24 @@ def test_no_import_cycle():
 def test_chains_of_imports_are_short():
     chain = longest_chain(FOUND.edges(When.LOADED))
     assert len(chain) == LONGEST_CHAIN, " > ".join(chain)
+
+
+def test_modules_are_imported_rather_than_lists_of_their_names():
+    lists = {
+        (FOUND.modules[module].inner, FOUND.modules[target].inner)
+        for (module, target), names in FOUND.name_lists().items()
+        if len(names) > MANY_NAMES and FOUND.place(module) not in NOT_MOVED
+    }
+    assert {pair for pair in lists if pair[1] not in VOCABULARY} == set(NAME_LISTS)
+    assert {target for _, target in lists} >= set(VOCABULARY)
+
+
+def test_a_module_has_one_name_where_it_is_imported():
+    names = FOUND.local_names()
+    assert {target: local for target, local in names.items() if len(local) > 1} == {}
+    every = [local for found in names.values() for local in found]
+    assert [local for local in every if every.count(local) > 1] == []
+    assert len(every) > 40
 
 
 def test_no_relative_imports():
