@@ -37,6 +37,7 @@ GROUPS = {
 }
 """Every method, by what it is for."""
 _SECTION = re.compile(r"^(Args|Returns|Raises|Yields):\n((?: {4}.*\n?|\n)+)", re.MULTILINE)
+_MODULE = re.compile(r"\b[a-z_]+\.(?=[A-Z])")
 _ITEM = re.compile(r"^([\w.]+): (.*(?:\n {4}.*)*)", re.MULTILINE)
 
 
@@ -68,6 +69,7 @@ def _signature(function: object) -> str:
     signature = inspect.signature(function)  # type: ignore[arg-type]
     parameters = [each for each in signature.parameters.values() if each.name != "self"]
     shown = str(signature.replace(parameters=parameters)).replace("'", "")
+    shown = _MODULE.sub("", shown)  # users import all types from `api`
     return shown.removesuffix(" -> None").replace("<class tuple>", "tuple")
 
 
